@@ -1,0 +1,279 @@
+"""The Block base class: fields are parameters, ``forward``'s arguments are ports."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from blocks.errors import BlockDefinitionError, ParameterError
+from blocks.values import PortLiteral
+
+Shape: TypeAlias = tuple[int, ...]
+OpenShape: TypeAlias = tuple[int | None, ...]
+
+RESERVED = frozenset({"type", "literals"})
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED: Any = _Required()
+"""Default of an input port that must be wired or given a literal."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputPort:
+    """One argument of ``forward``: its name, what it takes unwired, and whether it repeats.
+
+    ``default`` is ``REQUIRED``, a scalar, or None (the port may stay open and forward sees
+    None). A repeating port ``terms`` appears in a diagram as ``terms.0``, ``terms.1``, …
+    """
+
+    name: str
+    default: Any = REQUIRED
+    variadic: bool = False
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+
+class Block(BaseModel):
+    """A block of a diagram. Subclasses write ``forward`` once; all else is derived.
+
+    ``forward(self, xp, a, b=1.0, *more)`` is traced, not executed: the arguments are symbolic
+    values with ``shape`` and ``dtype``, ``xp`` has array-API names, and what is returned (one
+    value, or a tuple in the order of ``outputs``) becomes the outputs. It must be pure; loops run
+    over parameters and static shapes only.
+
+    The pydantic fields are the parameters: frozen, unknown names refused. Every field has a
+    default, so that a block can be placed first and edited later.
+
+    Raises BlockDefinitionError when a subclass is made that can't work.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    family: ClassVar[str] = ""
+    """Palette group; taken from the module's name when empty."""
+    symbol: ClassVar[str] = ""
+    """One or two glyphs for the block's face (·, +, ⊣, ℒ)."""
+    formula: ClassVar[str] = ""
+    """The equation in LaTeX, without dollar signs."""
+    outputs: ClassVar[tuple[str, ...]] = ("out",)
+    """Names of the output ports."""
+    inputs: ClassVar[tuple[InputPort, ...]] = ()
+    """The input ports, read off ``forward``."""
+    head: ClassVar[bool] = False
+    """The block marks a loss: backward starts here without an output gradient."""
+    surrogate: ClassVar[bool] = False
+    """The gradient is deliberately not the derivative (straight-through, reversal, …)."""
+    abstract: ClassVar[bool] = False
+    """A base class, not a block of the palette; set it in the class itself."""
+
+    literals: Mapping[str, PortLiteral] = Field(default_factory=dict, repr=False)
+    """What unwired ports take instead of their defaults, by port name."""
+
+    def forward(self, xp: Any, *args: Any) -> Any:
+        """The arithmetic; see the class."""
+        raise NotImplementedError  # the class is refused without its own forward
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        """Shapes of unknown inputs (value None) that follow from what is known.
+
+        ``inputs`` has every connected input port, ``output`` is what the readers of the first
+        output ask for, if they do. Called to find the shapes of variables left open; the answer
+        may be partial. The default knows nothing.
+        """
+        return {}
+
+    def label(self) -> str:
+        """What the face shows under the name; the symbol unless a block says more."""
+        return self.symbol
+
+    @classmethod
+    def port(cls, name: str) -> InputPort | None:
+        """The input port called ``name`` (``terms.3`` finds ``*terms``), or None."""
+        base, _, index = name.partition(".")
+        for port in cls.inputs:
+            if port.name == base and (index.isdigit() if port.variadic else not index):
+                return port
+        return None
+
+    @classmethod
+    def type_name(cls) -> str:
+        """The block's type in files and the palette: the class's name."""
+        return cls.__name__
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """The pydantic fields that are parameters, by name, in order of definition."""
+        return {n: f for n, f in cls.model_fields.items() if n != "literals"}
+
+    @classmethod
+    def summary(cls) -> str:
+        """First line of the docstring."""
+        return (inspect.getdoc(cls) or "").split("\n", 1)[0]
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Block:
+        """The block that a file's record (without ``type``) describes; raises ParameterError."""
+        try:
+            return cls.model_validate(dict(record))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            message = first["msg"].removeprefix("Value error, ")
+            known = [*cls.parameters(), *(port.name for port in cls.inputs)]
+            if first["type"] == "extra_forbidden":
+                raise ParameterError(
+                    f"{cls.type_name()} has no parameter or input {place!r}.",
+                    expected="one of " + ", ".join(known) if known else "no parameter at all",
+                ) from error
+            raise ParameterError(
+                f"Parameter {place!r} of {cls.type_name()} is wrong: {message}."
+                if place
+                else f"{cls.type_name()} is wrong: {message}.",
+                got=repr(first["input"])[:80] if place else None,
+            ) from error
+
+    def to_record(self) -> dict[str, Any]:
+        """Parameters that differ from their defaults, then literals: what a file stores."""
+        record = self.model_dump(mode="json", exclude={"literals"}, exclude_defaults=True)
+        return record | {name: literal.to_json() for name, literal in self.literals.items()}
+
+    def with_parameters(self, **changes: Any) -> Block:
+        """A copy with parameters or literals changed, validated; a literal of None is removed."""
+        record = self.to_record()
+        for name, value in changes.items():
+            if value is None and self.port(name) is not None:
+                record.pop(name, None)
+            else:
+                record[name] = value
+        return type(self).from_record(record)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sort_out_literals(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        fields = {k: v for k, v in data.items() if k in cls.model_fields}
+        literals = dict(fields.pop("literals", {}))
+        for name, value in data.items():
+            if name in cls.model_fields:
+                continue
+            if cls.port(name) is None:
+                fields[name] = value
+                continue
+            try:
+                literals[name] = PortLiteral(value)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"literal for input {name!r}: {error}") from None
+        return fields | {"literals": MappingProxyType(literals)} if literals else fields
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if "abstract" not in cls.__dict__:
+            cls.abstract = False
+        if not cls.abstract:
+            if not cls.family:
+                cls.family = cls.__module__.rpartition(".")[2]
+            cls.inputs = _ports_of(cls)
+            _check(cls)
+
+
+class Source(Block):
+    """A block that brings data in: variable, constant or input. Has no arithmetic of its own.
+
+    The engine makes a leaf of it, so changing its numbers needs no new trace.
+    """
+
+    abstract: ClassVar[bool] = True
+    kind: ClassVar[Literal["variable", "constant", "input"]]
+
+    @property
+    def open_shape(self) -> OpenShape | None:
+        """The shape as far as it is given: None where it is to be inferred."""
+        raise NotImplementedError  # each source has its own
+
+    @property
+    def leaf_dtype(self) -> str:
+        """Name of the dtype of the leaf."""
+        raise NotImplementedError  # each source has its own
+
+    @property
+    def wants_gradient(self) -> bool:
+        """Whether this is a variable that training may move."""
+        return False
+
+    def data(self, shape: Shape) -> NDArray[np.generic] | None:
+        """The value at the start, of ``shape`` and ``leaf_dtype``; None where it must be fed."""
+        raise NotImplementedError  # each source has its own
+
+    def forward(self, xp: Any) -> Any:
+        return xp.leaf(self)
+
+
+class Opaque(Block):
+    """A block of a type that is not installed: keeps its record, computes nothing."""
+
+    abstract: ClassVar[bool] = True
+    original_type: str = ""
+    record: Mapping[str, Any] = Field(default_factory=dict)
+
+    def to_record(self) -> dict[str, Any]:
+        return dict(self.record)
+
+
+def _ports_of(cls: type[Block]) -> tuple[InputPort, ...]:
+    def refuse(what: str) -> BlockDefinitionError:
+        return BlockDefinitionError(
+            f"{cls.__name__}.forward {what}.",
+            expected="forward(self, xp, a, b=1.0, *more)",
+            got=f"forward{inspect.signature(cls.forward)}",
+        )
+
+    if cls.forward is Block.forward:
+        raise BlockDefinitionError(f"{cls.__name__} has no forward.")
+    arguments = list(inspect.signature(cls.forward).parameters.values())
+    if len(arguments) < 2 or arguments[1].name != "xp":
+        raise refuse("does not begin with self and xp")
+    ports = []
+    for argument in arguments[2:]:
+        if argument.kind in (argument.KEYWORD_ONLY, argument.VAR_KEYWORD):
+            raise refuse(f"has a keyword argument {argument.name!r}, which can't be a port")
+        if argument.name in cls.model_fields or argument.name in RESERVED:
+            raise refuse(f"has a port {argument.name!r} with the name of a parameter")
+        default = REQUIRED if argument.default is argument.empty else argument.default
+        if not (default is REQUIRED or isinstance(default, bool | int | float | None)):
+            raise refuse(f"gives port {argument.name!r} a default that is no scalar")
+        ports.append(InputPort(argument.name, default, argument.kind is argument.VAR_POSITIONAL))
+    return tuple(ports)
+
+
+def _check(cls: type[Block]) -> None:
+    outputs = cls.outputs
+    if not (isinstance(outputs, tuple) and all(isinstance(name, str) for name in outputs)):
+        raise BlockDefinitionError(f"{cls.__name__}.outputs must be a tuple of names.")
+    names = [*outputs]
+    if len(set(names)) != len(names) or not all(re.fullmatch(r"[A-Za-z_]\w*", n) for n in names):
+        raise BlockDefinitionError(f"{cls.__name__}.outputs {outputs} are not distinct names.")
+    if not inspect.getdoc(cls) or cls.__doc__ is None:
+        raise BlockDefinitionError(f"{cls.__name__} has no docstring; the palette shows it.")
+    for name, field in cls.parameters().items():
+        if field.is_required():
+            raise BlockDefinitionError(
+                f"Parameter {name!r} of {cls.__name__} has no default.",
+                next_step="Give it one, so that the block can be placed and edited later.",
+            )

@@ -1,0 +1,188 @@
+"""Every error Gradwire raises, and where in a diagram it happened.
+
+    GradwireError
+    ├── BlockError                 a block class, or one block of a diagram
+    │   ├── BlockDefinitionError   the class itself is wrong (raised when it is made)
+    │   ├── UnknownBlockError      no block of that type is installed
+    │   └── ParameterError         a parameter or literal has a wrong value
+    ├── TraceError                 arithmetic that can't be: found before anything runs
+    │   ├── ShapeError             shapes don't fit
+    │   └── DTypeError             dtypes don't fit
+    ├── DiagramError               the document
+    │   ├── FileError              can't be read or written; has line and column
+    │   ├── BuildError             an expression that makes no diagram
+    │   └── ChangeError            an edit that can't be applied
+    └── RunError                   the run
+        ├── FeedError              a fed value is missing or doesn't fit
+        ├── HeadError              no loss, or a head that needs an output gradient
+        └── NotRunnableError       the diagram has problems on the way to what was asked for
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+__all__ = [
+    "BlockDefinitionError",
+    "BlockError",
+    "BuildError",
+    "ChangeError",
+    "DTypeError",
+    "DiagramError",
+    "FeedError",
+    "FileError",
+    "GradwireError",
+    "HeadError",
+    "Location",
+    "NotRunnableError",
+    "ParameterError",
+    "RunError",
+    "ShapeError",
+    "TraceError",
+    "UnknownBlockError",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a diagram: ``page/block.port``, each part optional from the right.
+
+    ``block`` is a path through page blocks (``encoder/W1``) when the place is in one use of a page.
+    """
+
+    page: str | None = None
+    block: str | None = None
+    port: str | None = None
+
+    def __str__(self) -> str:
+        place = self.block or ""
+        if self.port:
+            place = f"{place}.{self.port}"
+        if self.page and self.page != "main":
+            return f"{self.page}: {place}" if place else self.page
+        return place or (self.page or "diagram")
+
+
+class GradwireError(Exception):
+    """What went wrong, where, what was expected and got, and what to do next."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        location: Location | None = None,
+        expected: str | None = None,
+        got: str | None = None,
+        next_step: str | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.location = location
+        self.expected = expected
+        self.got = got
+        self.next_step = next_step
+
+    def at(self, location: Location) -> Self:
+        """The same error, told where it happened; a part that is known already stays."""
+        known = self.location or Location()
+        self.location = replace(
+            location,
+            page=known.page or location.page,
+            block=known.block or location.block,
+            port=known.port or location.port,
+        )
+        return self
+
+    def __str__(self) -> str:
+        text = f"{self.location}: {self.what}" if self.location else self.what
+        if self.expected is not None and self.got is not None:
+            text += f" Expected {self.expected}, got {self.got}."
+        elif self.expected is not None:
+            text += f" Expected {self.expected}."
+        elif self.got is not None:
+            text += f" Got {self.got}."
+        return f"{text} {self.next_step}" if self.next_step else text
+
+
+class BlockError(GradwireError):
+    """A block class, or one block of a diagram, is wrong."""
+
+
+class BlockDefinitionError(BlockError):
+    """A block class can't be a block; raised when the class is made."""
+
+
+class UnknownBlockError(BlockError):
+    """No block of that type is installed."""
+
+
+class ParameterError(BlockError):
+    """A parameter or a literal has a value it can't have."""
+
+
+class TraceError(GradwireError):
+    """Arithmetic that can't be, found while tracing, before anything runs."""
+
+
+class ShapeError(TraceError):
+    """Shapes that don't fit each other."""
+
+
+class DTypeError(TraceError):
+    """Dtypes that don't fit each other or the operation."""
+
+
+class DiagramError(GradwireError):
+    """The document is wrong."""
+
+
+class FileError(DiagramError):
+    """A file can't be read or written; ``line`` and ``column`` count from 1."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        location: Location | None = None,
+        expected: str | None = None,
+        got: str | None = None,
+        next_step: str | None = None,
+    ) -> None:
+        super().__init__(
+            what, location=location, expected=expected, got=got, next_step=next_step
+        )
+        self.path = path
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        place = ":".join(str(p) for p in (self.path, self.line, self.column) if p is not None)
+        return f"{place}: {super().__str__()}" if place else super().__str__()
+
+
+class BuildError(DiagramError):
+    """An expression that makes no diagram."""
+
+
+class ChangeError(DiagramError):
+    """An edit that can't be applied; the diagram is unchanged."""
+
+
+class RunError(GradwireError):
+    """A run can't start or can't go on."""
+
+
+class FeedError(RunError):
+    """A fed value is missing or doesn't fit its block."""
+
+
+class HeadError(RunError):
+    """Nothing to differentiate: no loss, or a head that needs an output gradient."""
+
+
+class NotRunnableError(RunError):
+    """The diagram has problems on the way to what was asked for."""

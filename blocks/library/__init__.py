@@ -1,0 +1,18 @@
+"""The blocks that come with Gradwire, one module a family."""
+
+FAMILIES = (
+    "sources",
+    "arithmetic",
+    "functions",
+    "activations",
+    "logic",
+    "reduce",
+    "linear",
+    "shape",
+    "convolution",
+    "gradient",
+    "losses",
+    "view",
+    "pages",
+)
+"""Modules in the order the palette shows them."""

@@ -1,0 +1,197 @@
+"""Arrays as a diagram stores them: immutable, comparable, and exact in JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import core_schema
+
+DTYPES = (
+    "bool",
+    "int8", "int16", "int32", "int64",
+    "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64",
+)  # fmt: skip
+"""Names of the dtypes that values have."""
+
+_NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_WEAK = {"bool": "bool", "int64": "int64", "float64": "float32"}
+
+
+def _plain(data: Any) -> Any:
+    """JSON data with the strings "nan", "inf" and "-inf" made numbers."""
+    if isinstance(data, str):
+        if data not in _NONFINITE:
+            raise ValueError(f'{data!r} is not a number; of strings only "nan", "inf", "-inf" are')
+        return _NONFINITE[data]
+    return [_plain(item) for item in data] if isinstance(data, list | tuple) else data
+
+
+def _jsonable(array: NDArray[Any]) -> Any:
+    """Nested lists; a float16 or float32 by its shortest decimal, not by its float64 digits."""
+    if array.dtype.kind != "f":
+        return array.tolist()
+    if array.dtype != np.float64:
+        array = array.astype("U32").astype(np.float64)
+    if np.isfinite(array).all():
+        return array.tolist()
+
+    def safe(item: Any) -> Any:
+        if isinstance(item, list):
+            return [safe(i) for i in item]
+        return item if math.isfinite(item) else str(item)
+
+    return safe(array.tolist())
+
+
+class Tensor:
+    """An immutable array of numbers or booleans, of any shape and one of ``DTYPES``.
+
+    ``Tensor([[1, 2]])`` is int64, ``Tensor(0.5)`` float64; an array keeps its dtype. Equal
+    tensors have equal dtype, shape and bytes (so NaN equals NaN). Raises ValueError for ragged
+    lists and for anything that is not a number.
+    """
+
+    __slots__ = ("array",)
+    array: NDArray[Any]
+
+    def __init__(self, data: ArrayLike | Tensor) -> None:
+        if isinstance(data, Tensor):
+            array = data.array
+        else:
+            try:
+                array = np.array(_plain(data) if isinstance(data, list | tuple | str) else data)
+            except ValueError as error:
+                if "inhomogeneous" in str(error):
+                    raise ValueError(
+                        "rows of different lengths; an array needs equal rows"
+                    ) from None
+                raise
+            if array.size == 0 and isinstance(data, list | tuple):
+                array = array.astype(np.float64)
+            if array.dtype.name not in DTYPES:
+                raise ValueError(f"not an array of numbers or booleans: dtype {array.dtype}")
+            array.setflags(write=False)
+        object.__setattr__(self, "array", array)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Tensor is immutable")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.array.dtype.name
+
+    def to_json(self) -> Any:
+        """Nested lists (a bare number for rank 0); non-finite numbers as strings."""
+        return _jsonable(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        a, b = self.array, other.array
+        return a is b or (
+            a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.array.dtype.name, self.array.shape, self.array.tobytes()))
+
+    def __repr__(self) -> str:
+        if self.array.size <= 8:
+            return f"Tensor({self.to_json()!r}, {self.dtype})"
+        return f"Tensor(shape={self.shape}, {self.dtype})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda tensor: tensor.to_json()
+            ),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {
+            "description": "A number, a boolean, or nested arrays of them with equal rows; "
+            'non-finite numbers as "nan", "inf", "-inf".',
+            "anyOf": [
+                {"type": "number"},
+                {"type": "boolean"},
+                {"enum": ["nan", "inf", "-inf"]},
+                {"type": "array"},
+            ],
+        }
+
+
+class PortLiteral:
+    """What an unwired input port takes: ``3``, ``[1.0, 2.0]`` or ``{"dtype": …, "value": …}``.
+
+    A bare scalar is *weak*: it takes the dtype of what it meets (``3 * float16`` is float16).
+    Lists are float32, int64 or bool unless a dtype is given.
+    """
+
+    __slots__ = ("dtype", "tensor", "typed")
+    tensor: Tensor
+    dtype: str
+    typed: bool
+
+    def __init__(self, data: Any, dtype: str | None = None) -> None:
+        if isinstance(data, PortLiteral):
+            data, dtype = data.tensor, dtype or (data.dtype if data.typed else None)
+        elif isinstance(data, dict):
+            if set(data) != {"dtype", "value"}:
+                raise ValueError('a typed literal is {"dtype": …, "value": …}')
+            data, dtype = data["value"], data["dtype"]
+        tensor = Tensor(data)
+        if dtype is not None and dtype not in DTYPES:
+            raise ValueError(f"unknown dtype {dtype!r}; one of {', '.join(DTYPES)}")
+        object.__setattr__(self, "tensor", tensor)
+        object.__setattr__(self, "typed", dtype is not None)
+        object.__setattr__(self, "dtype", dtype or _WEAK.get(tensor.dtype, tensor.dtype))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a PortLiteral is immutable")
+
+    @property
+    def weak(self) -> bool:
+        """A bare scalar, which takes the dtype of what it meets."""
+        return not self.typed and not self.tensor.shape
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The value in its own dtype; weak scalars keep full precision."""
+        return self.tensor.array if self.weak else self.tensor.array.astype(self.dtype)
+
+    def to_json(self) -> Any:
+        value = self.tensor.to_json()
+        return {"dtype": self.dtype, "value": value} if self.typed else value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PortLiteral):
+            return NotImplemented
+        return (self.tensor, self.dtype, self.typed) == (other.tensor, other.dtype, other.typed)
+
+    def __hash__(self) -> int:
+        return hash((self.tensor, self.dtype, self.typed))
+
+    def __repr__(self) -> str:
+        return f"PortLiteral({self.to_json()!r})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(cls)

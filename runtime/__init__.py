@@ -1,0 +1,1 @@
+"""Gradwire's headless runtime: diagrams, calculus, engine, gradient flow. Never imports Qt."""

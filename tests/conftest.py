@@ -1,0 +1,20 @@
+"""What every test stands on: no display, a quiet and repeatable hypothesis, no network of state."""
+
+from __future__ import annotations
+
+import os
+
+# Before Qt is imported anywhere; a user who wants to watch sets QT_QPA_PLATFORM.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from hypothesis import HealthCheck, settings
+
+# Tracing and running whole diagrams is slow to start on a busy machine: no deadline per example.
+settings.register_profile(
+    "default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
+)

@@ -1,4 +1,4 @@
-"""What every test stands on: no display, a quiet and repeatable hypothesis, no network of state."""
+"""What every test stands on: Qt without a display, and hypothesis profiles."""
 
 from __future__ import annotations
 

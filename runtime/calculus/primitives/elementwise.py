@@ -1,0 +1,285 @@
+"""Elementwise arithmetic and functions: table, derivative rules, names.
+
+Rules may return a broadcast shape; the sweep sums them back to the input's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blocks.block import Shape
+from blocks.errors import DTypeError
+from runtime.calculus.dtypes import FLOATS, to_number
+from runtime.calculus.primitives.base import BaseNames, broadcast_shapes
+from runtime.calculus.primitives.erf import erf_kernel
+from runtime.calculus.trace import Primitive, Value
+
+
+def _same(x: Value, **_: Any) -> tuple[Shape, str]:
+    return x.shape, x.dtype
+
+
+def _broadcast(*inputs: Value) -> tuple[Shape, str]:
+    return broadcast_shapes(*(x.shape for x in inputs)), inputs[0].dtype
+
+
+def _sigmoid_kernel(x: Any, *, out: Any) -> None:
+    """1/(1+e⁻ˣ); where e⁻ˣ overflows to ∞ the quotient is 0, as it should be."""
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    np.add(out, 1, out=out)
+    np.reciprocal(out, out=out)
+
+
+def _softplus_kernel(x: Any, *, out: Any) -> None:
+    np.logaddexp(x, out.dtype.type(0), out=out)
+
+
+def _relu_kernel(x: Any, *, out: Any) -> None:
+    np.maximum(x, out.dtype.type(0), out=out)
+
+
+def _clip_kernel(x: Any, *, out: Any, lo: float | None, hi: float | None) -> None:
+    np.clip(x, lo, hi, out=out)
+
+
+def _unary(name: str, kernel: Any, rule: Any) -> Primitive:
+    return Primitive(name, _same, kernel, (rule,), elementwise=True)
+
+
+def _binary(name: str, kernel: Any, rule_a: Any, rule_b: Any) -> Primitive:
+    return Primitive(name, _broadcast, kernel, (rule_a, rule_b), elementwise=True)
+
+
+def _share(won: str, tied: str = "equal") -> Any:
+    """Rule of maximum and minimum: the winner takes the gradient, a tie is split evenly."""
+
+    def rule(xp: Any, g: Value, out: Value, a: Value, b: Value) -> Value:
+        half = xp.where(xp.equal(a, b), g * 0.5, xp.zeros_like(g))
+        return xp.where(getattr(xp, won)(a, b), g, half)
+
+    return rule
+
+
+def _power_base(xp: Any, g: Value, out: Value, a: Value, b: Value) -> Value:
+    """g·b·a^(b−1), and 0 where b = 0 even if a is 0."""
+    flat = xp.equal(b, 0)
+    return g * xp.where(flat, 0.0, b * a ** xp.where(flat, 1.0, b - 1))
+
+
+def _power_exponent(xp: Any, g: Value, out: Value, a: Value, b: Value) -> Value:
+    """g·aᵇ·log a, and 0 where a = 0."""
+    zero = xp.equal(a, 0)
+    return g * xp.where(zero, 0.0, out * xp.log(xp.where(zero, 1.0, a)))
+
+
+def _arctan2_rule(sign: int) -> Any:
+    """g·b/(a²+b²) and −g·a/(a²+b²); 0 at the origin."""
+
+    def rule(xp: Any, g: Value, out: Value, a: Value, b: Value) -> Value:
+        square = a * a + b * b
+        origin = xp.equal(square, 0)
+        other = b if sign > 0 else -a
+        return g * xp.where(origin, 0.0, other / xp.where(origin, 1.0, square))
+
+    return rule
+
+
+def _clip_rule(xp: Any, g: Value, out: Value, x: Value, *, lo: Any, hi: Any) -> Value:
+    inside = xp.ones_like(g)
+    if lo is not None:
+        inside = inside * xp.astype(x >= lo, g.dtype)
+    if hi is not None:
+        inside = inside * xp.astype(x <= hi, g.dtype)
+    return g * inside
+
+
+def _flat(xp: Any, g: Value, out: Value, x: Value) -> Value:
+    """Piecewise constant: connected, and 0 wherever a derivative exists."""
+    return xp.zeros_like(x)  # type: ignore[no-any-return]  # xp is untyped in rules
+
+
+ADD = _binary("add", np.add, lambda xp, g, out, a, b: g, lambda xp, g, out, a, b: g)
+SUBTRACT = _binary("subtract", np.subtract,
+                   lambda xp, g, out, a, b: g, lambda xp, g, out, a, b: -g)  # fmt: skip
+MULTIPLY = _binary("multiply", np.multiply,
+                   lambda xp, g, out, a, b: g * b, lambda xp, g, out, a, b: g * a)  # fmt: skip
+DIVIDE = _binary("divide", np.divide, lambda xp, g, out, a, b: g / b,
+                 lambda xp, g, out, a, b: -g * out / b)  # fmt: skip
+POWER = _binary("power", np.power, _power_base, _power_exponent)
+MAXIMUM = _binary("maximum", np.maximum, _share("greater"), lambda xp, g, out, a, b:
+                  _share("greater")(xp, g, out, b, a))  # fmt: skip
+MINIMUM = _binary("minimum", np.minimum, _share("less"), lambda xp, g, out, a, b:
+                  _share("less")(xp, g, out, b, a))  # fmt: skip
+ARCTAN2 = _binary("arctan2", np.arctan2, _arctan2_rule(1), _arctan2_rule(-1))
+
+NEGATIVE = _unary("negative", np.negative, lambda xp, g, out, x: -g)
+ABS = _unary("abs", np.abs, lambda xp, g, out, x: g * xp.sign(x))
+SQUARE = _unary("square", np.square, lambda xp, g, out, x: g * (2 * x))
+SQRT = _unary("sqrt", np.sqrt, lambda xp, g, out, x: g / (2 * out))
+EXP = _unary("exp", np.exp, lambda xp, g, out, x: g * out)
+EXPM1 = _unary("expm1", np.expm1, lambda xp, g, out, x: g * (out + 1))
+LOG = _unary("log", np.log, lambda xp, g, out, x: g / x)
+LOG1P = _unary("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x))
+SIN = _unary("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x))
+COS = _unary("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x))
+TAN = _unary("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
+TANH = _unary("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out))
+SIGMOID = _unary("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out)))
+SOFTPLUS = _unary("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
+RELU = _unary("relu", _relu_kernel, lambda xp, g, out, x: g * xp.astype(x > 0, g.dtype))
+ERF = _unary("erf", erf_kernel,
+             lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x)))  # fmt: skip
+SIGN = _unary("sign", np.sign, _flat)
+FLOOR = _unary("floor", np.floor, _flat)
+CEIL = _unary("ceil", np.ceil, _flat)
+ROUND = _unary("round", np.rint, _flat)
+CLIP = _unary("clip", _clip_kernel, _clip_rule)
+
+
+class ElementwiseNames(BaseNames):
+    """Arithmetic and functions; operands broadcast and promote."""
+
+    __slots__ = ()
+
+    def _arithmetic(self, primitive: Primitive, a: Any, b: Any, floats: bool = False) -> Value:
+        a, b, weak = self._promoted(a, b, floats=floats, numbers=True)
+        return self.trace.apply(primitive, a, b, weak=weak)
+
+    def _function(self, primitive: Primitive, x: Any) -> Value:
+        return self.trace.apply(primitive, self._float(x))
+
+    def _number(self, primitive: Primitive, x: Any) -> Value:
+        x = self._lift(x)
+        if x.dtype == "bool":
+            x = self.astype(x, to_number(x.dtype))
+        return self.trace.apply(primitive, x, weak=x.weak)
+
+    def add(self, a: Any, b: Any) -> Value:
+        return self._arithmetic(ADD, a, b)
+
+    def subtract(self, a: Any, b: Any) -> Value:
+        return self._arithmetic(SUBTRACT, a, b)
+
+    def multiply(self, a: Any, b: Any) -> Value:
+        return self._arithmetic(MULTIPLY, a, b)
+
+    def divide(self, a: Any, b: Any) -> Value:
+        """a / b; integers become float32."""
+        return self._arithmetic(DIVIDE, a, b, floats=True)
+
+    def power(self, a: Any, b: Any) -> Value:
+        """aᵇ. A negative base with a fractional exponent is NaN. Integer powers of integers need
+        exponents ≥ 0."""
+        if isinstance(b, int) and not isinstance(b, bool) and b == 2:
+            return self.square(a)
+        integers = isinstance(a, Value) and not a.weak and a.dtype not in FLOATS
+        if integers and isinstance(b, int | float) and b < 0:
+            raise DTypeError(
+                f"An integer ({a.dtype}) to the negative power {b} is no integer.",
+                next_step="Cast the base to a float.",
+            )
+        return self._arithmetic(POWER, a, b)
+
+    def maximum(self, a: Any, b: Any) -> Value:
+        """The larger; a tie splits the gradient evenly. NaN wins."""
+        return self._arithmetic(MAXIMUM, a, b)
+
+    def minimum(self, a: Any, b: Any) -> Value:
+        """The smaller; a tie splits the gradient evenly. NaN wins."""
+        return self._arithmetic(MINIMUM, a, b)
+
+    def arctan2(self, a: Any, b: Any) -> Value:
+        """The angle of the point (b, a) in radians, −π to π; gradient 0 at the origin."""
+        return self._arithmetic(ARCTAN2, a, b, floats=True)
+
+    def negative(self, x: Any) -> Value:
+        return self._number(NEGATIVE, x)
+
+    def abs(self, x: Any) -> Value:
+        """|x|; gradient 0 at 0."""
+        return self._number(ABS, x)
+
+    def square(self, x: Any) -> Value:
+        return self._number(SQUARE, x)
+
+    def sqrt(self, x: Any) -> Value:
+        """√x; NaN below 0, gradient ∞ at 0."""
+        return self._function(SQRT, x)
+
+    def exp(self, x: Any) -> Value:
+        return self._function(EXP, x)
+
+    def expm1(self, x: Any) -> Value:
+        """eˣ − 1, exact near 0."""
+        return self._function(EXPM1, x)
+
+    def log(self, x: Any) -> Value:
+        """Natural logarithm; −∞ at 0, NaN below."""
+        return self._function(LOG, x)
+
+    def log1p(self, x: Any) -> Value:
+        """log(1 + x), exact near 0."""
+        return self._function(LOG1P, x)
+
+    def sin(self, x: Any) -> Value:
+        """Sine of x in radians."""
+        return self._function(SIN, x)
+
+    def cos(self, x: Any) -> Value:
+        """Cosine of x in radians."""
+        return self._function(COS, x)
+
+    def tan(self, x: Any) -> Value:
+        """Tangent of x in radians."""
+        return self._function(TAN, x)
+
+    def tanh(self, x: Any) -> Value:
+        return self._function(TANH, x)
+
+    def sigmoid(self, x: Any) -> Value:
+        """1 / (1 + e⁻ˣ), stable for large |x|."""
+        return self._function(SIGMOID, x)
+
+    def softplus(self, x: Any) -> Value:
+        """log(1 + eˣ), stable for large |x|."""
+        return self._function(SOFTPLUS, x)
+
+    def relu(self, x: Any) -> Value:
+        """max(x, 0); gradient 0 at 0."""
+        return self._number(RELU, x)
+
+    def erf(self, x: Any) -> Value:
+        """The error function, to about one unit in the last place of float64."""
+        return self._function(ERF, x)
+
+    def sign(self, x: Any) -> Value:
+        """−1, 0 or 1; connected, gradient 0."""
+        return self._number(SIGN, x)
+
+    def floor(self, x: Any) -> Value:
+        """Connected, gradient 0."""
+        return self._whole(FLOOR, x)
+
+    def ceil(self, x: Any) -> Value:
+        """Connected, gradient 0."""
+        return self._whole(CEIL, x)
+
+    def round(self, x: Any) -> Value:
+        """To the nearest integer, half to even; connected, gradient 0."""
+        return self._whole(ROUND, x)
+
+    def _whole(self, primitive: Primitive, x: Any) -> Value:
+        x = self._lift(x)
+        return self.trace.apply(primitive, x, weak=x.weak) if x.dtype in FLOATS else x
+
+    def clip(self, x: Any, lo: float | None = None, hi: float | None = None) -> Value:
+        """x held between ``lo`` and ``hi``; gradient 1 on the closed interval, 0 outside."""
+        if lo is not None and hi is not None and lo > hi:
+            raise DTypeError(f"clip needs lo ≤ hi, got lo={lo} and hi={hi}.")
+        x = self.asarray(x)
+        if lo is None and hi is None:
+            return x
+        return self.trace.apply(CLIP, x, lo=lo, hi=hi)

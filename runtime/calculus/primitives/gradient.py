@@ -1,0 +1,127 @@
+"""Primitives about gradient itself: wire, stop, surrogate, loss head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+from blocks.block import Shape
+from blocks.errors import DTypeError, ShapeError
+from runtime.calculus.dtypes import is_float
+from runtime.calculus.primitives.base import BaseNames
+from runtime.calculus.trace import Primitive, Value
+
+
+def _same(x: Value, *_: Value, **__: Any) -> tuple[Shape, str]:
+    return x.shape, x.dtype
+
+
+def _loss_rule(
+    xp: Any, g: Value, out: Value, x: Value, *, scale: float, normalization: str, threshold: float
+) -> Value:
+    """scale / n everywhere, whatever arrives: n = 1, the batch length, or the count of x > t."""
+    if normalization == "valid":
+        count = xp.sum(xp.astype(x > threshold, x.dtype))
+        return xp.broadcast_to(scale / xp.maximum(count, 1.0), x.shape)  # type: ignore[no-any-return]  # xp is untyped in rules
+    n = x.shape[0] if normalization == "batch" else 1
+    return xp.full_like(x, scale / n)  # type: ignore[no-any-return]  # xp is untyped in rules
+
+
+WIRE = Primitive("wire", _same, lambda x: x, (lambda xp, g, out, x: g,), view=True)
+"""Marks a wire. Identity; its adjoint is that wire's contribution."""
+
+STOP_GRADIENT = Primitive("stop_gradient", _same, lambda x: x, (None,), view=True, stops=True)
+
+SURROGATE = Primitive(
+    "surrogate",
+    _same,
+    lambda value, soft: value,
+    (None, lambda xp, g, out, value, soft: g),
+    view=True,
+)
+LOSS_HEAD = Primitive("loss_head", _same, lambda x, **_: x, (_loss_rule,), view=True)
+
+
+class GradientNames(BaseNames):
+    """Names that say what gradient does."""
+
+    __slots__ = ()
+
+    def wire(self, x: Value) -> Value:
+        """A marker that the engine puts on every wire."""
+        return self.trace.apply(WIRE, x, weak=x.weak)
+
+    def stop_gradient(self, x: Any) -> Value:
+        """The same value, of any dtype; no gradient of any order passes."""
+        x = self._lift(x)
+        return self.trace.apply(STOP_GRADIENT, x, weak=x.weak)
+
+    def surrogate(self, value: Any, soft: Any) -> Value:
+        """``value`` in the forward pass; the whole gradient goes to ``soft``.
+
+        ``surrogate(x, s·x)`` scales a gradient, ``surrogate(round(x), x)`` is straight-through.
+        Both must have one shape; ``value`` takes the dtype of ``soft``.
+        """
+        value, soft = self.asarray(value), self._float(soft)
+        if value.shape != soft.shape:
+            raise ShapeError(
+                "The value and what gets its gradient must have one shape.",
+                expected=str(list(soft.shape)),
+                got=str(list(value.shape)),
+            )
+        return self.trace.apply(SURROGATE, self.astype(value, soft.dtype), soft)
+
+    def loss_head(
+        self,
+        x: Any,
+        scale: float = 1.0,
+        normalization: str = "none",
+        threshold: float = 0.0,
+    ) -> Value:
+        """``x`` unchanged; backward sends scale / n everywhere and ignores what arrives.
+
+        n is 1 ("none"), the length of the first axis ("batch"), or max(1, count(x > threshold))
+        ("valid"). Raises DTypeError for integers and booleans. Source: MXNet's MakeLoss.
+        """
+        x = self.asarray(x)
+        if not is_float(x.dtype):
+            raise DTypeError(
+                "A loss must be of a float dtype: integers have no gradient.",
+                expected="float16, float32 or float64",
+                got=x.dtype,
+                next_step="Cast it before the loss.",
+            )
+        if normalization not in ("none", "batch", "valid"):
+            raise DTypeError(f"There is no normalization {normalization!r}.")
+        if normalization == "batch" and not (x.ndim and x.shape[0]):
+            raise ShapeError(
+                "Normalization by batch needs a first axis with elements.", got=str(list(x.shape))
+            )
+        how = {"scale": scale, "normalization": normalization, "threshold": threshold}
+        return self.trace.apply(LOSS_HEAD, x, **how)
+
+    def gradient(self, of: Any, wrt: Any) -> Value:
+        """d Σ of / d wrt, in primitives: it can be differentiated again, and respects stops.
+
+        Where no path that passes gradient leads from ``wrt`` to ``of`` the result is zeros, and
+        the trace keeps a remark.
+        """
+        from runtime.calculus.reverse import sweep, unwrap
+
+        of, wrt = self.asarray(of), self.asarray(wrt)
+        for name, x in (("of", of), ("wrt", wrt)):
+            if not is_float(x.dtype):
+                raise DTypeError(
+                    f"{x.dtype} has no gradient: input {name!r} must be a float.",
+                    next_step="Cast it before it is used.",
+                )
+        source = unwrap(wrt)
+        found = sweep([(of, self.ones_like(of))], [source]).get(source)  # type: ignore[attr-defined]  # of is a Value
+        if found is None:
+            self.trace.remarks.append(
+                (self.trace.owner, "No path that passes gradient leads from wrt to of; it is 0.")
+            )
+            return self.zeros_like(wrt)
+        return found
+
+

@@ -1,0 +1,135 @@
+"""Matrix products and contractions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blocks.block import Shape
+from blocks.errors import ShapeError, TraceError
+from runtime.calculus.dtypes import promote, to_number
+from runtime.calculus.primitives.base import BaseNames, broadcast_shapes
+from runtime.calculus.trace import Primitive, Value
+
+
+def _matmul_infer(a: Value, b: Value) -> tuple[Shape, str]:
+    if a.shape[-1] != b.shape[-2]:
+        raise ShapeError(
+            f"Shapes {list(a.shape)} and {list(b.shape)} can't be multiplied: "
+            f"{a.shape[-1]} columns meet {b.shape[-2]} rows.",
+            next_step="Transpose one of them, or use an elementwise Mul.",
+        )
+    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return (*batch, a.shape[-2], b.shape[-1]), a.dtype
+
+
+def _matrix_transpose(xp: Any, x: Value) -> Any:
+    return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
+    """Input terms and output term; raises TraceError for what this einsum does not do."""
+    left, arrow, output = subscripts.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if not arrow:
+        letters = sorted(set(left) - {","})
+        output = "".join(c for c in letters if left.count(c) == 1)
+
+    def refuse(why: str) -> TraceError:
+        return TraceError(
+            f"einsum {subscripts!r}: {why}.",
+            expected="letters, one a dimension, such as 'bij,bjk->bik'",
+        )
+
+    if len(terms) != len(ranks):
+        raise refuse(f"{len(terms)} terms for {len(ranks)} arrays")
+    for term, rank in zip(terms, ranks, strict=True):
+        if len(set(term)) != len(term):
+            raise refuse(f"a letter stands twice in {term!r}")
+        if len(term) != rank:
+            raise refuse(f"term {term!r} for an array of rank {rank}")
+    if not all(c.isalpha() for c in (*"".join(terms), *output)):
+        raise refuse("only letters are understood")
+    if len(set(output)) != len(output) or set(output) - set("".join(terms)):
+        raise refuse(f"output {output!r} must have letters of the input, each once")
+    return terms, output
+
+
+def _einsum_infer(*inputs: Value, terms: tuple[str, ...], output: str) -> tuple[Shape, str]:
+    lengths: dict[str, int] = {}
+    for term, x in zip(terms, inputs, strict=True):
+        for letter, length in zip(term, x.shape, strict=True):
+            if lengths.setdefault(letter, length) != length:
+                raise ShapeError(
+                    f"einsum: index {letter!r} has lengths {lengths[letter]} and {length}."
+                )
+    return tuple(lengths[c] for c in output), inputs[0].dtype
+
+
+def _einsum_kernel(*arrays: Any, out: Any, terms: tuple[str, ...], output: str) -> None:
+    np.einsum(f"{','.join(terms)}->{output}", *arrays, out=out, optimize=True)
+
+
+def _einsum_rule(
+    xp: Any, g: Value, out: Value, slot: int, *inputs: Value, terms: tuple[str, ...], output: str
+) -> Value:
+    """Contract the gradient with the other operands; a letter that only this operand has was
+    summed away, so its gradient is repeated along it."""
+    others = [i for i in range(len(inputs)) if i != slot]
+    seen = set(output).union(*(terms[i] for i in others))
+    reached = "".join(c for c in terms[slot] if c in seen)
+    parts = [output, *(terms[i] for i in others)]
+    back = xp.einsum(f"{','.join(parts)}->{reached}", g, *(inputs[i] for i in others))
+    shape = inputs[slot].shape
+    kept = tuple(n if c in seen else 1 for c, n in zip(terms[slot], shape, strict=True))
+    return xp.broadcast_to(xp.reshape(back, kept), shape)  # type: ignore[no-any-return]  # xp is untyped in rules
+
+
+MATMUL = Primitive(
+    "matmul",
+    _matmul_infer,
+    np.matmul,
+    (
+        lambda xp, g, out, a, b: xp.sum_to(g @ _matrix_transpose(xp, b), a.shape),
+        lambda xp, g, out, a, b: xp.sum_to(_matrix_transpose(xp, a) @ g, b.shape),
+    ),
+)
+EINSUM = Primitive("einsum", _einsum_infer, _einsum_kernel, (_einsum_rule,), variadic=True)
+
+
+class LinearNames(BaseNames):
+    """Products that contract axes."""
+
+    __slots__ = ()
+
+    def matmul(self, a: Any, b: Any) -> Value:
+        """Matrix product over the last two axes; others broadcast; a vector is a row on the left
+        and a column on the right, and that axis is removed."""
+        a, b = self.asarray(a), self.asarray(b)
+        if not a.ndim or not b.ndim:
+            raise ShapeError(
+                f"matmul needs vectors or matrices, got shapes {list(a.shape)} "
+                f"and {list(b.shape)}.",
+                next_step="Use Mul for scalars.",
+            )
+        a, b, _ = self._promoted(a, b, numbers=True)
+        left = self.reshape(a, (1, *a.shape)) if a.ndim == 1 else a
+        right = self.reshape(b, (*b.shape, 1)) if b.ndim == 1 else b
+        result = self.trace.apply(MATMUL, left, right)
+        shape = list(result.shape)
+        if b.ndim == 1:
+            del shape[-1]
+        if a.ndim == 1:
+            del shape[-1 if b.ndim == 1 else -2]
+        return self.reshape(result, tuple(shape))
+
+    def einsum(self, subscripts: str, *arrays: Any) -> Value:
+        """Contraction in Einstein's notation, ``"bij,bjk->bik"``; letters only, each once a term."""
+        values = [self.asarray(x) for x in arrays]
+        terms, output = _parse(subscripts, [x.ndim for x in values])
+        dtype = to_number(values[0].dtype)
+        for x in values[1:]:
+            dtype = promote(dtype, x.dtype)
+        values = [self.astype(x, dtype) for x in values]
+        return self.trace.apply(EINSUM, *values, terms=tuple(terms), output=output)

@@ -1,0 +1,162 @@
+"""Comparison, logic, bits and where. Booleans and integers have no gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blocks.block import Shape
+from blocks.errors import DTypeError
+from runtime.calculus.dtypes import INTEGERS, promote
+from runtime.calculus.primitives.base import BaseNames, broadcast_shapes
+from runtime.calculus.trace import Primitive, Value
+
+
+def _to_bool(*inputs: Value) -> tuple[Shape, str]:
+    return broadcast_shapes(*(x.shape for x in inputs)), "bool"
+
+
+def _to_first(*inputs: Value) -> tuple[Shape, str]:
+    return broadcast_shapes(*(x.shape for x in inputs)), inputs[0].dtype
+
+
+def _where_infer(condition: Value, a: Value, b: Value) -> tuple[Shape, str]:
+    return broadcast_shapes(condition.shape, a.shape, b.shape), a.dtype
+
+
+def _where_kernel(condition: Any, a: Any, b: Any, *, out: Any) -> None:
+    np.copyto(out, b)
+    np.copyto(out, a, where=condition)
+
+
+def _closed(name: str, infer: Any, kernel: Any, slots: int = 2) -> Primitive:
+    return Primitive(name, infer, kernel, (None,) * slots, elementwise=True)
+
+
+EQUAL = _closed("equal", _to_bool, np.equal)
+NOT_EQUAL = _closed("not_equal", _to_bool, np.not_equal)
+LESS = _closed("less", _to_bool, np.less)
+LESS_EQUAL = _closed("less_equal", _to_bool, np.less_equal)
+GREATER = _closed("greater", _to_bool, np.greater)
+GREATER_EQUAL = _closed("greater_equal", _to_bool, np.greater_equal)
+LOGICAL_AND = _closed("logical_and", _to_bool, np.logical_and)
+LOGICAL_OR = _closed("logical_or", _to_bool, np.logical_or)
+LOGICAL_XOR = _closed("logical_xor", _to_bool, np.logical_xor)
+LOGICAL_NOT = _closed("logical_not", _to_bool, np.logical_not, 1)
+ISNAN = _closed("isnan", _to_bool, np.isnan, 1)
+ISFINITE = _closed("isfinite", _to_bool, np.isfinite, 1)
+BITWISE_AND = _closed("bitwise_and", _to_first, np.bitwise_and)
+BITWISE_OR = _closed("bitwise_or", _to_first, np.bitwise_or)
+BITWISE_XOR = _closed("bitwise_xor", _to_first, np.bitwise_xor)
+LEFT_SHIFT = _closed("left_shift", _to_first, np.left_shift)
+RIGHT_SHIFT = _closed("right_shift", _to_first, np.right_shift)
+WHERE = Primitive(
+    "where",
+    _where_infer,
+    _where_kernel,
+    (
+        None,
+        lambda xp, g, out, c, a, b: xp.where(c, g, xp.zeros_like(g)),
+        lambda xp, g, out, c, a, b: xp.where(c, xp.zeros_like(g), g),
+    ),
+    elementwise=True,
+)
+
+
+class LogicNames(BaseNames):
+    """Comparisons give bool; logic wants bool; bits want integers."""
+
+    __slots__ = ()
+
+    def _compare(self, primitive: Primitive, a: Any, b: Any) -> Value:
+        a, b, _ = self._promoted(a, b)
+        return self.trace.apply(primitive, a, b)
+
+    def _logic(self, primitive: Primitive, *inputs: Any) -> Value:
+        values = [self.asarray(x) for x in inputs]
+        for x in values:
+            if x.dtype != "bool":
+                raise DTypeError(
+                    f"{primitive.name} works on booleans.",
+                    expected="bool",
+                    got=x.dtype,
+                    next_step="Compare with something first (x > 0).",
+                )
+        return self.trace.apply(primitive, *values)
+
+    def _bits(self, primitive: Primitive, a: Any, b: Any) -> Value:
+        a, b, _ = self._promoted(a, b)
+        if a.dtype not in INTEGERS | {"bool"}:
+            raise DTypeError(
+                f"{primitive.name} works on bits.", expected="integers", got=promote(a.dtype, b.dtype)
+            )
+        return self.trace.apply(primitive, a, b)
+
+    def equal(self, a: Any, b: Any) -> Value:
+        return self._compare(EQUAL, a, b)
+
+    def not_equal(self, a: Any, b: Any) -> Value:
+        return self._compare(NOT_EQUAL, a, b)
+
+    def less(self, a: Any, b: Any) -> Value:
+        return self._compare(LESS, a, b)
+
+    def less_equal(self, a: Any, b: Any) -> Value:
+        return self._compare(LESS_EQUAL, a, b)
+
+    def greater(self, a: Any, b: Any) -> Value:
+        return self._compare(GREATER, a, b)
+
+    def greater_equal(self, a: Any, b: Any) -> Value:
+        return self._compare(GREATER_EQUAL, a, b)
+
+    def logical_and(self, a: Any, b: Any) -> Value:
+        return self._logic(LOGICAL_AND, a, b)
+
+    def logical_or(self, a: Any, b: Any) -> Value:
+        return self._logic(LOGICAL_OR, a, b)
+
+    def logical_xor(self, a: Any, b: Any) -> Value:
+        return self._logic(LOGICAL_XOR, a, b)
+
+    def logical_not(self, x: Any) -> Value:
+        return self._logic(LOGICAL_NOT, x)
+
+    def isnan(self, x: Any) -> Value:
+        return self.trace.apply(ISNAN, self.asarray(x))
+
+    def isfinite(self, x: Any) -> Value:
+        return self.trace.apply(ISFINITE, self.asarray(x))
+
+    def bitwise_and(self, a: Any, b: Any) -> Value:
+        return self._bits(BITWISE_AND, a, b)
+
+    def bitwise_or(self, a: Any, b: Any) -> Value:
+        return self._bits(BITWISE_OR, a, b)
+
+    def bitwise_xor(self, a: Any, b: Any) -> Value:
+        return self._bits(BITWISE_XOR, a, b)
+
+    def left_shift(self, a: Any, b: Any) -> Value:
+        return self._bits(LEFT_SHIFT, a, b)
+
+    def right_shift(self, a: Any, b: Any) -> Value:
+        return self._bits(RIGHT_SHIFT, a, b)
+
+    def where(self, condition: Any, a: Any, b: Any) -> Value:
+        """``a`` where the condition holds, else ``b``; the condition has no gradient.
+
+        The branch not taken gets 0 times its derivative: NaN where that is not finite.
+        """
+        condition = self.asarray(condition)
+        if condition.dtype != "bool":
+            raise DTypeError(
+                "The condition of where must be boolean.",
+                expected="bool",
+                got=condition.dtype,
+                next_step="Compare it with something first (x > 0).",
+            )
+        a, b, weak = self._promoted(a, b)
+        result = self.trace.apply(WHERE, condition, a, b, weak=weak and not condition.shape)
+        return result

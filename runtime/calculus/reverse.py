@@ -1,0 +1,84 @@
+"""The reverse sweep: derivatives as more primitives on the same trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from runtime.calculus.dtypes import is_float
+from runtime.calculus.primitives.gradient import WIRE
+from runtime.calculus.trace import Value
+
+
+def passes(value: Value, slot: int) -> bool:
+    """Whether gradient passes from ``value`` to its input ``slot``: read off the rule that runs.
+
+    Closed where the primitive has no rule for the slot, or either side is no float.
+    """
+    return (
+        value.primitive.rule(slot) is not None
+        and is_float(value.dtype)
+        and is_float(value.inputs[slot].dtype)
+    )
+
+
+def unwrap(value: Value) -> Value:
+    """The value behind wire markers: what the block at the wire's source computed."""
+    while value.primitive is WIRE:
+        value = value.inputs[0]
+    return value
+
+
+def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict[Value, Value]:
+    """Adjoints d(Σ seedᵢ·headᵢ)/d(v) of the wanted values, appended to the trace.
+
+    A value that no path connects to a head is missing from the result: its gradient is None, not
+    zero. ``heads`` are (value, seed) with seeds of the heads' shapes and dtypes. Time is linear
+    in the part of the trace between the wanted values and the heads.
+    """
+    targets = set(wanted)
+    arrived: dict[Value, list[Value]] = {}
+    for head, seed in heads:
+        arrived.setdefault(head, []).append(seed)
+    if not (targets and arrived):
+        return {}
+    first = min(value.index for value in targets)
+    last = max(head.index for head in arrived)
+    trace = next(iter(arrived)).trace
+    xp, values = trace.xp, trace.values
+
+    open_slots: dict[Value, list[int]] = {}
+    for value in values[first : last + 1]:
+        slots = [
+            slot
+            for slot, source in enumerate(value.inputs)
+            if (source in targets or source in open_slots) and passes(value, slot)
+        ]
+        if slots:
+            open_slots[value] = slots
+
+    adjoints: dict[Value, Value] = {}
+    owner = trace.owner
+    for value in values[last : first - 1 if first else None : -1]:
+        parts = arrived.pop(value, None)
+        if parts is None:
+            continue
+        slots = open_slots.get(value, [])
+        if not slots and value not in targets:
+            continue
+        if trace.owner is None:
+            trace.owner = value.owner
+        adjoint = parts[0]
+        for part in parts[1:]:
+            adjoint = adjoint + part
+        if value in targets:
+            adjoints[value] = adjoint
+        for slot in slots:
+            rule, source = value.primitive.rule(slot), value.inputs[slot]
+            assert rule is not None  # the slot is open
+            arguments = (slot, *value.inputs) if value.primitive.variadic else value.inputs
+            part = rule(xp, adjoint, value, *arguments, **value.attributes)
+            part = xp.sum_to(part, source.shape) if part.size > source.size else part
+            part = xp.broadcast_to(part, source.shape)
+            arrived.setdefault(source, []).append(xp.astype(part, source.dtype))
+        trace.owner = owner
+    return adjoints

@@ -1,0 +1,93 @@
+"""The command ``gradwire``: one module a command, imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+import typer
+
+from blocks.errors import GradwireError
+from runtime.cli.outcome import FAILED, exit_code, tell
+from runtime.publish.problems import Problem
+
+COMMANDS = ("run", "flow", "check", "blocks", "schema", "demo", "edit")
+"""Names of the commands, and of the modules whose function of the same name they call."""
+
+_COMPLETION = "_GRADWIRE_COMPLETE"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (``sys.argv``) and return the exit code; nothing is raised."""
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a glyph the terminal lacks is no failure
+    try:
+        code = _call(typed)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough (`| head`); keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The typer application with these commands."""
+    app = typer.Typer(
+        name="gradwire",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="`gradwire FILE` opens the editor on a file, `gradwire` alone opens it empty. "
+        "Exit codes: 0 clean, 1 the diagram has problems, 2 bad usage or file, 3 the run failed.",
+    )
+    app.callback()(_about)
+    for name in commands:
+        app.command(name)(getattr(importlib.import_module(f"runtime.cli.{name}"), name))
+    return app
+
+
+def _call(typed: list[str]) -> int:
+    if not typed or not (typed[0] in COMMANDS or typed[0].startswith("-")):
+        typed = ["edit", *typed]
+    alone = typed[0] in COMMANDS and _COMPLETION not in os.environ
+    try:
+        typer.main.get_command(application(typed[:1] if alone else COMMANDS)).main(
+            args=typed, prog_name="gradwire", complete_var=_COMPLETION
+        )
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
+    except GradwireError as error:
+        tell([Problem.of_error(error)])
+        return exit_code(error)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # the last line of defence: a user never sees a traceback
+        if os.environ.get("GRADWIRE_TRACEBACK"):
+            raise
+        what = f"Gradwire itself failed: {type(error).__name__}: {error}"
+        retry = "Set GRADWIRE_TRACEBACK=1, run it again and report what it prints."
+        tell([Problem("error", what, next_step=retry)])
+        return FAILED
+    return 0
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"gradwire {version('gradwire')}")
+        raise typer.Exit
+
+
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Diagrams of differentiable arithmetic: run them, and see which wires carry gradient."""

@@ -1,0 +1,7 @@
+"""``python -m runtime.cli``: the command without its entry point."""
+
+import sys
+
+from runtime.cli import main
+
+sys.exit(main())

@@ -1,0 +1,33 @@
+"""``gradwire blocks``: the block library."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from blocks import registry
+from runtime.cli.arguments import Json
+from runtime.cli.outcome import emit, tell
+from runtime.publish.library import block_json, block_parts, library_parts
+from runtime.publish.problems import Problem
+from runtime.publish.text import show
+
+
+def blocks(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A block type, such as Mul.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the blocks by family, or say everything about one."""
+    library = registry()
+    tell(Problem("warning", problem) for problem in library.problems)
+    chosen = [library.get(name)] if name else list(library.classes.values())
+    if json:
+        emit({"report": "blocks", "version": 1, "blocks": [block_json(c) for c in chosen]})
+    elif name:
+        show(block_parts(chosen[0]))
+    else:
+        show(library_parts(library.families()))

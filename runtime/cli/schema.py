@@ -1,0 +1,11 @@
+"""``gradwire schema``: the JSON Schema of diagram files."""
+
+from __future__ import annotations
+
+from runtime.cli.outcome import emit
+from runtime.diagram import json_schema
+
+
+def schema() -> None:
+    """Write the JSON Schema of *.gradwire.json files, for editors and validators."""
+    emit(json_schema())

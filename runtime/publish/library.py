@@ -1,0 +1,145 @@
+"""The block library for a reader: by family, or one block with its ports and parameters."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import types
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+
+from pydantic_core import to_jsonable_python
+
+from runtime.publish.text import Part, Table
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from blocks import Block, InputPort
+
+_BOUNDS = {
+    "ge": "≥ {}",
+    "gt": "> {}",
+    "le": "≤ {}",
+    "lt": "< {}",
+    "multiple_of": "a multiple of {}",
+    "min_length": "at least {} long",
+    "max_length": "at most {} long",
+}
+_NOTES = {
+    "head": "Marks a loss: backward starts here without an output gradient.",
+    "surrogate": "The gradient is deliberately not the derivative of the formula.",
+}
+_WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "none"}
+
+
+def library_parts(families: Mapping[str, Sequence[type[Block]]]) -> list[Part]:
+    """One table a family: type, symbol, first line of the docstring."""
+    return [
+        Table(
+            family,
+            ("block", "symbol", "what it does"),
+            tuple((c.type_name(), c.symbol, c.summary()) for c in classes),
+        )
+        for family, classes in families.items()
+    ]
+
+
+def block_parts(cls: type[Block]) -> list[Part]:
+    """Everything about one block: documentation, formula, ports, parameters."""
+    record = block_json(cls)
+    head = f"{cls.type_name()}  {cls.symbol}".rstrip()
+    parts: list[Part] = [f"{head}\n{record['doc']}"]
+    if cls.formula:
+        parts.append(f"Formula  {cls.formula}")
+    if notes := [text for mark, text in _NOTES.items() if record[mark]]:
+        parts.append("\n".join(notes))
+    if cls.inputs:
+        rows = tuple((p.name + " …" * p.variadic, _unwired(p)) for p in cls.inputs)
+        parts.append(Table("Inputs", ("port", "when it is not wired"), rows))
+    if cls.outputs:
+        parts.append("Outputs  " + ", ".join(cls.outputs))
+    if record["parameters"]:
+        parts.append(
+            Table(
+                "Parameters",
+                ("parameter", "type", "default", "meaning"),
+                tuple(
+                    (p["name"], p["type"], json.dumps(p["default"]), p["doc"])
+                    for p in record["parameters"]
+                ),
+            )
+        )
+    return parts
+
+
+def block_json(cls: type[Block]) -> dict[str, Any]:
+    """The same as data: type, family, symbol, formula, doc, inputs, outputs, parameters."""
+    return {
+        "type": cls.type_name(),
+        "family": cls.family,
+        "symbol": cls.symbol,
+        "formula": cls.formula,
+        "summary": cls.summary(),
+        "doc": inspect.getdoc(cls) or "",
+        "head": cls.head,
+        "surrogate": cls.surrogate,
+        "inputs": [_input_json(port) for port in cls.inputs],
+        "outputs": list(cls.outputs),
+        "parameters": [
+            {
+                "name": name,
+                "type": parameter_type(field),
+                "default": to_jsonable_python(field.get_default(call_default_factory=True)),
+                "doc": " ".join((field.description or "").split()),
+            }
+            for name, field in cls.parameters().items()
+        ],
+    }
+
+
+def parameter_type(field: FieldInfo) -> str:
+    """``integer ≥ 0 or none``: the type of a parameter and its bounds, in words."""
+    return _type_text(field.annotation) + _bounds(field.metadata)
+
+
+def _input_json(port: InputPort) -> dict[str, Any]:
+    return {
+        "name": port.name,
+        "required": port.required and not port.variadic,
+        "default": None if port.required else port.default,
+        "repeats": port.variadic,
+    }
+
+
+def _unwired(port: InputPort) -> str:
+    if port.variadic:
+        return "any number of inputs"
+    if port.required:
+        return "must be wired or given a value"
+    return "may stay open" if port.default is None else json.dumps(port.default)
+
+
+def _type_text(annotation: Any) -> str:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if metadata := getattr(annotation, "__metadata__", None):
+        return _type_text(arguments[0]) + _bounds(metadata)
+    if origin is Literal:
+        return " | ".join(map(str, arguments))
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(_type_text, arguments))
+    if origin is tuple:
+        if arguments[-1:] == (Ellipsis,):
+            return f"list of {_type_text(arguments[0])}"
+        return "(" + ", ".join(map(_type_text, arguments)) + ")"
+    return _WORDS.get(annotation) or getattr(annotation, "__name__", str(annotation)).lower()
+
+
+def _bounds(metadata: Sequence[Any]) -> str:
+    flat = [item for one in metadata for item in getattr(one, "metadata", [one])]
+    return "".join(
+        " " + text.format(bound)
+        for item in flat
+        for name, text in _BOUNDS.items()
+        if (bound := getattr(item, name, None)) is not None
+    )

@@ -1,0 +1,214 @@
+"""Reports on one diagram: what a run gave, and what every wire says about its gradient.
+
+A report is data with two faces: ``parts()`` for a reader, ``to_json()`` for a program. The JSON
+is stable: every key is always there, arrays are ``{"dtype", "shape", "value"}``, non-finite
+numbers are the strings "nan", "inf" and "-inf", and a gradient that no path connects is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from blocks import Tensor
+from runtime.publish.text import Part, Table, array_text, number_text
+
+if TYPE_CHECKING:
+    from runtime.flow import Verdict
+    from runtime.publish.problems import Problem
+
+Array = NDArray[Any]
+NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable's value, its gradient (None where none arrives), and its verdict over all losses.
+
+    ``verdict`` is None where nothing was differentiated.
+    """
+
+    value: Array
+    gradient: Array | None
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What a wire brings back over all losses; ``rms`` and ``gradient`` are None where nothing."""
+
+    source: str
+    verdict: Verdict
+    rms: float | None
+    gradient: Array | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """Values by port, variables by name, wires by target; or the problems that forbade a run."""
+
+    file: str
+    title: str = ""
+    losses: tuple[str, ...] = ()
+    values: Mapping[str, Array] = field(default_factory=dict)
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    wires: Mapping[str, Contribution] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    def parts(self) -> list[Part]:
+        """Losses, then tables of variables, values and wires."""
+        parts: list[Part] = [_heading(self.title, self.file)]
+        if self.losses:
+            parts.append("\n".join(f"{p} = {array_text(self.values[p])}" for p in self.losses))
+        else:
+            parts.append(NO_LOSS)
+        if self.variables:
+            parts.append(self._variable_table())
+        rows = tuple(
+            (port, str(value.shape), value.dtype.name, array_text(value))
+            for port, value in self.values.items()
+        )
+        parts.append(Table("Values", ("port", "shape", "dtype", "value"), rows))
+        if self.wires:
+            parts.append(self._wire_table())
+        return parts
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"report": "run", "version": 1, …}``."""
+        return {
+            "report": "run",
+            "version": 1,
+            "file": self.file,
+            "title": self.title,
+            "losses": list(self.losses),
+            "values": {port: _array_json(value) for port, value in self.values.items()},
+            "gradients": {n: _array_json(v.gradient) for n, v in self.variables.items()},
+            "wires": {
+                target: {
+                    "source": wire.source,
+                    "state": state_text(wire.verdict),
+                    "rms": None if wire.rms is None else Tensor(wire.rms).to_json(),
+                    "gradient": _array_json(wire.gradient),
+                    "why": wire.verdict.sentence,
+                }
+                for target, wire in self.wires.items()
+            },
+            "problems": [problem.to_json() for problem in self.problems],
+        }
+
+    def _variable_table(self) -> Table:
+        head = ("variable", "shape", "dtype", "value", "gradient", "why")
+        rows = []
+        for name, v in self.variables.items():
+            row = (name, str(v.value.shape), v.value.dtype.name, array_text(v.value))
+            gradient = "None" if v.gradient is None else array_text(v.gradient)
+            rows.append((*row, gradient, v.verdict.sentence) if v.verdict else row)
+        return Table("Variables", head if self.losses else head[:4], tuple(rows))
+
+    def _wire_table(self) -> Table:
+        rows = tuple(
+            (
+                wire.source,
+                target,
+                state_text(wire.verdict),
+                "-" if wire.rms is None else number_text(wire.rms),
+                "None" if wire.gradient is None else array_text(wire.gradient),
+            )
+            for target, wire in self.wires.items()
+        )
+        return Table("Wires", ("from", "to", "state", "rms", "brings back"), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReport:
+    """Verdicts by loss, for wires (by target) and variables (by name)."""
+
+    file: str
+    title: str = ""
+    losses: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    wires: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
+    variables: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    def parts(self) -> list[Part]:
+        """Tables of wires and of variables, with the sentence of each verdict."""
+        parts: list[Part] = [_heading(self.title, self.file)]
+        if not self.losses:
+            return [*parts, NO_LOSS]
+        several = len(self.losses) > 1
+        head = (*["loss"] * several, "from", "to", "state", "why")
+        rows = tuple(
+            (*[loss] * several, self.sources[target], target, state_text(v), v.sentence)
+            for target, verdicts in self.wires.items()
+            for loss, v in verdicts.items()
+        )
+        parts.append(Table("Wires", head, rows))
+        if self.variables:
+            head = (*["loss"] * several, "variable", "state", "why")
+            rows = tuple(
+                (*[loss] * several, name, state_text(v), v.sentence)
+                for name, verdicts in self.variables.items()
+                for loss, v in verdicts.items()
+            )
+            parts.append(Table("Variables", head, rows))
+        return parts
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"report": "flow", "version": 1, …}``."""
+        return {
+            "report": "flow",
+            "version": 1,
+            "file": self.file,
+            "title": self.title,
+            "losses": list(self.losses),
+            "wires": {
+                target: {"source": self.sources[target], "verdicts": _verdicts_json(verdicts)}
+                for target, verdicts in self.wires.items()
+            },
+            "variables": {n: {"verdicts": _verdicts_json(v)} for n, v in self.variables.items()},
+            "problems": [problem.to_json() for problem in self.problems],
+        }
+
+
+def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, Any]:
+    """``{"report": "check", "version": 1, …}``: the files looked at and all their problems."""
+    return {
+        "report": "check",
+        "version": 1,
+        "files": list(files),
+        "problems": [problem.to_json() for problem in problems],
+    }
+
+
+def state_text(verdict: Verdict) -> str:
+    """``CARRIES``, ``NO RULE``: the state's name as people read it."""
+    return verdict.state.name.replace("_", " ")
+
+
+def _heading(title: str, file: str) -> str:
+    return f"{title}\n{file}" if title else file
+
+
+def _array_json(array: Array | None) -> dict[str, Any] | None:
+    if array is None:
+        return None
+    tensor = Tensor(array)
+    return {"dtype": tensor.dtype, "shape": list(tensor.shape), "value": tensor.to_json()}
+
+
+def _verdicts_json(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
+    return {
+        loss: {
+            "state": state_text(verdict),
+            "why": verdict.sentence,
+            "cutters": [
+                {"block": cutter.block, "port": cutter.port, "kind": cutter.kind}
+                for cutter in verdict.cutters
+            ],
+        }
+        for loss, verdict in verdicts.items()
+    }

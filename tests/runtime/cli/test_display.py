@@ -1,0 +1,64 @@
+"""Whether a window can open, found without starting Qt."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+
+from runtime.cli.display import why_no_window
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch):
+    """A Linux machine without a display, and no platform asked for."""
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_no_display():
+    assert "neither DISPLAY nor WAYLAND_DISPLAY" in (why_no_window() or "")
+
+
+@pytest.mark.parametrize("display", [":4711", "unix:4711", "localhost:4711.0", "nonsense", ":x"])
+def test_a_display_that_does_not_answer(monkeypatch, display):
+    monkeypatch.setenv("DISPLAY", display)
+    assert "does not answer" in (why_no_window() or "")
+
+
+def test_a_platform_without_a_screen_must_be_wanted(monkeypatch):
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen:fonts=x")
+    assert "offscreen" in (why_no_window() or "")
+    assert why_no_window(unseen=True) is None
+
+
+def test_another_platform_asked_for_by_name_is_trusted(monkeypatch):
+    monkeypatch.setenv("QT_QPA_PLATFORM", "vnc")
+    assert why_no_window() is None
+
+
+def test_without_pyside(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert 'pip install "gradwire[app]"' in (why_no_window() or "")
+
+
+def test_a_wayland_socket_that_answers(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("WAYLAND_DISPLAY", "w0")
+    assert why_no_window() is not None
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.fspath(tmp_path / "w0"))
+        server.listen()
+        assert why_no_window() is None
+
+
+def test_a_display_that_answers_but_a_library_is_missing(monkeypatch):
+    def refuse(path: str) -> None:
+        raise OSError("libxcb-cursor.so.0: cannot open shared object file")
+
+    monkeypatch.setattr("runtime.cli.display._x11_answers", lambda display: True)
+    monkeypatch.setattr("ctypes.CDLL", refuse)
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert "libxcb-cursor.so.0" in (why_no_window() or "")

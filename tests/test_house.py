@@ -1,0 +1,114 @@
+"""The house itself: floors, what an import costs, names, exports, versions."""
+
+from __future__ import annotations
+
+import ast
+import importlib.resources
+import inspect
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import blocks.errors
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("app", "runtime", "blocks", "assets")
+MODULES = sorted(p for package in PACKAGES for p in (ROOT / package).rglob("*.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+QT = {"PySide6", "shiboken6", "app"}
+SLOW = {"safetensors", "typer", "rich", "jsonschema", "importlinter"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Names of all modules that the statement leaves imported, in a fresh interpreter."""
+    code = f"{statement}\nimport sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def name_of(path: Path) -> str:
+    """Dotted name of a module, relative to the project's root."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["blocks", "runtime", "runtime.diagram", "runtime.engine", "runtime.flow", "runtime.publish"],
+)
+def test_the_lower_floors_import_neither_qt_nor_what_they_rarely_need(module):
+    assert not loaded_by(f"import {module}") & (QT | SLOW)
+
+
+def test_finding_the_blocks_imports_neither_qt_nor_what_it_rarely_needs():
+    assert not loaded_by("import blocks; blocks.registry()") & (QT | SLOW)
+
+
+def test_the_command_line_imports_a_command_only_when_it_is_called():
+    loaded = loaded_by("import runtime.cli")
+    assert not loaded & (QT | SLOW - {"typer"} | {"runtime.engine", "runtime.diagram"})
+
+
+def test_running_a_diagram_needs_no_qt_and_no_rich_in_a_pipe():
+    path = "assets/diagrams/mxnet_seed.gradwire.json"
+    loaded = loaded_by(f"import runtime.cli; assert runtime.cli.main(['run', {path!r}]) == 0")
+    assert not loaded & (QT | SLOW - {"typer"})
+
+
+def test_the_import_contracts_hold():
+    lint = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run(
+        [sys.executable, "-c", lint], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_all_errors_are_exported():
+    made_here = {
+        name
+        for name, item in vars(blocks.errors).items()
+        if inspect.isclass(item) and item.__module__ == "blocks.errors"
+    }
+    assert set(blocks.errors.__all__) == made_here
+    assert blocks.errors.__all__ == sorted(blocks.errors.__all__)
+
+
+def test_the_error_tree_is_drawn_as_it_is():
+    drawn = blocks.errors.__doc__ or ""
+    for name in blocks.errors.__all__:
+        error = getattr(blocks.errors, name)
+        if issubclass(error, blocks.errors.GradwireError):
+            assert name in drawn
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_says_what_it_is_for(path):
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_room_is_named_after_nothing(path):
+    assert path.stem not in {"utils", "util", "helpers", "helper", "manager", "common", "misc"}
+
+
+@pytest.mark.parametrize(
+    "name", ["blocks", "runtime.calculus", "runtime.diagram", "runtime.engine", "runtime.flow"]
+)
+def test_what_a_package_exports_is_there(name):
+    package = importlib.import_module(name)
+    assert all(hasattr(package, item) for item in package.__all__)
+
+
+def test_the_base_install_is_headless():
+    assert not any("PySide6" in need for need in PROJECT["dependencies"])
+    assert any("PySide6-Essentials" in need for need in PROJECT["optional-dependencies"]["app"])
+
+
+def test_assets_are_data_of_the_installation():
+    files = importlib.resources.files("assets")
+    assert files.joinpath("diagrams/mxnet_seed.gradwire.json").is_file()

@@ -7,14 +7,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from blocks.errors import BlockDefinitionError, ParameterError
 from blocks.values import PortLiteral
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Shape: TypeAlias = tuple[int, ...]
 OpenShape: TypeAlias = tuple[int | None, ...]
@@ -45,6 +47,7 @@ class InputPort:
 
     @property
     def required(self) -> bool:
+        """Whether it must be wired or given a literal."""
         return self.default is REQUIRED
 
 
@@ -62,7 +65,9 @@ class Block(BaseModel):
     Raises BlockDefinitionError when a subclass is made that can't work.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, use_attribute_docstrings=True
+    )
 
     family: ClassVar[str] = ""
     """Palette group; taken from the module's name when empty."""
@@ -217,11 +222,16 @@ class Source(Block):
         """Whether this is a variable that training may move."""
         return False
 
-    def data(self, shape: Shape) -> NDArray[np.generic] | None:
-        """The value at the start, of ``shape`` and ``leaf_dtype``; None where it must be fed."""
+    def data(self, shape: Shape, path: str = "") -> NDArray[np.generic] | None:
+        """The value at the start, of ``shape`` and ``leaf_dtype``; None where it must be fed.
+
+        ``path`` is the block's path in the diagram (``encoder/W1``); what is drawn without a
+        seed depends on it, so that no two variables start alike.
+        """
         raise NotImplementedError  # each source has its own
 
     def forward(self, xp: Any) -> Any:
+        """The leaf that the engine fills."""
         return xp.leaf(self)
 
 
@@ -233,6 +243,7 @@ class Opaque(Block):
     record: Mapping[str, Any] = Field(default_factory=dict)
 
     def to_record(self) -> dict[str, Any]:
+        """The record as it was read."""
         return dict(self.record)
 
 

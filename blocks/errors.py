@@ -1,21 +1,21 @@
 """Every error Gradwire raises, and where in a diagram it happened.
 
-    GradwireError
-    ├── BlockError                 a block class, or one block of a diagram
-    │   ├── BlockDefinitionError   the class itself is wrong (raised when it is made)
-    │   ├── UnknownBlockError      no block of that type is installed
-    │   └── ParameterError         a parameter or literal has a wrong value
-    ├── TraceError                 arithmetic that can't be: found before anything runs
-    │   ├── ShapeError             shapes don't fit
-    │   └── DTypeError             dtypes don't fit
-    ├── DiagramError               the document
-    │   ├── FileError              can't be read or written; has line and column
-    │   ├── BuildError             an expression that makes no diagram
-    │   └── ChangeError            an edit that can't be applied
-    └── RunError                   the run
-        ├── FeedError              a fed value is missing or doesn't fit
-        ├── HeadError              no loss, or a head that needs an output gradient
-        └── NotRunnableError       the diagram has problems on the way to what was asked for
+GradwireError
+├── BlockError                 a block class, or one block of a diagram
+│   ├── BlockDefinitionError   the class itself is wrong (raised when it is made)
+│   ├── UnknownBlockError      no block of that type is installed
+│   └── ParameterError         a parameter or literal has a wrong value
+├── TraceError                 arithmetic that can't be: found before anything runs
+│   ├── ShapeError             shapes don't fit
+│   └── DTypeError             dtypes don't fit
+├── DiagramError               the document
+│   ├── FileError              can't be read or written; has line and column
+│   ├── BuildError             an expression that makes no diagram
+│   └── ChangeError            an edit that can't be applied
+└── RunError                   the run
+    ├── FeedError              a fed value is missing or doesn't fit
+    ├── HeadError              no loss, or a head that needs an output gradient
+    └── NotRunnableError       the diagram has problems on the way to what was asked for
 """
 
 from __future__ import annotations
@@ -152,9 +152,7 @@ class FileError(DiagramError):
         got: str | None = None,
         next_step: str | None = None,
     ) -> None:
-        super().__init__(
-            what, location=location, expected=expected, got=got, next_step=next_step
-        )
+        super().__init__(what, location=location, expected=expected, got=got, next_step=next_step)
         self.path = path
         self.line = line
         self.column = column

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema
 
-DTYPES = (
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+
+DType: TypeAlias = Literal[
     "bool",
     "int8", "int16", "int32", "int64",
     "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64",
-)  # fmt: skip
+]  # fmt: skip
+FloatDType: TypeAlias = Literal["float16", "float32", "float64"]
+
+DTYPES: tuple[str, ...] = get_args(DType)
 """Names of the dtypes that values have."""
 
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -83,10 +88,12 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
         return self.array.shape
 
     @property
     def dtype(self) -> str:
+        """Name of the dtype, one of ``DTYPES``."""
         return self.array.dtype.name
 
     def to_json(self) -> Any:
@@ -97,9 +104,7 @@ class Tensor:
         if not isinstance(other, Tensor):
             return NotImplemented
         a, b = self.array, other.array
-        return a is b or (
-            a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-        )
+        return a is b or (a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
 
     def __hash__(self) -> int:
         return hash((self.array.dtype.name, self.array.shape, self.array.tobytes()))
@@ -176,6 +181,7 @@ class PortLiteral:
         return self.tensor.array if self.weak else self.tensor.array.astype(self.dtype)
 
     def to_json(self) -> Any:
+        """The value alone, or with its dtype where one was given."""
         value = self.tensor.to_json()
         return {"dtype": self.dtype, "value": value} if self.typed else value
 
@@ -195,3 +201,16 @@ class PortLiteral:
         cls, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        value = Tensor.__get_pydantic_json_schema__(schema, handler)
+        typed = {
+            "type": "object",
+            "properties": {"dtype": {"enum": list(DTYPES)}, "value": {"anyOf": value["anyOf"]}},
+            "required": ["dtype", "value"],
+            "additionalProperties": False,
+        }
+        return value | {"anyOf": [*value["anyOf"], typed]}

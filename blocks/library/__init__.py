@@ -9,9 +9,11 @@ FAMILIES = (
     "reduce",
     "linear",
     "shape",
+    "parts",
     "convolution",
     "gradient",
     "losses",
+    "random",
     "view",
     "pages",
 )

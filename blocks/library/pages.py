@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from blocks.block import Block, InputPort
+from blocks.elementwise import Elementwise
 
 
 class Page(Block):
@@ -16,6 +17,7 @@ class Page(Block):
     """
 
     symbol: ClassVar[str] = "▣"
+    formula: ClassVar[str] = r"y = f(x)"
     outputs: ClassVar[tuple[str, ...]] = ()
 
     page: str = ""
@@ -30,24 +32,25 @@ class Page(Block):
         return ()
 
 
-class PageInput(Block):
-    """An input port of the page it stands on, named like this block; ``out = x`` of the use.
+class PageInput(Elementwise):
+    """An input port of the page it stands on, named like this block; gives what the use is wired to.
 
-    On a page that is run by itself, or where the use leaves the port unwired, ``default`` is
-    taken when it is given.
+    Where the use leaves the port unwired, and on a page that is run by itself, the literal of x
+    is taken, if there is one.
     """
 
     symbol: ClassVar[str] = "▷"
+    formula: ClassVar[str] = r"y = x"
 
     def forward(self, xp: Any, x: Any) -> Any:
         return x
 
 
-class PageOutput(Block):
+class PageOutput(Elementwise):
     """An output port of the page it stands on, named like this block; the use gives out ``x``."""
 
     symbol: ClassVar[str] = "▶"
-    outputs: ClassVar[tuple[str, ...]] = ("out",)
+    formula: ClassVar[str] = r"y = x"
 
     def forward(self, xp: Any, x: Any) -> Any:
         return x

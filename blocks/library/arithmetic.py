@@ -1,0 +1,141 @@
+"""Arithmetic of two values, element by element; shapes broadcast, dtypes promote."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar
+
+from blocks.elementwise import Elementwise
+from blocks.errors import ShapeError
+
+
+class Add(Elementwise):
+    """Elementwise sum, ``out = a + b``; shapes broadcast.
+
+    The gradient goes unchanged to both sides, summed over the axes that were broadcast.
+    """
+
+    symbol: ClassVar[str] = "+"
+    formula: ClassVar[str] = r"y = a + b"
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        return a + b
+
+
+class Sub(Elementwise):
+    """Elementwise difference, ``out = a - b``; shapes broadcast."""
+
+    symbol: ClassVar[str] = "−"
+    formula: ClassVar[str] = r"y = a - b"
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        return a - b
+
+
+class Mul(Elementwise):
+    """Elementwise product, ``out = a * b``; shapes broadcast."""
+
+    symbol: ClassVar[str] = "·"
+    formula: ClassVar[str] = r"y = a \, b"
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        return a * b
+
+
+class Div(Elementwise):
+    """Elementwise quotient, ``out = a / b``; shapes broadcast.
+
+    Integers give float32. Division by zero gives inf or NaN (IEEE 754), and so does its gradient.
+    """
+
+    symbol: ClassVar[str] = "÷"
+    formula: ClassVar[str] = r"y = \frac{a}{b}"
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        return a / b
+
+
+class Mod(Elementwise):
+    """Remainder with the sign of b, ``out = a - b * floor(a / b)``; shapes broadcast.
+
+    Integers are exact up to 2⁵³. The gradient is 1 for a and ``-floor(a / b)`` for b: the jumps
+    have none.
+    """
+
+    symbol: ClassVar[str] = "mod"
+    formula: ClassVar[str] = r"y = a - b \left\lfloor \frac{a}{b} \right\rfloor"
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        dtype = (a * b).dtype
+        if dtype.startswith("float"):
+            return a - b * xp.floor(a / b)
+        quotient = xp.floor(xp.astype(a, "float64") / xp.astype(b, "float64"))
+        return a - b * xp.astype(quotient, dtype)
+
+
+class Neg(Elementwise):
+    """Negative, ``out = -x``; booleans and unsigned integers are refused."""
+
+    symbol: ClassVar[str] = "−"
+    formula: ClassVar[str] = r"y = -x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return -x
+
+
+class Pow(Elementwise):
+    """Elementwise power, ``out = a ** b``; shapes broadcast. Unwired, b is 2.
+
+    A negative a with a fractional b is NaN. The gradient for b is ``out * log(a)``, 0 where
+    a = 0 and b > 0; at ``0 ** b`` with b < 1 the gradient for a is inf.
+    """
+
+    symbol: ClassVar[str] = "aᵇ"
+    formula: ClassVar[str] = r"y = a^{b}"
+
+    def forward(self, xp: Any, a: Any, b: Any = 2) -> Any:
+        return a**b
+
+
+class Maximum(Elementwise):
+    """Elementwise larger one, ``out = max(a, b)``; shapes broadcast.
+
+    The gradient goes to the larger side; where both are equal, half to each.
+    """
+
+    symbol: ClassVar[str] = "max"
+    formula: ClassVar[str] = r"y = \max(a, b)"
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        return xp.maximum(a, b)
+
+
+class Minimum(Elementwise):
+    """Elementwise smaller one, ``out = min(a, b)``; shapes broadcast.
+
+    The gradient goes to the smaller side; where both are equal, half to each.
+    """
+
+    symbol: ClassVar[str] = "min"
+    formula: ClassVar[str] = r"y = \min(a, b)"
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        return xp.minimum(a, b)
+
+
+class AddN(Elementwise):
+    """Sum of any number of values, ``out = terms.0 + terms.1 + …``; shapes broadcast.
+
+    Raises ShapeError without a term.
+    """
+
+    symbol: ClassVar[str] = "Σ"
+    formula: ClassVar[str] = r"y = \sum_i t_i"
+
+    def forward(self, xp: Any, *terms: Any) -> Any:
+        if not terms:
+            raise ShapeError(
+                "Nothing to add.", expected="one term or more", next_step="Wire terms.0."
+            )
+        return reduce(add, terms)

@@ -1,0 +1,181 @@
+"""Functions of one value, element by element; integers become float32 where reals come out."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from pydantic import model_validator
+
+from blocks.elementwise import Elementwise
+
+
+class Abs(Elementwise):
+    """Absolute value, ``out = |x|``. The gradient at 0 is 0."""
+
+    symbol: ClassVar[str] = "|x|"
+    formula: ClassVar[str] = r"y = |x|"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.abs(x)
+
+
+class Square(Elementwise):
+    """Square, ``out = x * x``."""
+
+    symbol: ClassVar[str] = "x²"
+    formula: ClassVar[str] = r"y = x^2"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.square(x)
+
+
+class Sqrt(Elementwise):
+    """Square root, ``out = sqrt(x)``. NaN for x < 0; the gradient at 0 is inf."""
+
+    symbol: ClassVar[str] = "√"
+    formula: ClassVar[str] = r"y = \sqrt{x}"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.sqrt(x)
+
+
+class Exp(Elementwise):
+    """Exponential, ``out = e ** x``."""
+
+    symbol: ClassVar[str] = "eˣ"
+    formula: ClassVar[str] = r"y = e^x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.exp(x)
+
+
+class Expm1(Elementwise):
+    """Exponential less 1, ``out = e ** x - 1``, exact near 0."""
+
+    symbol: ClassVar[str] = "eˣ−1"
+    formula: ClassVar[str] = r"y = e^x - 1"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.expm1(x)
+
+
+class Log(Elementwise):
+    """Natural logarithm, ``out = log(x)``. -inf at 0, NaN for x < 0."""
+
+    symbol: ClassVar[str] = "ln"
+    formula: ClassVar[str] = r"y = \ln x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.log(x)
+
+
+class Log1p(Elementwise):
+    """Natural logarithm of 1 + x, ``out = log(1 + x)``, exact near 0."""
+
+    symbol: ClassVar[str] = "ln1p"
+    formula: ClassVar[str] = r"y = \ln(1 + x)"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.log1p(x)
+
+
+class Sin(Elementwise):
+    """Sine, ``out = sin(x)``; x in radians."""
+
+    symbol: ClassVar[str] = "sin"
+    formula: ClassVar[str] = r"y = \sin x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.sin(x)
+
+
+class Cos(Elementwise):
+    """Cosine, ``out = cos(x)``; x in radians."""
+
+    symbol: ClassVar[str] = "cos"
+    formula: ClassVar[str] = r"y = \cos x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.cos(x)
+
+
+class Arctan2(Elementwise):
+    """Angle of the point (b, a), ``out = atan2(a, b)`` in radians, in [-π, π]; shapes broadcast.
+
+    The gradient where both are 0 is 0.
+    """
+
+    symbol: ClassVar[str] = "∠"
+    formula: ClassVar[str] = r"y = \operatorname{atan2}(a, b)"
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        return xp.arctan2(a, b)
+
+
+class Sign(Elementwise):
+    """Sign, ``out = -1, 0 or 1``. Piecewise constant: the gradient is 0."""
+
+    symbol: ClassVar[str] = "sgn"
+    formula: ClassVar[str] = r"y = \operatorname{sgn} x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.sign(x)
+
+
+class Round(Elementwise):
+    """Nearest whole number, halves to the even one. Piecewise constant: the gradient is 0."""
+
+    symbol: ClassVar[str] = "⌊x⌉"
+    formula: ClassVar[str] = r"y = \lfloor x \rceil"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.round(x)
+
+
+class Floor(Elementwise):
+    """Largest whole number not above x. Piecewise constant: the gradient is 0."""
+
+    symbol: ClassVar[str] = "⌊x⌋"
+    formula: ClassVar[str] = r"y = \lfloor x \rfloor"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.floor(x)
+
+
+class Ceil(Elementwise):
+    """Smallest whole number not below x. Piecewise constant: the gradient is 0."""
+
+    symbol: ClassVar[str] = "⌈x⌉"
+    formula: ClassVar[str] = r"y = \lceil x \rceil"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.ceil(x)
+
+
+class Clip(Elementwise):
+    """Keeps x between two limits, ``out = max(min, min(x, max))``.
+
+    The gradient is 1 on the closed interval, its borders included, and 0 outside.
+    """
+
+    symbol: ClassVar[str] = "clip"
+    formula: ClassVar[str] = r"y = \min(\max(x, l), u)"
+
+    min: float | None = 0.0
+    """Lower limit l, in units of x; null for none."""
+    max: float | None = 1.0
+    """Upper limit u, in units of x; null for none."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min:g} is above max {self.max:g}")
+        return self
+
+    def label(self) -> str:
+        low = "(−∞" if self.min is None else f"[{self.min:g}"
+        high = "∞)" if self.max is None else f"{self.max:g}]"
+        return f"{low}, {high}"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.clip(x, self.min, self.max)

@@ -1,0 +1,207 @@
+"""Losses: how far a prediction is from its target, and Loss, the head to train on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from blocks.block import Block, Shape
+from blocks.elementwise import Elementwise, same_shape, sibling_shape
+from blocks.errors import DTypeError, ShapeError
+from blocks.requirements import require_float
+
+Reduction = Literal["mean", "sum", "none"]
+
+
+class Loss(Elementwise):
+    """Marks what is minimised, ``out = x``: the gradient starts here, whatever lies behind.
+
+    Any shape, floating dtype. Each element sends back scale / n, where n is 1 (none), the
+    length of the first axis (batch) or the number of elements above ``threshold``, at least 1
+    (valid). Gradient that arrives from behind is ignored, but a StopGradient behind it still
+    stops. Raises DTypeError for integers and booleans. Source: MXNet's MakeLoss.
+    """
+
+    symbol: ClassVar[str] = "ℒ"
+    formula: ClassVar[str] = r"y = x, \qquad \bar{x} = \frac{s}{n}"
+    head: ClassVar[bool] = True
+    surrogate: ClassVar[bool] = True
+
+    scale: float = 1.0
+    """Gradient of each element before normalisation, dimensionless."""
+    normalization: Literal["none", "batch", "valid"] = "none"
+    """What the gradient is divided by."""
+    threshold: float = 0.0
+    """Elements above it count for ``valid``; of no effect otherwise. In units of x."""
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.loss_head(
+            x, scale=self.scale, normalization=self.normalization, threshold=self.threshold
+        )
+
+
+class _Distance(Block):
+    """A loss of elements, reduced; prediction and target have one shape."""
+
+    abstract: ClassVar[bool] = True
+
+    reduction: Reduction = "mean"
+    """Mean or sum over all elements (a scalar), or none (the shape of the prediction)."""
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        shape = sibling_shape(inputs)
+        if shape is None and self.reduction == "none":
+            shape = output
+        return {} if shape is None else same_shape(inputs, shape)
+
+
+class MeanSquaredError(_Distance):
+    """Mean of squared differences, ``out = mean((prediction - target)²)``.
+
+    Prediction and target have one shape; scalar out, or that shape with reduction none.
+    Raises ShapeError where the shapes differ, because broadcasting here is nearly always a slip.
+    """
+
+    symbol: ClassVar[str] = "MSE"
+    formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i (p_i - t_i)^2"
+
+    def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
+        _require_same_shape(prediction, target)
+        return _reduce(xp, xp.square(prediction - target), self.reduction)
+
+
+class MeanAbsoluteError(_Distance):
+    """Mean of absolute differences, ``out = mean(|prediction - target|)``.
+
+    Prediction and target have one shape; scalar out, or that shape with reduction none. The
+    gradient is 0 where both are equal. Raises ShapeError where the shapes differ.
+    """
+
+    symbol: ClassVar[str] = "MAE"
+    formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i |p_i - t_i|"
+
+    def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
+        _require_same_shape(prediction, target)
+        return _reduce(xp, xp.abs(prediction - target), self.reduction)
+
+
+class Huber(_Distance):
+    """Squared error near the target, absolute error beyond, ``out = mean(h(prediction - target))``.
+
+    ``h(r) = r²/2`` for ``|r| <= delta``, else ``delta * (|r| - delta/2)``. Prediction and target
+    have one shape; scalar out, or that shape with reduction none. Raises ShapeError where the
+    shapes differ. Source: Huber, Robust estimation of a location parameter, 1964.
+    """
+
+    symbol: ClassVar[str] = "Huber"
+    formula: ClassVar[str] = (
+        r"y = \frac{1}{n} \sum_i \begin{cases} \frac{1}{2} r_i^2 & |r_i| \le \delta \\"
+        r" \delta (|r_i| - \frac{\delta}{2}) & \text{otherwise} \end{cases}"
+    )
+
+    delta: Annotated[float, Field(gt=0)] = 1.0
+    """Difference from which on the loss grows linearly, in units of the prediction."""
+
+    def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
+        _require_same_shape(prediction, target)
+        difference = prediction - target
+        clipped = xp.clip(difference, -self.delta, self.delta)
+        return _reduce(xp, clipped * (difference - 0.5 * clipped), self.reduction)
+
+
+class CrossEntropy(Block):
+    """Cross-entropy of logits against labels, ``out = mean(-sum(p * log_softmax(logits)))``.
+
+    Labels are integer classes, of the shape of logits without ``axis``, or probabilities p of
+    the shape of logits. Reduced over all positions, not over the classes. No gradient goes to
+    integer labels. Raises ShapeError where labels don't fit, DTypeError for boolean labels.
+    """
+
+    symbol: ClassVar[str] = "CE"
+    formula: ClassVar[str] = (
+        r"y = -\frac{1}{n} \sum_i \sum_k p_{ik} \log \frac{e^{z_{ik}}}{\sum_j e^{z_{ij}}}"
+    )
+
+    axis: int = -1
+    """Axis of the classes in logits."""
+    reduction: Reduction = "mean"
+    """Mean or sum over positions (a scalar), or none (the shape of logits without ``axis``)."""
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        labels = inputs.get("labels")
+        if labels and len(labels) > 1 and inputs.get("logits", ()) is None:
+            return {"logits": labels}
+        return {}
+
+    def forward(self, xp: Any, logits: Any, labels: Any) -> Any:
+        if labels.dtype == "bool":
+            raise DTypeError(
+                "Boolean labels are neither classes nor probabilities.",
+                expected="integers or floats",
+                got="bool",
+                next_step="Cast them to int64 or float32.",
+            )
+        scores = xp.log_softmax(logits, self.axis)
+        if labels.dtype.startswith("float"):
+            _require_same_shape(logits, labels, "logits", "labels")
+            return _reduce(xp, -xp.sum(labels * scores, self.axis), self.reduction)
+        _require_classes(labels, logits, self.axis)
+        chosen = xp.take_along_axis(scores, xp.expand_dims(labels, self.axis), self.axis)
+        return _reduce(xp, -xp.squeeze(chosen, self.axis), self.reduction)
+
+
+class BinaryCrossEntropy(_Distance):
+    """Cross-entropy of yes-or-no predictions, ``out = mean(-t * log(p) - (1 - t) * log(1 - p))``.
+
+    Prediction and target have one shape; targets lie in [0, 1] or are booleans; scalar out, or
+    that shape with reduction none. From logits it is exact at any size. Probabilities are kept
+    at least one rounding step away from 0 and 1; beyond that their gradient is 0. Raises
+    ShapeError where the shapes differ, DTypeError unless the prediction is floating.
+    """
+
+    symbol: ClassVar[str] = "BCE"
+    formula: ClassVar[str] = r"y = -\frac{1}{n} \sum_i t_i \log p_i + (1 - t_i) \log (1 - p_i)"
+
+    given: Literal["logits", "probabilities"] = "logits"
+    """What the prediction is: logits z with p = sigmoid(z), or the probabilities p."""
+
+    def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
+        _require_same_shape(prediction, target)
+        require_float(prediction, "prediction")
+        target = xp.astype(target, prediction.dtype) if target.dtype == "bool" else target
+        if self.given == "logits":
+            return _reduce(xp, xp.softplus(prediction) - target * prediction, self.reduction)
+        step = float(np.finfo(prediction.dtype).eps)
+        p = xp.clip(prediction, step, 1 - step)
+        terms = -target * xp.log(p) - (1 - target) * xp.log1p(-p)
+        return _reduce(xp, terms, self.reduction)
+
+
+def _require_same_shape(a: Any, b: Any, a_name: str = "prediction", b_name: str = "target") -> None:
+    if a.shape != b.shape:
+        raise ShapeError(
+            f"{a_name.capitalize()} and {b_name} have different shapes.",
+            expected=f"{b_name} of shape {a.shape}",
+            got=str(b.shape),
+            next_step="Reshape or Broadcast one of them.",
+        )
+
+
+def _require_classes(labels: Any, logits: Any, axis: int) -> None:
+    positions = list(logits.shape)
+    del positions[axis]
+    if labels.shape != tuple(positions):
+        raise ShapeError(
+            "Classes don't fit the logits.",
+            expected=f"labels of shape {tuple(positions)}, one class for each position",
+            got=f"{labels.shape} for logits of {logits.shape}",
+        )
+
+
+def _reduce(xp: Any, terms: Any, reduction: Reduction) -> Any:
+    if reduction == "none":
+        return terms
+    return xp.mean(terms) if reduction == "mean" else xp.sum(terms)

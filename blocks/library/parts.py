@@ -1,0 +1,195 @@
+"""Parts taken out of arrays, and arrays joined or padded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from blocks.block import Block, Shape
+from blocks.elementwise import same_shape, sibling_shape
+from blocks.errors import ShapeError
+from blocks.requirements import require_integer
+
+Length = Annotated[int, Field(ge=0)]
+LengthOrRest = Annotated[int, Field(ge=-1)]
+
+
+class Concat(Block):
+    """Parts one after another along an axis: (2, 3) and (2, 4) give (2, 7) at 1.
+
+    The parts have equal lengths on the other axes. Raises ShapeError where they don't, or
+    without a part.
+    """
+
+    symbol: ClassVar[str] = "++"
+    formula: ClassVar[str] = r"y = [x_0, x_1, \dots]"
+
+    axis: int = 0
+    """Axis along which they are joined, negative from the end."""
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        known = [shape for shape in inputs.values() if shape is not None]
+        if output is None or len(known) != len(inputs) - 1:
+            return {}
+        axis = self.axis % len(output) if output else 0
+        if any(len(shape) != len(output) for shape in known) or not output:
+            return {}
+        left = output[axis] - sum(shape[axis] for shape in known)
+        return same_shape(inputs, (*output[:axis], left, *output[axis + 1 :])) if left >= 0 else {}
+
+    def forward(self, xp: Any, *parts: Any) -> Any:
+        _require_parts(parts)
+        return xp.concat(parts, axis=self.axis)
+
+
+class Stack(Block):
+    """Parts of one shape along a new axis: (3,) and (3,) give (2, 3) at 0.
+
+    Raises ShapeError where the shapes differ, or without a part.
+    """
+
+    symbol: ClassVar[str] = "☰"
+    formula: ClassVar[str] = r"y_{k i} = x^{(k)}_i"
+
+    axis: int = 0
+    """Place of the new axis in the output, negative from the end."""
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        shape = sibling_shape(inputs)
+        if shape is None and output and -len(output) <= self.axis < len(output):
+            axis = self.axis % len(output)
+            shape = output[:axis] + output[axis + 1 :]
+        return {} if shape is None else same_shape(inputs, shape)
+
+    def forward(self, xp: Any, *parts: Any) -> Any:
+        _require_parts(parts)
+        return xp.stack(parts, axis=self.axis)
+
+
+class Slice(Block):
+    """A part of x, ``out = x[begin : begin + size]`` on each axis from the first on.
+
+    Axes beyond the lists are taken whole. The gradient outside the part is 0. Raises ShapeError
+    where the part does not lie in x.
+    """
+
+    symbol: ClassVar[str] = "[:]"
+    formula: ClassVar[str] = r"y_i = x_{b + i}, \quad 0 \le i < s"
+
+    begin: tuple[Length, ...] = ()
+    """Index of the first element by axis."""
+    size: tuple[LengthOrRest, ...] = ()
+    """Number of elements by axis; -1 for all from ``begin`` on."""
+
+    @model_validator(mode="after")
+    def _equally_long(self) -> Self:
+        if len(self.begin) != len(self.size):
+            raise ValueError(f"begin has {len(self.begin)} entries, but size {len(self.size)}")
+        return self
+
+    def label(self) -> str:
+        ends = ("" if n < 0 else str(b + n) for b, n in zip(self.begin, self.size, strict=True))
+        spans = (f"{b}:{end}" for b, end in zip(self.begin, ends, strict=True))
+        return f"[{', '.join(spans) or ':'}]"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        if len(self.begin) > x.ndim:
+            raise ShapeError(
+                "Slice of more axes than x has.",
+                expected=f"rank {len(self.begin)} or more",
+                got=str(x.shape),
+            )
+        rest = x.ndim - len(self.begin)
+        begin = (*self.begin, *[0] * rest)
+        size = (*self.size, *[-1] * rest)
+        whole = zip(x.shape, begin, size, strict=True)
+        return xp.slice_(x, begin, tuple(n - b if s < 0 else s for n, b, s in whole))
+
+
+class Pad(Block):
+    """Adds elements of one value around x: ``widths[i]`` before and after on axis i.
+
+    Axes beyond the list get none. Raises ShapeError where x has fewer axes.
+    """
+
+    symbol: ClassVar[str] = "[+]"
+    formula: ClassVar[str] = r"y = [v, x, v]"
+
+    widths: tuple[tuple[Length, Length], ...] = ()
+    """Number of elements before and after, by axis."""
+    value: float = 0.0
+    """What is added."""
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        if output is None or len(output) < len(self.widths):
+            return {}
+        widths = self._all_widths(len(output))
+        shape = tuple(n - sum(width) for n, width in zip(output, widths, strict=True))
+        return same_shape(inputs, shape) if min(shape, default=0) >= 0 else {}
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        if len(self.widths) > x.ndim:
+            raise ShapeError(
+                "Widths for more axes than x has.",
+                expected=f"rank {len(self.widths)} or more",
+                got=str(x.shape),
+            )
+        return xp.pad(x, self._all_widths(x.ndim), self.value)
+
+    def _all_widths(self, rank: int) -> tuple[tuple[int, int], ...]:
+        return (*self.widths, *[(0, 0)] * (rank - len(self.widths)))
+
+
+class Gather(Block):
+    """Rows of x by index, ``out[i, …] = x[indices[i], …]``; also an embedding.
+
+    x (n, …) and integer indices (k, …) in [0, n) give (k, …, …): the indices' axes stand where
+    ``axis`` stood. The gradients of repeated rows add up; no gradient goes to indices. Raises
+    DTypeError unless indices are integers.
+    """
+
+    symbol: ClassVar[str] = "x[i]"
+    formula: ClassVar[str] = r"y_k = x_{i_k}"
+
+    axis: int = 0
+    """Axis of x that is indexed, negative from the end."""
+
+    def forward(self, xp: Any, x: Any, indices: Any) -> Any:
+        require_integer(indices, "indices")
+        return xp.take(x, indices, axis=self.axis)
+
+
+class Pick(Block):
+    """One element from each row, ``out[i] = x[i, indices[i]]``, as Q(s, a) from all Q(s, ·).
+
+    x (…, n) and integer indices (…) in [0, n) give (…): the shape of x without ``axis``. No
+    gradient goes to indices. Raises ShapeError where indices don't fit, DTypeError unless they
+    are integers.
+    """
+
+    symbol: ClassVar[str] = "xᵢₖ"
+    formula: ClassVar[str] = r"y_i = x_{i,\, k_i}"
+
+    axis: int = -1
+    """Axis of x from which one element is taken, negative from the end."""
+
+    def forward(self, xp: Any, x: Any, indices: Any) -> Any:
+        require_integer(indices, "indices")
+        rows = list(x.shape)
+        if x.shape:
+            del rows[self.axis % x.ndim]
+        if not x.shape or indices.shape != tuple(rows):
+            raise ShapeError(
+                "Indices don't fit x.",
+                expected=f"indices of shape {tuple(rows)}, one for each row",
+                got=f"{indices.shape} for x of {x.shape}",
+            )
+        axis = self.axis % x.ndim
+        return xp.squeeze(xp.take_along_axis(x, xp.expand_dims(indices, axis), axis), axis)
+
+
+def _require_parts(parts: tuple[Any, ...]) -> None:
+    if not parts:
+        raise ShapeError("Nothing to join.", expected="one part or more", next_step="Wire parts.0.")

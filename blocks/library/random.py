@@ -1,0 +1,85 @@
+"""Random numbers: reproducible by seed, new at every step of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from blocks.block import Block, Shape
+from blocks.elementwise import same_shape
+from blocks.values import FloatDType
+
+Length = Annotated[int, Field(ge=0)]
+
+
+class _Random(Block):
+    """Draws numbers of a shape, or of the shape of ``like`` where that is wired.
+
+    Only the shape of ``like`` is read, so no gradient goes to it.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    shape: tuple[Length, ...] = ()
+    """Lengths of the axes; of no effect where ``like`` is wired."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Seed: the same numbers for the same seed, shape and step."""
+    dtype: FloatDType = "float32"
+    """Dtype of the numbers."""
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        return {} if output is None else same_shape(inputs, output)
+
+    def _shape(self, like: Any) -> Shape:
+        return self.shape if like is None else tuple(like.shape)
+
+
+class RandomNormal(_Random):
+    """Normal random numbers, ``out = mean + std * z`` with ``z ~ N(0, 1)``.
+
+    Of ``shape``, or of the shape of ``like`` where that is wired; no gradient goes to ``like``.
+    """
+
+    symbol: ClassVar[str] = "N"
+    formula: ClassVar[str] = r"y \sim \mathcal{N}(\mu, \sigma^2)"
+
+    mean: float = 0.0
+    """Mean μ."""
+    std: Annotated[float, Field(ge=0)] = 1.0
+    """Standard deviation σ, in units of the mean."""
+
+    def label(self) -> str:
+        return f"N({self.mean:g}, {self.std:g}²)"
+
+    def forward(self, xp: Any, like: Any = None) -> Any:
+        return self.mean + self.std * xp.random_normal(self._shape(like), self.seed, self.dtype)
+
+
+class RandomUniform(_Random):
+    """Uniform random numbers, ``out = low + (high - low) * u`` with u in [0, 1).
+
+    Of ``shape``, or of the shape of ``like`` where that is wired; no gradient goes to ``like``.
+    """
+
+    symbol: ClassVar[str] = "U"
+    formula: ClassVar[str] = r"y \sim \mathcal{U}(l, h)"
+
+    low: float = 0.0
+    """Lower limit l, included."""
+    high: float = 1.0
+    """Upper limit h, excluded up to rounding."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.low > self.high:
+            raise ValueError(f"low {self.low:g} is above high {self.high:g}")
+        return self
+
+    def label(self) -> str:
+        return f"U({self.low:g}, {self.high:g})"
+
+    def forward(self, xp: Any, like: Any = None) -> Any:
+        u = xp.random_uniform(self._shape(like), self.seed, self.dtype)
+        return self.low + (self.high - self.low) * u

@@ -1,0 +1,233 @@
+"""Blocks that bring numbers in: variables, constants and inputs."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from blocks.block import OpenShape, Shape, Source
+from blocks.values import DType, Tensor
+
+Length = Annotated[int, Field(ge=0)]
+Initialiser = Literal[
+    "zeros",
+    "ones",
+    "constant",
+    "normal",
+    "uniform",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+]
+
+_LARGEST_EXACT = 2**53
+
+
+class _Given(Source):
+    """A source whose value may be given; value, shape and dtype must agree.
+
+    The value is held in ``dtype``, so that two sources of equal numbers are equal.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    value: Tensor | None = None
+    """The numbers, as nested lists."""
+    shape: tuple[Length | None, ...] | None = None
+    """Lengths of the axes, null for a length to be inferred; null for all of it."""
+    dtype: DType = "float32"
+    """Dtype of the numbers."""
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if self.value is None:
+            return self
+        fits = self.shape is None or (
+            len(self.shape) == len(self.value.shape)
+            and all(want in (None, n) for want, n in zip(self.shape, self.value.shape, strict=True))
+        )
+        if not fits:
+            shape = "×".join("?" if n is None else str(n) for n in self.shape or ()) or "a scalar"
+            raise ValueError(f"shape says {shape}, but the value has shape {self.value.shape}")
+        object.__setattr__(self, "value", fitted(self.value, self.dtype))
+        return self
+
+    def to_record(self) -> dict[str, Any]:
+        record = super().to_record()
+        if self.value is not None:
+            record["value"] = without_needless_points(self.value)
+        return record
+
+    @property
+    def open_shape(self) -> OpenShape | None:
+        return self.shape if self.value is None else self.value.shape
+
+    @property
+    def leaf_dtype(self) -> str:
+        return self.dtype
+
+    def label(self) -> str:
+        return ""
+
+
+class Variable(_Given):
+    """Numbers that training moves: given by value, or drawn by an initialiser; ``out = value``.
+
+    With neither value nor full shape, the shape is inferred from the diagram. A trainable
+    variable of a floating dtype wants a gradient; integers, booleans and frozen variables
+    don't, but gradient still passes to what lies elsewhere.
+
+    Sources: Glorot & Bengio 2010, He et al. 2015 for ``glorot_*`` and ``he_*``.
+    """
+
+    symbol: ClassVar[str] = "θ"
+    formula: ClassVar[str] = r"y = \theta"
+    kind: ClassVar[Literal["variable", "constant", "input"]] = "variable"
+
+    trainable: bool = True
+    """Whether training moves it; frozen otherwise."""
+    initialiser: Initialiser = "glorot_uniform"
+    """How the numbers are drawn without a value. normal has the standard deviation ``scale``,
+    uniform lies in [-scale, scale); glorot and he take their width, times ``scale``, from the
+    fans of a weight laid out (units, features, …); constant is ``scale`` everywhere."""
+    scale: float = 1.0
+    """Width of what the initialiser draws, in units of the variable."""
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """Seed of the initialiser; null draws by the block's name, differently for each variable."""
+
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> Self:
+        if self.value is None and not self.dtype.startswith("float"):
+            if self.initialiser not in ("zeros", "ones", "constant"):
+                raise ValueError(
+                    f"{self.initialiser} draws floats, but the dtype is {self.dtype}; "
+                    "choose zeros, ones or constant, or give a value"
+                )
+            if self.initialiser == "constant":
+                fitted(Tensor(self.scale), self.dtype)
+        return self
+
+    @property
+    def wants_gradient(self) -> bool:
+        return self.trainable and self.dtype.startswith("float")
+
+    def data(self, shape: Shape, path: str = "") -> NDArray[np.generic]:
+        if self.value is not None:
+            return self.value.array
+        entropy = list(path.encode()) if self.seed is None else self.seed
+        drawn = _draw(self.initialiser, shape, self.scale, np.random.SeedSequence(entropy))
+        return drawn.astype(self.dtype)
+
+
+class Constant(Source):
+    """Fixed numbers, ``out = value``; never trained."""
+
+    symbol: ClassVar[str] = "c"
+    formula: ClassVar[str] = r"y = c"
+    kind: ClassVar[Literal["variable", "constant", "input"]] = "constant"
+
+    value: Tensor = Tensor(np.float32(0))
+    """The numbers, as nested lists."""
+    dtype: DType | None = None
+    """Dtype of the numbers; null for float32, int64 or bool, by what the value holds."""
+
+    @model_validator(mode="after")
+    def _hold(self) -> Self:
+        object.__setattr__(self, "value", fitted(self.value, self.leaf_dtype))
+        return self
+
+    def to_record(self) -> dict[str, Any]:
+        record = super().to_record()
+        if self.dtype is not None:
+            record["value"] = without_needless_points(self.value)
+        return record
+
+    @property
+    def open_shape(self) -> OpenShape:
+        return self.value.shape
+
+    @property
+    def leaf_dtype(self) -> str:
+        by_kind = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}
+        return self.dtype or by_kind[self.value.array.dtype.kind]
+
+    def label(self) -> str:
+        return ""
+
+    def data(self, shape: Shape, path: str = "") -> NDArray[np.generic]:
+        return self.value.array
+
+
+class Input(_Given):
+    """Data fed at each run, ``out`` = what is fed; without a feed, its value.
+
+    The shape is that of the value or the feed, and a shape that is given must fit both; null
+    stands for any length (a batch). Wants no gradient.
+    """
+
+    symbol: ClassVar[str] = "⇥"
+    formula: ClassVar[str] = r"y = x_{\text{fed}}"
+    kind: ClassVar[Literal["variable", "constant", "input"]] = "input"
+
+    def data(self, shape: Shape, path: str = "") -> NDArray[np.generic] | None:
+        return None if self.value is None else self.value.array
+
+
+def fitted(value: Tensor, dtype: str) -> Tensor:
+    """The value in ``dtype``.
+
+    Rounding to a narrower float is allowed. Raises ValueError where an integer or boolean dtype
+    would change a number, and where a finite number is too large for a float dtype.
+    """
+    if value.dtype == dtype:
+        return value
+    with np.errstate(all="ignore"):
+        array = value.array.astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        kept = np.isfinite(array) == np.isfinite(value.array)
+    else:
+        kept = array == value.array
+    if not np.all(kept):
+        changed = value.array[~np.asarray(kept)].flat[0]
+        raise ValueError(f"{changed} is not representable as {dtype}")
+    return Tensor(array)
+
+
+def without_needless_points(value: Tensor) -> Any:
+    """JSON of a value whose dtype is known otherwise: whole numbers without ``.0``."""
+    array = value.array
+    whole = array.dtype.kind == "f" and np.all(
+        (array == np.round(array)) & (np.abs(array) <= _LARGEST_EXACT)
+        & ~(np.signbit(array) & (array == 0))
+    )  # fmt: skip
+    return array.astype(np.int64).tolist() if whole else value.to_json()
+
+
+def _draw(
+    initialiser: Initialiser, shape: Shape, scale: float, seed: np.random.SeedSequence
+) -> NDArray[np.float64]:
+    if initialiser in ("zeros", "ones", "constant"):
+        fill = {"zeros": 0.0, "ones": 1.0, "constant": scale}[initialiser]
+        return np.full(shape, fill)
+    name, _, law = initialiser.rpartition("_")
+    deviation = scale * _deviation(name, shape)
+    generator = np.random.Generator(np.random.Philox(seed))
+    if law == "normal":
+        return np.asarray(generator.standard_normal(shape) * deviation)
+    width = deviation * math.sqrt(3.0) if name else scale
+    return np.asarray(generator.uniform(-width, width, shape))
+
+
+def _deviation(name: str, shape: Shape) -> float:
+    """Standard deviation that keeps the signal (he: of Relu networks) at its size."""
+    if not name:
+        return 1.0
+    field = math.prod(shape[2:])
+    units, features = (shape[0], shape[1]) if len(shape) > 1 else (shape or (1,)) * 2
+    fan_in, fan_out = max(features * field, 1), max(units * field, 1)
+    return math.sqrt(2.0 / (fan_in + fan_out) if name == "glorot" else 2.0 / fan_in)

@@ -27,7 +27,7 @@ class Primitive:
     ``rules[slot](xp, g, out, *inputs, **attributes)`` is the vector-Jacobian product for that
     input, written in primitives; None closes the slot. With ``variadic`` there is one rule,
     called with ``slot`` after ``out``, for any number of inputs.
-    ``stops`` tells a closed slot that was meant (stop_gradient) from one that has no derivative.
+    ``unread`` are slots whose numbers the kernel does not need. ``stops`` tells a closed slot that was meant (stop_gradient) from one that has no derivative.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Primitive:
     variadic: bool = False
     view: bool = False
     stops: bool = False
+    unread: frozenset[int] = frozenset()
     elementwise: bool = False
 
     def __repr__(self) -> str:

@@ -1,0 +1,9 @@
+"""How a diagram runs: lowering to a program, planning it, and the Session that runs it."""
+
+from runtime.engine.lower import lower
+from runtime.engine.optimisers import SGD, Adam, Optimiser
+from runtime.engine.program import Program
+from runtime.engine.run import Run, Shapes
+from runtime.engine.session import Session
+
+__all__ = ["SGD", "Adam", "Optimiser", "Program", "Run", "Session", "Shapes", "lower"]

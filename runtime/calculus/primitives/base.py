@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.block import Shape
+from blocks.block import Shape, Source
 from blocks.errors import DTypeError, ShapeError
 from blocks.values import DTYPES
 from runtime.calculus.dtypes import (
@@ -119,9 +119,19 @@ class BaseNames:
             x = self._constant(x)
         return self.astype(x, dtype) if dtype else self._strong(x)
 
-    def leaf(self, source: Any) -> Value:
-        """A value that the session binds before each run; the engine overrides this."""
-        raise DTypeError("A source block can't be traced outside a diagram.")
+    def scalar(self, x: bool | int | float) -> Value:
+        """A weak scalar: it takes the dtype of what it meets."""
+        return self._constant(x)
+
+    def leaf(self, source: Source, shape: Shape | None = None) -> Value:
+        """The value of a source block, bound before each run; of ``shape`` where it is left open."""
+        wanted = source.open_shape if shape is None else shape
+        if wanted is None or None in wanted:
+            raise ShapeError(
+                "The shape is left open, and nothing in the diagram tells it.",
+                next_step="Give a value or a shape.",
+            )
+        return self.trace.apply(LEAF, shape=tuple(wanted), dtype=source.leaf_dtype)
 
     def astype(self, x: Any, dtype: str) -> Value:
         """``x`` in another dtype; gradient passes between floats only.

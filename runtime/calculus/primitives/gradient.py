@@ -35,9 +35,10 @@ STOP_GRADIENT = Primitive("stop_gradient", _same, lambda x: x, (None,), view=Tru
 SURROGATE = Primitive(
     "surrogate",
     _same,
-    lambda value, soft: value,
+    lambda value, *_: value,
     (None, lambda xp, g, out, value, soft: g),
     view=True,
+    unread=frozenset({1}),
 )
 LOSS_HEAD = Primitive("loss_head", _same, lambda x, **_: x, (_loss_rule,), view=True)
 

@@ -1,0 +1,128 @@
+"""Shapes of sources left open, found from what is known around them.
+
+Known shapes flow forward by tracing each block alone; asked-for shapes flow backward through
+``Block.infer``; both alternate until nothing new is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from blocks.block import OpenShape, Shape, Source
+from blocks.errors import GradwireError
+from runtime.calculus import Trace, Value
+from runtime.calculus.dtypes import scalar_dtype, strong
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine.flatten import Flat, Instance
+
+Known = tuple[Shape, str]
+
+
+def infer_shapes(
+    flat: Flat, instances: Sequence[Instance], given: Mapping[str, Shape]
+) -> dict[str, Shape]:
+    """Shapes of all sources that can be told, by path; ``given`` are those fed or bound.
+
+    A source whose shape stays open is missing from the result.
+    """
+    shapes: dict[str, Shape] = dict(given)
+    open_sources: dict[str, OpenShape | None] = {}
+    for instance in instances:
+        if isinstance(instance.block, Source) and instance.path not in shapes:
+            shape = instance.block.open_shape
+            if shape is None or None in shape:
+                open_sources[instance.path] = shape
+            else:
+                shapes[instance.path] = tuple(n for n in shape if n is not None)
+    if not open_sources:
+        return shapes
+    known: dict[str, Known] = {}
+    wanted: dict[str, Shape] = {}
+    while True:
+        before = len(known), len(wanted)
+        for instance in instances:
+            _forward(flat, instance, shapes, known)
+        for instance in reversed(instances):
+            _backward(flat, instance, known, wanted)
+        for path, shape in open_sources.items():
+            found = wanted.get(f"{path}.out")
+            if found is not None and path not in shapes and _fits(shape, found):
+                shapes[path] = found
+        if (len(known), len(wanted)) == before:
+            return shapes
+
+
+def _fits(shape: OpenShape | None, found: Shape) -> bool:
+    return shape is None or (
+        len(shape) == len(found)
+        and all(n in (None, m) for n, m in zip(shape, found, strict=True))
+    )
+
+
+def _forward(
+    flat: Flat, instance: Instance, shapes: Mapping[str, Shape], known: dict[str, Known]
+) -> None:
+    """Trace one block alone when all of its inputs are known."""
+    block = instance.block
+    outputs = [instance.port(name) for name in block.outputs]
+    if not outputs or outputs[0] in known:
+        return
+    if isinstance(block, Source):
+        if instance.path in shapes:
+            known[outputs[0]] = shapes[instance.path], block.leaf_dtype
+        return
+    inputs = [_input(flat, instance, port, known) for port in instance.inputs]
+    if any(entry is None for entry in inputs):
+        return
+    trace = Trace()
+    arguments = [
+        None if entry == () else trace.apply(LEAF, shape=entry[0], dtype=entry[1])
+        for entry in inputs
+        if entry is not None
+    ]
+    try:
+        results = block.forward(trace.xp, *arguments)
+    except (GradwireError, ValueError, TypeError, IndexError):
+        return  # lowering meets the same error and reports it with its place
+    results = results if isinstance(results, tuple) else (results,)
+    for port, result in zip(outputs, results, strict=False):
+        if isinstance(result, Value):
+            known[port] = result.shape, result.dtype
+
+
+def _input(
+    flat: Flat, instance: Instance, port: str, known: Mapping[str, Known]
+) -> Known | tuple[()] | None:
+    """Shape and dtype of an input; () for one that stays empty, None for one not known yet."""
+    if port in instance.wires:
+        return known.get(flat.source(instance.wires[port][1]))
+    if port in instance.block.literals:
+        literal = instance.block.literals[port]
+        return literal.tensor.shape, literal.dtype
+    declared = instance.block.port(port)
+    if declared is None or declared.required:
+        return None
+    if declared.default is None:
+        return ()
+    return (), strong(scalar_dtype(declared.default))
+
+
+def _backward(
+    flat: Flat, instance: Instance, known: Mapping[str, Known], wanted: dict[str, Shape]
+) -> None:
+    """Ask a block what its unknown inputs must be."""
+    shapes: dict[str, Shape | None] = {}
+    for port in instance.inputs:
+        entry = _input(flat, instance, port, known)
+        if port in instance.wires and entry is None:
+            source = flat.source(instance.wires[port][1])
+            shapes[port] = wanted.get(source)
+        elif entry:
+            shapes[port] = entry[0]
+    if None not in shapes.values():
+        return
+    output = instance.port(instance.block.outputs[0]) if instance.block.outputs else ""
+    asked = known[output][0] if output in known else wanted.get(output)
+    for port, shape in instance.block.infer(shapes, asked).items():
+        if port in instance.wires and shapes.get(port) is None:
+            wanted.setdefault(flat.source(instance.wires[port][1]), tuple(shape))

@@ -1,0 +1,140 @@
+"""Lowering: a diagram becomes a program. Problems become diagnostics; the rest is still traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from blocks.block import Opaque, Shape, Source
+from blocks.errors import GradwireError, Location
+from runtime.calculus import Trace, Value
+from runtime.calculus.primitives.base import LEAF
+from runtime.diagram.checks import check
+from runtime.diagram.diagnostics import Diagnostic
+from runtime.diagram.model import MAIN, Diagram
+from runtime.engine.flatten import Instance, block_of, flatten, order
+from runtime.engine.infer import infer_shapes
+from runtime.engine.program import Leaf, Program
+
+
+def lower(
+    diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str = MAIN
+) -> Program:
+    """Trace every block of ``page`` that can be traced; never raises for a wrong diagram.
+
+    ``shapes`` are those of fed inputs and bound variables, by block path.
+    """
+    flat = flatten(diagram, page)
+    program = Program(Trace(), flat, diagnostics=list(check(diagram)))
+    instances, looped = order(flat)
+    for path in looped:
+        program.blocked[path] = path
+    _Lowering(program, infer_shapes(flat, instances, shapes or {})).run(instances)
+    program.forward_end = len(program.trace.values)
+    return program
+
+
+class _Lowering:
+    """Traces instances one after the other into a program."""
+
+    def __init__(self, program: Program, shapes: Mapping[str, Shape]) -> None:
+        self.program = program
+        self.shapes = shapes
+
+    def run(self, instances: list[Instance]) -> None:
+        trace = self.program.trace
+        for instance in instances:
+            trace.owner = instance.path
+            self._wire_up(instance)
+            culprit = self._culprit(instance)
+            if culprit is not None:
+                self.program.blocked[instance.path] = culprit
+                continue
+            try:
+                self._trace(instance)
+            except GradwireError as error:
+                self._fail(instance, error, "trace")
+            except Exception as error:  # a plug-in's forward may fail in any way
+                wrapped = GradwireError(
+                    f"{type(instance.block).__name__}.forward failed: "
+                    f"{type(error).__name__}: {error}."
+                )
+                self._fail(instance, wrapped, "forward-failed")
+        trace.owner = None
+        for path, text in trace.remarks:
+            self.program.diagnostics.append(
+                Diagnostic("warning", self._location(path), text, code="no-path")
+            )
+
+    def _location(self, path: str) -> Location:
+        return Location(self.program.flat.instances[path].page, path)
+
+    def _fail(self, instance: Instance, error: GradwireError, code: str) -> None:
+        error.at(self._location(instance.path))
+        self.program.failed[instance.path] = error.what
+        self.program.diagnostics.append(Diagnostic.from_error(error, code))
+
+    def _wire_up(self, instance: Instance) -> None:
+        """Put a marker on every wire whose source has a value."""
+        for key, port in instance.wires.values():
+            source = self.program.flat.source(port)
+            self.program.wire_sources[key] = source
+            self.program.wire_targets[key] = instance.path
+            if source in self.program.ports and key not in self.program.wires:
+                value = self.program.ports[source]
+                self.program.wires[key] = self.program.trace.xp.wire(value)
+
+    def _culprit(self, instance: Instance) -> str | None:
+        """The block whose problem keeps this one from being traced, or None."""
+        if isinstance(instance.block, Opaque):
+            return instance.path
+        for port in instance.inputs:
+            if port in instance.wires:
+                key, source = instance.wires[port]
+                if key not in self.program.wires:
+                    before = block_of(self.program.flat.source(source))
+                    return self.program.blocked.get(before, before)
+            elif port not in instance.block.literals:
+                declared = instance.block.port(port)
+                if declared is None or declared.required:
+                    return instance.path
+        return None
+
+    def _trace(self, instance: Instance) -> None:
+        block, program = instance.block, self.program
+        if isinstance(block, Source):
+            leaf = program.trace.xp.leaf(block, self.shapes.get(instance.path))
+            program.leaves[instance.path] = Leaf(leaf, block)
+            program.ports[instance.port("out")] = leaf
+            return
+        arguments = [self._argument(instance, port) for port in instance.inputs]
+        results = block.forward(program.trace.xp, *arguments)
+        results = results if isinstance(results, tuple) else (results,)
+        if len(results) != len(block.outputs):
+            raise GradwireError(
+                f"{type(block).__name__}.forward returned {len(results)} values.",
+                expected=f"{len(block.outputs)}: {', '.join(block.outputs)}",
+            )
+        for name, result in zip(block.outputs, results, strict=True):
+            program.ports[instance.port(name)] = program.trace.xp.asarray(result)
+
+    def _argument(self, instance: Instance, port: str) -> Any:
+        """The traced value of an input, or None where an optional port stays empty."""
+        if port in instance.wires:
+            return self.program.wires[instance.wires[port][0]]
+        if port in instance.block.literals:
+            return self._literal(instance, port)
+        declared = instance.block.port(port)
+        assert declared is not None  # or the block would be blocked
+        if declared.default is None:
+            return None
+        return self.program.trace.xp.scalar(declared.default)
+
+    def _literal(self, instance: Instance, port: str) -> Value:
+        literal = instance.block.literals[port]
+        dtype = literal.tensor.dtype if literal.weak else literal.dtype
+        value = self.program.trace.apply(
+            LEAF, shape=literal.tensor.shape, dtype=dtype, weak=literal.weak
+        )
+        self.program.leaves[instance.port(port)] = Leaf(value, literal)
+        return value

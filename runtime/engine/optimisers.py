@@ -1,0 +1,81 @@
+"""Optimisers: how gradients move variables. A variable without a gradient is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Optimiser(Protocol):
+    """Anything that makes new values from values and gradients."""
+
+    def update(
+        self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
+    ) -> dict[str, Array]:
+        """New values of the variables that move, in the dtypes of the old.
+
+        A variable whose gradient is None is not in the result: nothing moves it, weight decay
+        included.
+        """
+
+
+@dataclass
+class SGD:
+    """Gradient descent, ``v -= lr * (g + weight_decay * v)``."""
+
+    lr: float = 0.1
+    weight_decay: float = 0.0
+
+    def update(
+        self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
+    ) -> dict[str, Array]:
+        moved = {}
+        for name, gradient in gradients.items():
+            if gradient is None:
+                continue
+            value = values[name]
+            change = gradient + self.weight_decay * value if self.weight_decay else gradient
+            moved[name] = (value - self.lr * change).astype(value.dtype)
+        return moved
+
+
+@dataclass
+class Adam:
+    """Adam with bias correction; ``weight_decay`` is decoupled (AdamW).
+
+    ``v -= lr * (m̂ / (√ŝ + epsilon) + weight_decay * v)``. A variable's clock counts only the
+    steps in which it had a gradient. Sources: Kingma & Ba 2015; Loshchilov & Hutter 2019.
+    """
+
+    lr: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    _moments: dict[str, tuple[int, Array, Array]] = field(default_factory=dict, repr=False)
+
+    def update(
+        self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
+    ) -> dict[str, Array]:
+        moved = {}
+        for name, gradient in gradients.items():
+            if gradient is None:
+                continue
+            value = values[name]
+            zero = np.zeros_like(value)
+            count, mean, square = self._moments.get(name, (0, zero, zero))
+            count += 1
+            mean = self.beta1 * mean + (1 - self.beta1) * gradient
+            square = self.beta2 * square + (1 - self.beta2) * gradient * gradient
+            self._moments[name] = count, mean, square
+            first = mean / (1 - self.beta1**count)
+            second = np.sqrt(square / (1 - self.beta2**count))
+            change = first / (second + self.epsilon) + self.weight_decay * value
+            moved[name] = (value - self.lr * change).astype(value.dtype)
+        return moved

@@ -1,0 +1,110 @@
+"""A program: the traced arithmetic of a diagram, and which block, port and wire each value is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from blocks.block import Block, Shape, Source
+from blocks.library.view import Display
+from blocks.values import PortLiteral
+from runtime.calculus import Trace, Value, passes
+from runtime.calculus.dtypes import FLOATS
+from runtime.diagram.diagnostics import Diagnostic
+from runtime.engine.flatten import Flat, Instance, block_of
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value that is bound before each run, and what it is bound to."""
+
+    value: Value
+    source: Source | PortLiteral
+
+
+@dataclass(eq=False)
+class Program:
+    """What lowering makes of a diagram; the forward part ends at ``forward_end``.
+
+    Keys are paths: ports ``enc/mul1.out``, wires by their target ``enc/mul1.a``, leaves by block
+    (``W1``) or, for literals, by port (``mul1.a``). ``failed`` are blocks with a problem of their
+    own, ``blocked`` those behind them.
+    """
+
+    trace: Trace
+    flat: Flat
+    ports: dict[str, Value] = field(default_factory=dict)
+    wires: dict[str, Value] = field(default_factory=dict)
+    wire_sources: dict[str, str] = field(default_factory=dict)
+    wire_targets: dict[str, str] = field(default_factory=dict)
+    leaves: dict[str, Leaf] = field(default_factory=dict)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    blocked: dict[str, str] = field(default_factory=dict)
+    forward_end: int = 0
+
+    def block(self, path: str) -> Block:
+        """The block at a path."""
+        return self.flat.instances[path].block
+
+    @property
+    def instances(self) -> Mapping[str, Instance]:
+        return self.flat.instances
+
+    def sources(self, *kinds: str) -> dict[str, Source]:
+        """The source blocks of those kinds, by path, in the order of the document."""
+        return {
+            path: instance.block
+            for path, instance in self.flat.instances.items()
+            if isinstance(instance.block, Source) and instance.block.kind in kinds
+        }
+
+    @property
+    def trainable(self) -> list[str]:
+        """Variables that want a gradient."""
+        return [path for path, block in self.sources("variable").items() if block.wants_gradient]
+
+    def heads(self) -> list[str]:
+        """Ports that are losses: those of Loss blocks; without one, floats of rank 0 that no block
+        reads (a Display does not count)."""
+        marked = [
+            instance.port(instance.block.outputs[0])
+            for instance in self.flat.instances.values()
+            if instance.block.head
+        ]
+        if marked:
+            return [port for port in marked if port in self.ports]
+        read = {
+            self.flat.source(source)
+            for instance in self.flat.instances.values()
+            if not isinstance(instance.block, Display)
+            for _, source in instance.wires.values()
+        }
+        return [
+            port
+            for port, value in self.ports.items()
+            if port not in read
+            and value.shape == ()
+            and value.dtype in FLOATS
+            and not isinstance(self.block(block_of(port)), Source | Display)
+        ]
+
+    @cached_property
+    def reached(self) -> set[Value]:
+        """Forward values that some trainable variable reaches through slots that pass gradient."""
+        return self.reached_from(self.trainable)
+
+    def reached_from(self, variables: list[str]) -> set[Value]:
+        """Forward values that one of the variables reaches through slots that pass gradient."""
+        found = {self.leaves[path].value for path in variables if path in self.leaves}
+        for value in self.trace.values[: self.forward_end]:
+            for slot, source in enumerate(value.inputs):
+                if source in found and passes(value, slot):
+                    found.add(value)
+                    break
+        return found
+
+    def shape(self, port: str) -> Shape:
+        """The shape of a port's value."""
+        return self.ports[port].shape

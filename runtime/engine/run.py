@@ -1,0 +1,59 @@
+"""What a run gives: values, gradients and contributions. Immutable, and never aliased."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.block import Shape
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Results by path. None is no gradient, which is not a gradient of zero.
+
+    - ``values``: by port (``mul1.out``), in the port's shape and dtype.
+    - ``gradients``: dL/d(variable) by variable, or by port where a port was asked for; L is the
+      sum of the heads, each times its output gradient.
+    - ``adjoints``: dL/d(port) with all else held, by port, as asked for. At a StopGradient's
+      output it is what arrives there and is thrown away.
+    - ``contributions``: by wire (its target, ``mul1.a``): what this wire brings back; None where
+      it carries nothing to a trainable variable. They add up to the adjoint of the wire's source.
+    - ``losses``: the heads that backward started from.
+    """
+
+    values: Mapping[str, Array] = field(default_factory=dict)
+    gradients: Mapping[str, Array | None] = field(default_factory=dict)
+    adjoints: Mapping[str, Array | None] = field(default_factory=dict)
+    contributions: Mapping[str, Array | None] = field(default_factory=dict)
+    losses: tuple[str, ...] = ()
+
+    @property
+    def norms(self) -> dict[str, float | None]:
+        """Root mean square of each contribution, in float64; None where there is none."""
+        return {
+            wire: None if array is None else rms(array)
+            for wire, array in self.contributions.items()
+        }
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Shapes without running: of sources by path, and of all ports that could be traced."""
+
+    arguments: Mapping[str, Shape | None]
+    ports: Mapping[str, Shape]
+
+
+def rms(array: Array) -> float:
+    """√(Σ x² / n) in float64; 0 for an empty array."""
+    if not array.size:
+        return 0.0
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))

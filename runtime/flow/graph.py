@@ -1,0 +1,158 @@
+"""The slots of a program as edges: open, closed by a stop, or closed for want of a rule."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import NamedTuple
+
+from runtime.calculus import Value, passes
+from runtime.calculus.dtypes import is_float
+from runtime.calculus.primitives.gradient import WIRE
+from runtime.engine.program import Program
+
+
+class Kind(IntEnum):
+    """How an edge lets gradient through; a search at one level opens all edges up to it."""
+
+    OPEN = 0
+    STOP = 1
+    NO_RULE = 2
+
+
+class Edge(NamedTuple):
+    """Gradient goes from ``value`` to ``source``, its input, when the edge is open."""
+
+    source: Value
+    value: Value
+    slot: int
+    kind: Kind
+
+
+class Reach(NamedTuple):
+    """Result of a search: how many closed edges each value cost, and the edge it came by."""
+
+    cost: dict[Value, int]
+    by: dict[Value, Edge]
+
+
+class Graph:
+    """The forward part of a program as edges, both ways.
+
+    A closed edge inside a block is left out where the same block has an open way between the same
+    ports: a softmax that holds its shift constant cuts nothing.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.inputs: dict[Value, list[Edge]] = {}
+        self.readers: dict[Value, list[Edge]] = defaultdict(list)
+        values = program.trace.values[: program.forward_end]
+        outputs = set(program.ports.values())
+        owned: dict[object, list[Edge]] = defaultdict(list)
+        wired: set[object] = set()
+        for value in values:
+            if value.primitive is WIRE:
+                wired.add(value.owner)
+            edges = [
+                Edge(source, value, slot, _kind(value, slot))
+                for slot, source in enumerate(value.inputs)
+            ]
+            self.inputs[value] = edges
+            owned[value.owner] += edges
+        for owner, edges in owned.items():
+            closed = [edge for edge in edges if edge.kind and edge.value.primitive is not WIRE]
+            if closed:
+                dropped = _redundant(edges, closed, outputs) if owner in wired else set(closed)
+                for edge in dropped:
+                    self.inputs[edge.value].remove(edge)
+        for edges in self.inputs.values():
+            for edge in edges:
+                self.readers[edge.source].append(edge)
+
+    def backward(self, starts: Iterable[Value], level: Kind) -> Reach:
+        """Values that gradient from ``starts`` reaches with edges up to ``level`` opened, by the
+        fewest closed edges (0-1 breadth-first search: linear)."""
+        return self._search(starts, level, self.inputs, ahead=False)
+
+    def forward(self, starts: Iterable[Value], level: Kind) -> Reach:
+        """Values whose gradient could come to ``starts``, likewise."""
+        return self._search(starts, level, self.readers, ahead=True)
+
+    def _search(
+        self,
+        starts: Iterable[Value],
+        level: Kind,
+        edges: dict[Value, list[Edge]],
+        ahead: bool,
+    ) -> Reach:
+        cost = {value: 0 for value in starts}
+        by: dict[Value, Edge] = {}
+        queue = deque(cost)
+        while queue:
+            value = queue.popleft()
+            here = cost[value]
+            for edge in edges.get(value, ()):
+                if edge.kind > level:
+                    continue
+                there = edge.value if ahead else edge.source
+                price = here + (1 if edge.kind else 0)
+                if price < cost.get(there, 1 << 60):
+                    cost[there] = price
+                    by[there] = edge
+                    (queue.append if edge.kind else queue.appendleft)(there)
+        return Reach(cost, by)
+
+
+def _kind(value: Value, slot: int) -> Kind:
+    if passes(value, slot):
+        return Kind.OPEN
+    if value.primitive.stops and is_float(value.dtype):
+        return Kind.STOP
+    return Kind.NO_RULE
+
+
+def _redundant(edges: list[Edge], closed: list[Edge], outputs: set[Value]) -> set[Edge]:
+    """Closed edges of one block between whose ends the block has an open way as well."""
+    into: dict[Value, list[Edge]] = defaultdict(list)
+    out: dict[Value, list[Edge]] = defaultdict(list)
+    for edge in edges:
+        if edge.value.primitive is not WIRE:
+            into[edge.value].append(edge)
+            out[edge.source].append(edge)
+
+    def entries(start: Value, only_open: bool) -> frozenset[Value]:
+        """The wires, and values of other blocks, from which the block gets to ``start``."""
+        found, pending, seen = set(), [start], {start}
+        while pending:
+            value = pending.pop()
+            if not into[value] and (value.primitive is WIRE or value.owner != owner):
+                found.add(value)
+            for edge in into[value]:
+                if edge.source not in seen and not (only_open and edge.kind):
+                    seen.add(edge.source)
+                    pending.append(edge.source)
+        return frozenset(found)
+
+    def exits(start: Value) -> set[Value]:
+        pending, seen = [start], {start}
+        while pending:
+            for edge in out[pending.pop()]:
+                if edge.value not in seen:
+                    seen.add(edge.value)
+                    pending.append(edge.value)
+        return seen & outputs
+
+    owner = closed[0].value.owner
+    open_entries: dict[Value, frozenset[Value]] = {}
+    dropped = set()
+    for edge in closed:
+        sources = entries(edge.source, only_open=False)
+        for output in exits(edge.value):
+            if output not in open_entries:
+                open_entries[output] = entries(output, only_open=True)
+            if not sources <= open_entries[output]:
+                break
+        else:
+            dropped.add(edge)
+    return dropped

@@ -1,0 +1,74 @@
+"""The words for what a wire says about its gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """What a wire says about the gradient of one loss.
+
+    The structural states need no values; PARTIAL, ZERO, FAINT, FLOOD and NONFINITE refine CARRIES
+    after a run.
+    """
+
+    CARRIES = "CARRIES"
+    PARTIAL = "PARTIAL"
+    ZERO = "ZERO"
+    FAINT = "FAINT"
+    FLOOD = "FLOOD"
+    NONFINITE = "NONFINITE"
+    STOPPED = "STOPPED"
+    NO_RULE = "NO RULE"
+    OFF_ROUTE = "OFF ROUTE"
+    FROZEN = "FROZEN"
+    NOTHING_TO_TRAIN = "NOTHING TO TRAIN"
+    UNKNOWN = "UNKNOWN"
+
+
+RANK = {
+    State.CARRIES: 0,
+    State.FROZEN: 1,
+    State.STOPPED: 2,
+    State.NO_RULE: 3,
+    State.NOTHING_TO_TRAIN: 4,
+    State.OFF_ROUTE: 5,
+    State.UNKNOWN: 6,
+}
+"""Over several losses a wire is in the best of its states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """A closed slot that cuts: input ``port`` of ``block``.
+
+    ``kind`` is "stop" for a StopGradient, "no rule" for arithmetic without a derivative;
+    ``why`` says the latter in words.
+    """
+
+    block: str
+    port: str
+    kind: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        return self.block
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why one wire, or one variable, carries the gradient of a loss or not.
+
+    ``wire`` is the wire's key (or the variable's path), ``witness`` the blocks of the cheapest
+    route from the loss to it, ``cutters`` the closed slots on the way, ``frozen`` the variables
+    that would have to be trainable.
+    """
+
+    wire: str
+    loss: str | None
+    state: State
+    sentence: str
+    cutters: tuple[Cutter, ...] = ()
+    witness: tuple[str, ...] = ()
+    frozen: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.errors import HeadError, Location
 from runtime.calculus import Value, sweep
@@ -11,7 +11,9 @@ from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.flatten import block_of
 from runtime.engine.plan import Plan
-from runtime.engine.program import Program
+
+if TYPE_CHECKING:
+    from runtime.engine.program import Program
 
 
 class Request(NamedTuple):

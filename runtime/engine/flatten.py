@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
-from blocks.values import PortLiteral
 from runtime.diagram.model import MAIN, Diagram, PortName, ports
+
+if TYPE_CHECKING:
+    from blocks.values import PortLiteral
 
 
 @dataclass(slots=True)
@@ -96,7 +99,7 @@ def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:
             if name in use.wires:
                 instance.wires["x"] = use.wires[name]
             elif name in use.literals:
-                instance.block = PageInput(x=use.literals[name])
+                instance.block = PageInput(literals={"x": use.literals[name]})
         yield instance
 
 
@@ -146,5 +149,3 @@ def block_of(port: str) -> str:
 def port_of(port: str) -> str:
     """The port part of a full port name."""
     return port.partition(".")[2]
-
-

@@ -7,13 +7,16 @@ Known shapes flow forward by tracing each block alone; asked-for shapes flow bac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from blocks.block import OpenShape, Shape, Source
 from blocks.errors import GradwireError
 from runtime.calculus import Trace, Value
 from runtime.calculus.dtypes import scalar_dtype, strong
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.flatten import Flat, Instance
+
+if TYPE_CHECKING:
+    from runtime.engine.flatten import Flat, Instance
 
 Known = tuple[Shape, str]
 
@@ -54,8 +57,7 @@ def infer_shapes(
 
 def _fits(shape: OpenShape | None, found: Shape) -> bool:
     return shape is None or (
-        len(shape) == len(found)
-        and all(n in (None, m) for n, m in zip(shape, found, strict=True))
+        len(shape) == len(found) and all(n in (None, m) for n, m in zip(shape, found, strict=True))
     )
 
 
@@ -76,9 +78,7 @@ def _forward(
         return
     trace = Trace()
     arguments = [
-        None if entry == () else trace.apply(LEAF, shape=entry[0], dtype=entry[1])
-        for entry in inputs
-        if entry is not None
+        trace.apply(LEAF, shape=entry[0], dtype=entry[1]) if entry else None for entry in inputs
     ]
     try:
         results = block.forward(trace.xp, *arguments)

@@ -17,9 +17,7 @@ from runtime.engine.infer import infer_shapes
 from runtime.engine.program import Leaf, Program
 
 
-def lower(
-    diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str = MAIN
-) -> Program:
+def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str = MAIN) -> Program:
     """Trace every block of ``page`` that can be traced; never raises for a wrong diagram.
 
     ``shapes`` are those of fed inputs and bound variables, by block path.

@@ -35,6 +35,7 @@ class SGD:
     def update(
         self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
     ) -> dict[str, Array]:
+        """New values of the variables that have a gradient; see ``Optimiser``."""
         moved = {}
         for name, gradient in gradients.items():
             if gradient is None:
@@ -63,6 +64,7 @@ class Adam:
     def update(
         self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
     ) -> dict[str, Array]:
+        """New values of the variables that have a gradient; see ``Optimiser``."""
         moved = {}
         for name, gradient in gradients.items():
             if gradient is None:

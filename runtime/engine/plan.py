@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import Location, RunError
-from runtime.calculus import Value
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+
 Array = NDArray[Any]
+
+_UNREAD: Array = np.empty(0)
 
 
 class Plan:
@@ -61,7 +65,7 @@ class Plan:
             self._arrays[value] = value.attributes["array"]
             self._fixed.add(value)
             return
-        inputs = [self._arrays.get(source) for source in value.inputs]
+        inputs = [self._arrays.get(source, _UNREAD) for source in value.inputs]
         fixed = all(source in self._fixed for source in value.inputs)
         if primitive.view:
             array = primitive.kernel(*inputs, **value.attributes)

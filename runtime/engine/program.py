@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from blocks.block import Block, Shape, Source
 from blocks.library.view import Display
-from blocks.values import PortLiteral
 from runtime.calculus import Trace, Value, passes
 from runtime.calculus.dtypes import FLOATS
-from runtime.diagram.diagnostics import Diagnostic
 from runtime.engine.flatten import Flat, Instance, block_of
+
+if TYPE_CHECKING:
+    from blocks.values import PortLiteral
+    from runtime.diagram.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,13 @@ class Program:
         """The block at a path."""
         return self.flat.instances[path].block
 
+    def culprit(self, path: str) -> str:
+        """The block whose problem keeps the block at ``path`` from running; itself if none does."""
+        return self.blocked.get(path, path)
+
     @property
     def instances(self) -> Mapping[str, Instance]:
+        """Every block as it runs, by path."""
         return self.flat.instances
 
     def sources(self, *kinds: str) -> dict[str, Source]:
@@ -67,7 +75,8 @@ class Program:
 
     def heads(self) -> list[str]:
         """Ports that are losses: those of Loss blocks; without one, floats of rank 0 that no block
-        reads (a Display does not count)."""
+        reads (a Display does not count).
+        """
         marked = [
             instance.port(instance.block.outputs[0])
             for instance in self.flat.instances.values()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Shape
+if TYPE_CHECKING:
+    from blocks.block import Shape
 
 Array = NDArray[Any]
 

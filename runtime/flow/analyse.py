@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from blocks.errors import Location, RunError
 from blocks.library.gradient import Gradient
-from runtime.calculus import Value
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.gradient import WIRE
 from runtime.engine.flatten import block_of
-from runtime.engine.program import Program
 from runtime.flow import sentences
 from runtime.flow.graph import Edge, Graph, Kind, Reach
 from runtime.flow.states import RANK, Cutter, State, Verdict
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.program import Program
 
 LEVELS = (Kind.OPEN, Kind.STOP, Kind.NO_RULE)
 
@@ -209,9 +212,7 @@ class Flow:
         trained = self._among(self._leaves(True), upstream)
         frozen = self._among(self._leaves(False), upstream)
         if state is State.CARRIES:
-            carried = self._among(
-                self._leaves(True), self._graph.backward([value], Kind.OPEN).cost
-            )
+            carried = self._among(self._leaves(True), self._graph.backward([value], Kind.OPEN).cost)
             witness = self._witness(head, value)
             text = sentences.carries(loss, carried, witness)
             return Verdict(key, head, state, text, witness=witness)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.calculus import Value, passes
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.gradient import WIRE
-from runtime.engine.program import Program
+
+if TYPE_CHECKING:
+    from runtime.engine.program import Program
 
 
 class Kind(IntEnum):
@@ -72,7 +74,8 @@ class Graph:
 
     def backward(self, starts: Iterable[Value], level: Kind) -> Reach:
         """Values that gradient from ``starts`` reaches with edges up to ``level`` opened, by the
-        fewest closed edges (0-1 breadth-first search: linear)."""
+        fewest closed edges (0-1 breadth-first search: linear).
+        """
         return self._search(starts, level, self.inputs, ahead=False)
 
     def forward(self, starts: Iterable[Value], level: Kind) -> Reach:

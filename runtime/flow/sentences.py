@@ -78,9 +78,7 @@ def cut(
         reasons = dict.fromkeys(f"{c} {c.why}" for c in (*before, *behind) if c.why)
         if reasons:
             parts.append(f"{'; '.join(reasons)}.")
-        parts.append(
-            "Move the loss before it, soften it, or use a StraightThrough block."
-        )
+        parts.append("Move the loss before it, soften it, or use a StraightThrough block.")
     if frozen:
         parts.append(f"Besides, {names(frozen)} {'is' if len(frozen) == 1 else 'are'} frozen.")
     return " ".join(parts)

@@ -1,0 +1,176 @@
+"""From the names in a call to ports, heads, seeds and gradient requests of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blocks.block import Source
+from blocks.errors import HeadError, Location, NotRunnableError, RunError
+from blocks.library.gradient import StopGradient
+from runtime.engine.flatten import block_of, port_of
+
+if TYPE_CHECKING:
+    from runtime.engine.program import Program
+
+GradientRequest: TypeAlias = Literal["write", "add", "null"]
+GradientRequests: TypeAlias = GradientRequest | Mapping[str, GradientRequest] | Sequence[str]
+
+REQUESTS = ("write", "add", "null")
+
+
+def find_port(program: Program, name: str) -> str:
+    """A port by its name, or by its block's when that has one output; raises RunError."""
+    name = program.flat.source(name)
+    instance = program.instances.get(block_of(name))
+    if instance is not None:
+        outputs = instance.block.outputs
+        if port_of(name) in outputs:
+            return name
+        if name == instance.path and len(outputs) == 1:
+            return instance.port(outputs[0])
+    near = get_close_matches(name, [*program.instances, *program.ports], n=3)
+    raise RunError(
+        f"There is no block or output {name!r}.",
+        next_step=f"Did you mean {', '.join(near)}?" if near else None,
+    )
+
+
+def traced_ports(program: Program, names: Iterable[str]) -> tuple[str, ...]:
+    """Ports by name, all of which were traced; raises NotRunnableError with what is in the way."""
+    ports = tuple(find_port(program, name) for name in names)
+    for port in ports:
+        if port not in program.ports:
+            path = block_of(port)
+            culprit = program.culprit(path)
+            errors = [d for d in program.diagnostics if d.severity == "error"]
+            own = program.instances[culprit]
+            told = [d for d in errors if d.location.block in (culprit, own.name)] or errors
+            raise NotRunnableError(
+                " ".join(str(d) for d in told) or f"{culprit} can't run.",
+                location=Location(own.page, path) if path != culprit else None,
+            )
+    return ports
+
+
+def all_ports(program: Program, partial: bool) -> tuple[str, ...]:
+    """Every port; those of blocks that can't run are an error, or left out when ``partial``."""
+    if partial:
+        return tuple(program.ports)
+    return traced_ports(
+        program,
+        [
+            instance.port(output)
+            for instance in program.instances.values()
+            for output in instance.block.outputs
+        ],
+    )
+
+
+def find_heads(program: Program, losses: Sequence[str] | None, partial: bool) -> tuple[str, ...]:
+    """The ports that backward starts from; raises HeadError when there is none."""
+    if losses is not None:
+        return traced_ports(program, losses)
+    heads = tuple(program.heads())
+    if not heads and not partial:
+        all_ports(program, partial)
+        raise HeadError(
+            "The diagram has no loss: no Loss block, and no scalar that nothing reads.",
+            next_step="Add a Loss block, or say which output to differentiate.",
+        )
+    return heads
+
+
+def find_seeds(
+    program: Program, heads: tuple[str, ...], given: Mapping[str, ArrayLike]
+) -> dict[str, NDArray[Any]]:
+    """Output gradients by head; raises HeadError for one that is no head or has another shape."""
+    seeds = {}
+    for name, seed in given.items():
+        port = find_port(program, name)
+        if port not in heads:
+            raise HeadError(
+                f"{name!r} has an output gradient but is no head of this run.",
+                expected=f"one of {', '.join(heads)}" if heads else None,
+            )
+        array, shape = np.asarray(seed), program.ports[port].shape
+        if array.shape != shape:
+            raise HeadError(
+                "The output gradient has the wrong shape.",
+                location=Location(block=block_of(port), port=port_of(port)),
+                expected=str(list(shape)),
+                got=str(list(array.shape)),
+            )
+        seeds[port] = array
+    return seeds
+
+
+def adjoint_ports(
+    program: Program, wanted: Literal["all", "stops"] | Collection[str]
+) -> tuple[str, ...]:
+    """Ports whose adjoints are asked for."""
+    if wanted == "all":
+        return tuple(program.ports)
+    if wanted == "stops":
+        return tuple(
+            port
+            for port in program.ports
+            if isinstance(program.block(block_of(port)), StopGradient)
+        )
+    return traced_ports(program, wanted)
+
+
+def gradient_requests(
+    program: Program,
+    arguments: Sequence[str],
+    wrt: Sequence[str] | None,
+    request: GradientRequests,
+) -> dict[str, str]:
+    """What to do with each gradient, by variable or port; raises RunError for a wrong request."""
+    trained = [name for name in program.trainable if name in program.leaves]
+    names = trained if wrt is None else list(wrt)
+    requests: dict[str, str]
+    if isinstance(request, str):
+        requests = dict.fromkeys(names, request)
+    elif isinstance(request, Mapping):
+        requests = {name: request.get(name, "null") for name in dict.fromkeys([*names, *request])}
+    elif len(request) == len(arguments):
+        requests = dict(zip(arguments, request, strict=True))
+    else:
+        raise RunError(
+            "One gradient request for each argument is needed.",
+            expected=f"{len(arguments)} ({', '.join(arguments)})",
+            got=str(len(request)),
+        )
+    for name, how in requests.items():
+        if name not in program.leaves:
+            traced_ports(program, [name])
+        if how not in REQUESTS:
+            raise RunError(
+                f"The gradient request for {name!r} is wrong.",
+                expected="write, add or null",
+                got=repr(how),
+            )
+    return requests
+
+
+def graph_order(program: Program, heads: Sequence[str]) -> list[str]:
+    """Variables and inputs that the heads read: depth first, inputs in port order."""
+    flat = program.flat
+    stack = [block_of(port) for port in reversed(heads)] or list(reversed(flat.instances))
+    seen: set[str] = set()
+    found = []
+    while stack:
+        path = stack.pop()
+        if path in seen or path not in flat.instances:
+            continue
+        seen.add(path)
+        instance = flat.instances[path]
+        if isinstance(instance.block, Source) and instance.block.kind != "constant":
+            found.append(path)
+        stack += [block_of(flat.source(s)) for _, s in reversed(list(instance.wires.values()))]
+    return found

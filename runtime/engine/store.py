@@ -1,0 +1,90 @@
+"""The values of a session's sources: what was set, what is fed, what they start from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blocks.block import Shape, Source
+from blocks.errors import FeedError, Location
+from blocks.library.sources import fitted
+from blocks.values import Tensor
+
+if TYPE_CHECKING:
+    from runtime.engine.program import Leaf
+
+Array = NDArray[Any]
+
+
+class Store:
+    """Values by path of the source, in the source's dtype and a shape that it allows."""
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.sources = sources
+        self.held: dict[str, Array] = {}
+        """What was set; it stays, over the value in the diagram."""
+        self._initial: dict[tuple[str, Shape], Array | None] = {}
+
+    def set(self, name: str, value: ArrayLike) -> None:
+        """Hold a value; raises FeedError."""
+        self.held[name] = self.checked(name, value)
+
+    def checked(self, name: str, value: ArrayLike) -> Array:
+        """The value as an array of its source's dtype; raises FeedError where it doesn't fit."""
+        source = self._source(name)
+        try:
+            array = fitted(Tensor(value), source.leaf_dtype).array
+        except (ValueError, TypeError) as error:
+            raise FeedError(
+                f"The value can't be used: {error}.",
+                location=Location(block=name),
+                expected=f"numbers of {source.leaf_dtype}",
+            ) from error
+        self.check_shape(name, array.shape)
+        return array
+
+    def check_shape(self, name: str, shape: Shape) -> None:
+        """Raises FeedError where a source can't have that shape."""
+        wanted = self._source(name).open_shape
+        if wanted is None:
+            return
+        if len(wanted) != len(shape) or any(
+            n not in (None, m) for n, m in zip(wanted, shape, strict=True)
+        ):
+            raise FeedError(
+                "The value has the wrong shape.",
+                location=Location(block=name),
+                expected=f"[{', '.join('any' if n is None else str(n) for n in wanted)}]",
+                got=str(list(shape)),
+            )
+
+    def value(self, path: str, leaf: Leaf) -> Array | None:
+        """What a leaf is bound to without a feed: drawn or copied once per shape."""
+        if path in self.held:
+            return self.held[path]
+        key = path, leaf.value.shape
+        if key not in self._initial:
+            source = leaf.source
+            drawn = source.data(key[1], path) if isinstance(source, Source) else source.array
+            self._initial[key] = None if drawn is None else np.asarray(drawn)
+        return self._initial[key]
+
+    def _source(self, name: str) -> Source:
+        try:
+            return self.sources[name]
+        except KeyError:
+            near = get_close_matches(name, self.sources, n=3)
+            raise FeedError(
+                f"There is no variable, constant or input {name!r}.",
+                expected="one of " + ", ".join(self.sources) if self.sources else None,
+                next_step=f"Did you mean {', '.join(near)}?" if near else None,
+            ) from None
+
+
+def shapes_of(arrays: Mapping[str, Array]) -> dict[str, Shape]:
+    """Shapes by the same names."""
+    return {name: array.shape for name, array in arrays.items()}

@@ -1,0 +1,391 @@
+"""The session: values, gradients, requests, feeds, errors, determinism."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blocks.errors import FeedError, HeadError, NotRunnableError, RunError
+from blocks.library.arithmetic import Add, Mul
+from blocks.library.functions import Square
+from blocks.library.gradient import Gradient, StopGradient
+from blocks.library.linear import Linear, MatMul
+from blocks.library.losses import Loss, MeanSquaredError
+from blocks.library.parts import Gather
+from blocks.library.random import RandomNormal
+from blocks.library.reduce import Sum
+from blocks.library.sources import Constant, Input, Variable
+from blocks.library.view import Display
+from runtime.engine import SGD, Session
+from tests.runtime.engine.drawing import draw, seed
+
+
+def product() -> Session:
+    """loss(a·b), as in MXNet's executor logs."""
+    return Session(
+        draw(
+            {
+                "a": Variable(value=[1, 2]),
+                "b": Variable(value=[3, 4]),
+                "mul": Mul(),
+                "loss": Loss(),
+            },
+            {"mul.a": "a", "mul.b": "b", "loss.x": "mul"},
+        )
+    )
+
+
+def test_the_seed_has_mxnets_numbers_and_none_where_mxnet_writes_zero() -> None:
+    session = Session(seed())
+    run = session.backward(adjoints="stops")
+    assert session.arguments() == ["b", "a"]
+    assert run.values["loss.out"].tolist() == [[1, 5]]
+    assert run.gradients["a"] is not None and run.gradients["a"].tolist() == [[1, 1]]
+    assert run.gradients["b"] is None
+    assert run.adjoints["stop.out"] is not None and run.adjoints["stop.out"].tolist() == [[1, 1]]
+    assert {wire: norm is not None for wire, norm in run.norms.items()} == {
+        "triple.b": False,
+        "stop.x": False,
+        "plus.a": False,
+        "plus.b": True,
+        "loss.x": True,
+    }
+    zero = session.backward(unconnected="zero").gradients["b"]
+    assert zero is not None and zero.tolist() == [[0, 0]] and zero.dtype == np.float32
+
+
+def test_write_replaces_add_adds_null_computes_nothing() -> None:
+    session = product()
+    for expected in ([3, 4], [6, 8]):
+        run = session.backward(request="add")
+        assert run.gradients["a"] is not None and run.gradients["a"].tolist() == expected
+    assert session.backward().gradients["a"].tolist() == [3, 4]  # type: ignore[union-attr]
+    assert session.backward(request="null").gradients == {"a": None, "b": None}
+
+
+def test_a_variable_that_a_mapping_of_requests_does_not_name_is_null() -> None:
+    run = product().backward(request={"a": "write"})
+    assert run.gradients["b"] is None
+    assert run.gradients["a"] is not None
+
+
+def test_requests_in_argument_order() -> None:
+    session = product()
+    for a, b in (([3, 4], [1, 2]), ([6, 8], [1, 2])):
+        run = session.backward(request=["add", "write"])
+        assert run.gradients["a"].tolist() == a  # type: ignore[union-attr]
+        assert run.gradients["b"].tolist() == b  # type: ignore[union-attr]
+    with pytest.raises(RunError, match="One gradient request for each argument"):
+        session.backward(request=["add"])
+    with pytest.raises(RunError, match="Expected write, add or null, got 'sum'"):
+        session.backward(request={"a": "sum"})  # type: ignore[dict-item]
+
+
+def test_gradients_held_before_are_added_to_also_where_nothing_arrives() -> None:
+    session = Session(seed())
+    session.gradients = {"a": np.full((1, 2), 7.0), "b": np.full((1, 2), 7.0)}
+    run = session.backward(request="add")
+    assert run.gradients["a"].tolist() == [[8, 8]]  # type: ignore[union-attr]
+    assert run.gradients["b"].tolist() == [[7, 7]]  # type: ignore[union-attr]
+    assert session.backward(unconnected="zero").gradients["b"].tolist() == [[0, 0]]  # type: ignore[union-attr]
+
+
+def test_several_heads_with_output_gradients_add_up() -> None:
+    session = Session(
+        draw(
+            {
+                "a": Variable(value=[1, 2]),
+                "b": Variable(value=[3, 4]),
+                "square": Square(),
+                "s1": Sum(),
+                "mul": Mul(),
+                "s2": Sum(),
+            },
+            {"square.x": "a", "s1.x": "square", "mul.a": "a", "mul.b": "b", "s2.x": "mul"},
+        )
+    )
+    run = session.backward(["s1", "s2"], out_gradients={"s1": 1, "s2.out": 100})
+    assert run.gradients["a"].tolist() == [302, 404]  # type: ignore[union-attr]
+    assert run.gradients["b"].tolist() == [100, 200]  # type: ignore[union-attr]
+    assert run.losses == ("s1.out", "s2.out")
+
+
+def test_a_head_that_is_no_number_and_no_loss_needs_an_output_gradient() -> None:
+    session = product()
+    with pytest.raises(HeadError, match=r"mul.out: .* shape \[2\]\. Expected a scalar, a Loss"):
+        session.backward(["mul"])
+    run = session.backward(["mul"], out_gradients={"mul": [10, 100]})
+    assert run.gradients["b"].tolist() == [10, 200]  # type: ignore[union-attr]
+    with pytest.raises(HeadError, match=r"Expected \[2\], got \[3\]"):
+        session.backward(["mul"], out_gradients={"mul": [1, 2, 3]})
+    with pytest.raises(HeadError, match="is no head of this run"):
+        session.backward(["loss"], out_gradients={"mul": [1, 2]})
+
+
+def test_a_head_of_integers_is_refused() -> None:
+    session = Session(draw({"n": Constant(value=3), "show": Display()}, {"show.x": "n"}))
+    with pytest.raises(HeadError, match="can't start at values of int64"):
+        session.backward(["show"])
+
+
+def test_a_diagram_without_a_loss_says_so() -> None:
+    session = Session(draw({"a": Variable(value=[1, 2])}, {}))
+    with pytest.raises(HeadError, match=r"no Loss block.*Add a Loss block"):
+        session.backward()
+
+
+def test_without_a_loss_block_the_unread_numbers_are_losses() -> None:
+    session = Session(
+        draw(
+            {"x": Variable(value=[1, 2]), "sum": Sum(), "show": Display()},
+            {"sum.x": "x", "show.x": "sum"},
+        )
+    )
+    assert session.losses == ["sum.out"]
+
+
+def test_gradients_of_ports_frozen_variables_and_constants_on_request() -> None:
+    session = Session(
+        draw(
+            {
+                "w": Variable(value=2.0, trainable=False),
+                "c": Constant(value=5.0),
+                "mul": Mul(),
+                "loss": Loss(),
+            },
+            {"mul.a": "w", "mul.b": "c", "loss.x": "mul"},
+        )
+    )
+    assert session.backward().gradients == {}
+    run = session.backward(wrt=["w", "c", "mul.out"])
+    assert {k: float(v) for k, v in run.gradients.items() if v is not None} == {
+        "w": 5,
+        "c": 2,
+        "mul.out": 1,
+    }
+
+
+def test_contributions_add_up_to_the_gradient_of_their_source() -> None:
+    session = Session(
+        draw(
+            {"w": Variable(value=2.0), "sq": Square(), "tri": Mul(b=3), "sum": Add()},
+            {"sq.x": "w", "tri.a": "w", "sum.a": "sq", "sum.b": "tri"},
+        )
+    )
+    run = session.backward()
+    assert run.contributions["sq.x"] == 4
+    assert run.contributions["tri.a"] == 3
+    assert run.gradients["w"] == 7
+
+
+def test_feeds_last_one_run_and_set_values_stay() -> None:
+    session = Session(
+        draw({"x": Input(shape=[None]), "sum": Sum(), "w": Variable(value=1.0), "mul": Mul()},
+             {"sum.x": "x", "mul.a": "sum", "mul.b": "w"})
+    )  # fmt: skip
+    assert session.run({"x": [1, 2, 3]}).values["sum.out"] == 6
+    assert session.run({"x": [1, 2]}).values["sum.out"] == 3
+    with pytest.raises(NotRunnableError, match="nothing in the diagram tells it"):
+        session.run()
+    session.set("x", [4])
+    assert session.run().values["sum.out"] == 4
+    assert session.run({"x": [5, 5]}).values["sum.out"] == 10
+    assert session.run().values["sum.out"] == 4
+
+
+def test_wrong_feeds_are_told_with_what_was_expected() -> None:
+    session = Session(draw({"x": Input(shape=[2]), "n": Input(shape=[], dtype="int64")}, {}))
+    with pytest.raises(FeedError, match=r"x: .* Expected \[2\], got \[3\]"):
+        session.run({"x": [1, 2, 3]})
+    with pytest.raises(FeedError, match="1.5 is not representable as int64"):
+        session.run({"n": 1.5})
+    with pytest.raises(FeedError, match=r"no variable, constant or input 'y'.*Did you mean|one of"):
+        session.run({"y": 1})
+    with pytest.raises(FeedError, match="was not fed"):
+        session.run({"n": 1})
+
+
+def test_results_never_alias_inputs_or_each_other() -> None:
+    fed = np.array([1.0, 2.0], dtype=np.float32)
+    session = Session(draw({"x": Input(shape=[2]), "show": Display()}, {"show.x": "x"}))
+    first = session.run({"x": fed})
+    first.values["show.out"][:] = 9
+    second = session.run({"x": fed})
+    assert first.values["x.out"].tolist() == [1, 2]
+    assert second.values["show.out"].tolist() == [1, 2]
+    assert fed.tolist() == [1, 2]
+    values = Session(seed()).values
+    values["a"][:] = 0
+    assert Session(seed()).values["a"].tolist() == [[1, 2]]
+
+
+def test_equal_sessions_give_equal_bits_and_random_blocks_draw_anew_each_step() -> None:
+    diagram = draw(
+        {"noise": RandomNormal(shape=(4,), seed=3), "w": Variable(value=1.0), "mul": Mul(),
+         "sum": Sum(), "loss": Loss()},
+        {"mul.a": "noise", "mul.b": "w", "sum.x": "mul", "loss.x": "sum"},
+    )  # fmt: skip
+    one, other = Session(diagram), Session(diagram)
+    first = one.run().values["noise.out"]
+    assert first.tobytes() == other.run().values["noise.out"].tobytes()
+    assert first.tobytes() == one.run().values["noise.out"].tobytes()
+    one.step(SGD())
+    assert first.tobytes() != one.run().values["noise.out"].tobytes()
+    other.step(SGD())
+    assert one.run().values["noise.out"].tobytes() == other.run().values["noise.out"].tobytes()
+
+
+def test_a_problem_on_the_way_is_an_error_unless_partial() -> None:
+    diagram = draw(
+        {
+            "x": Constant(value=[1.0, 2.0]),
+            "y": Constant(value=[1.0, 2.0, 3.0]),
+            "bad": Add(),
+            "after": Square(),
+            "fine": Sum(),
+        },
+        {"bad.a": "x", "bad.b": "y", "after.x": "bad", "fine.x": "x"},
+    )
+    with pytest.raises(NotRunnableError, match=r"bad: Shapes \[2\] and \[3\] don't broadcast"):
+        Session(diagram).run()
+    with pytest.raises(NotRunnableError, match=r"^after: bad: Shapes"):
+        Session(diagram).run(ports=["after"])
+    assert Session(diagram).run(ports=["fine"]).values == {"fine.out": 3}
+    partial = Session(diagram, partial=True)
+    assert set(partial.run().values) == {"x.out", "y.out", "fine.out"}
+    assert [d.location.block for d in partial.diagnostics] == ["bad"]
+
+
+def test_a_failing_run_names_its_block_and_a_partial_one_goes_on() -> None:
+    diagram = draw(
+        {
+            "x": Variable(value=[1.0, 2.0]),
+            "at": Constant(value=[5]),
+            "pick": Gather(),
+            "sum": Sum(),
+            "loss": Loss(),
+            "other": Square(),
+        },
+        {"pick.x": "x", "pick.indices": "at", "sum.x": "pick", "loss.x": "sum", "other.x": "x"},
+    )
+    with pytest.raises(RunError, match=r"pick: .*index 5 is out of range for an axis of length 2"):
+        Session(diagram).run()
+    partial = Session(diagram, partial=True)
+    run = partial.backward()
+    assert run.values["other.out"].tolist() == [1, 4]
+    assert "sum.out" not in run.values
+    assert [d.code for d in partial.diagnostics] == ["run-failed"]
+
+
+def test_training_moves_what_has_a_gradient_and_nothing_else() -> None:
+    session = Session(seed())
+    run = session.step(SGD(lr=0.5, weight_decay=0.1))
+    assert run.values.keys() == {"loss.out"}
+    assert session.values["b"].tolist() == [[0, 1]]
+    assert session.values["a"].tolist() == [[np.float32(0.45), np.float32(1.4)]]
+    trained = session.diagram_with_values()
+    assert Session(trained).values["a"].tolist() == session.values["a"].tolist()
+    assert Session(session.diagram).values["a"].tolist() == [[1, 2]]
+
+
+def test_a_gradient_block_is_differentiated_again() -> None:
+    session = Session(
+        draw(
+            {
+                "x": Variable(value=[1.5, -2.0, 0.5], dtype="float64"),
+                "sq": Square(),
+                "cube": Mul(),
+                "f": Sum(),
+                "g": Gradient(),
+                "h": Gradient(),
+            },
+            {"sq.x": "x", "cube.a": "sq", "cube.b": "x", "f.x": "cube", "g.of": "f",
+             "g.wrt": "x", "h.of": "g", "h.wrt": "x"},
+        )
+    )  # fmt: skip
+    run = session.backward(["h"], out_gradients={"h": [1, 1, 1]})
+    assert run.values["g.out"].tolist() == [6.75, 12.0, 0.75]
+    assert run.values["h.out"].tolist() == [9.0, -12.0, 3.0]
+    assert run.gradients["x"].tolist() == [6, 6, 6]  # type: ignore[union-attr]
+
+
+def test_a_stop_cuts_all_orders() -> None:
+    session = Session(
+        draw(
+            {"x": Variable(value=3.0), "stop": StopGradient(), "mul": Mul(), "g": Gradient(),
+             "loss": Loss()},
+            {"stop.x": "x", "mul.a": "stop", "mul.b": "x", "g.of": "mul", "g.wrt": "x",
+             "loss.x": "g"},
+        )
+    )  # fmt: skip
+    run = session.backward()
+    assert run.values["g.out"] == 3
+    assert run.gradients["x"] is None
+
+
+def test_a_gradient_block_without_a_path_is_zero_and_warned_about() -> None:
+    session = Session(
+        draw(
+            {"x": Variable(value=3.0), "y": Variable(value=2.0), "g": Gradient()},
+            {"g.of": "x", "g.wrt": "y"},
+        )
+    )
+    assert session.run().values["g.out"] == 0
+    [warning] = session.diagnostics
+    assert (warning.severity, warning.location.block, warning.code) == ("warning", "g", "no-path")
+
+
+def test_unknown_names_suggest_near_ones() -> None:
+    session = product()
+    with pytest.raises(RunError, match="Did you mean loss"):
+        session.backward(["los"])
+    with pytest.raises(RunError, match="no block or output"):
+        session.run(ports=["mul.sum"])
+
+
+def test_shapes_follow_from_what_is_given() -> None:
+    session = Session(
+        draw(
+            {
+                "data": Input(),
+                "w1": Variable(),
+                "b1": Variable(),
+                "fc1": Linear(units=4),
+                "w2": Variable(),
+                "b2": Variable(),
+                "fc2": Linear(units=2),
+                "t": Input(),
+                "mse": MeanSquaredError(),
+            },
+            {"fc1.x": "data", "fc1.weight": "w1", "fc1.bias": "b1", "fc2.x": "fc1",
+             "fc2.weight": "w2", "fc2.bias": "b2", "mse.prediction": "fc2", "mse.target": "t"},
+        )
+    )  # fmt: skip
+    shapes = session.infer_shapes({"data": (5, 3)})
+    assert shapes.arguments == {
+        "data": (5, 3),
+        "w1": (4, 3),
+        "b1": (4,),
+        "w2": (2, 4),
+        "b2": (2,),
+        "t": (5, 2),
+    }
+    assert shapes.ports["fc2.out"] == (5, 2)
+    assert session.infer_shapes().arguments["data"] is None
+    feeds = {"data": np.ones((5, 3)), "t": np.zeros((5, 2))}
+    assert session.backward(feeds=feeds).gradients["w1"].shape == (4, 3)  # type: ignore[union-attr]
+    assert session.backward(feeds={"data": np.ones((2, 3)), "t": np.zeros((2, 2))}).gradients[
+        "b1"
+    ].shape == (4,)  # type: ignore[union-attr]
+
+
+def test_a_clash_of_shapes_names_the_block() -> None:
+    session = Session(
+        draw(
+            {"a": Variable(shape=[2, 3]), "b": Variable(shape=[2, 3]), "mm": MatMul()},
+            {"mm.a": "a", "mm.b": "b"},
+        ),
+        partial=True,
+    )
+    [problem] = session.diagnostics
+    assert str(problem).startswith("mm: Shapes [2, 3] and [2, 3] can't be multiplied")

@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType, ModuleType
 
@@ -38,10 +39,12 @@ class Registry:
             )
 
     def add_module(self, module: ModuleType) -> None:
-        """Take in the concrete Block classes that the module defines, in order."""
+        """Take in the concrete Block classes of the module in order: those it defines, and those
+        its own submodules do; not what it imports from elsewhere.
+        """
         for item in vars(module).values():
             if isinstance(item, type) and issubclass(item, Block) and not item.abstract:
-                if item.__module__ == module.__name__:
+                if f"{item.__module__}.".startswith(f"{module.__name__}."):
                     self.add(item, module.__name__)
 
     def load_plugins(self) -> None:
@@ -54,11 +57,11 @@ class Registry:
                 continue
             if isinstance(found, ModuleType):
                 self.add_module(found)
-            elif isinstance(found, type) and issubclass(found, Block):
+            elif isinstance(found, type) and issubclass(found, Block) and not found.abstract:
                 self.add(found, entry.value)
             else:
                 self.problems.append(
-                    f"Plug-in {entry.name!r} ({entry.value}) is neither a Block nor a module."
+                    f"Plug-in {entry.name!r} ({entry.value}) is neither a block nor a module."
                 )
 
     @property
@@ -94,16 +97,16 @@ def library_modules() -> Iterator[ModuleType]:
         yield importlib.import_module(f"{library.__name__}.{name}")
 
 
-_default: Registry | None = None
+def discover() -> Registry:
+    """Everything that is installed now, looked for afresh."""
+    found = Registry()
+    for module in library_modules():
+        found.add_module(module)
+    found.load_plugins()
+    return found
 
 
+@cache
 def registry() -> Registry:
     """The blocks of this installation, found on the first call."""
-    global _default
-    if _default is None:
-        found = Registry()
-        for module in library_modules():
-            found.add_module(module)
-        found.load_plugins()
-        _default = found
-    return _default
+    return discover()

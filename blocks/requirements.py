@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocks.errors import DTypeError
+from blocks.errors import DTypeError, ShapeError
 
 
 def require_float(x: Any, port: str) -> None:
@@ -27,3 +27,13 @@ def require_integer(x: Any, port: str) -> None:
             got=x.dtype,
             next_step="Put a Cast before it.",
         )
+
+
+def require_axis(x: Any, axis: int) -> int:
+    """``axis`` of ``x`` counted from 0; raises ShapeError where x has no such axis."""
+    if not -x.ndim <= axis < x.ndim:
+        raise ShapeError(
+            f"Axis {axis} is out of range for rank {x.ndim}.",
+            expected=f"an axis from {-x.ndim} to {x.ndim - 1}" if x.ndim else "rank 1 or more",
+        )
+    return int(axis % x.ndim)

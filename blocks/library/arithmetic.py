@@ -75,7 +75,7 @@ class Mod(Elementwise):
 
 
 class Neg(Elementwise):
-    """Negative, ``out = -x``; booleans and unsigned integers are refused."""
+    """Negative, ``out = -x``; unsigned integers wrap around, booleans count as 0 and 1."""
 
     symbol: ClassVar[str] = "−"
     formula: ClassVar[str] = r"y = -x"
@@ -88,7 +88,8 @@ class Pow(Elementwise):
     """Elementwise power, ``out = a ** b``; shapes broadcast. Unwired, b is 2.
 
     A negative a with a fractional b is NaN. The gradient for b is ``out * log(a)``, 0 where
-    a = 0 and b > 0; at ``0 ** b`` with b < 1 the gradient for a is inf.
+    a = 0; the gradient for a is inf where a = 0 and 0 < b < 1, and 0 where b = 0. Raises
+    DTypeError for an integer to a negative constant power.
     """
 
     symbol: ClassVar[str] = "aᵇ"

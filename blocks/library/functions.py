@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from pydantic import model_validator
 
 from blocks.elementwise import Elementwise
@@ -155,7 +157,8 @@ class Ceil(Elementwise):
 class Clip(Elementwise):
     """Keeps x between two limits, ``out = max(min, min(x, max))``.
 
-    The gradient is 1 on the closed interval, its borders included, and 0 outside.
+    The gradient is 1 on the closed interval, its borders included, and 0 outside. Integers stay
+    integers. Raises DTypeError where no integer lies between the limits.
     """
 
     symbol: ClassVar[str] = "clip"
@@ -178,4 +181,10 @@ class Clip(Elementwise):
         return f"{low}, {high}"
 
     def forward(self, xp: Any, x: Any) -> Any:
-        return xp.clip(x, self.min, self.max)
+        if x.dtype.startswith("float"):
+            return xp.clip(x, self.min, self.max)
+        x = xp.astype(x, "int64") if x.dtype == "bool" else x
+        info = np.iinfo(x.dtype)
+        low = info.min if self.min is None else max(math.ceil(self.min), info.min)
+        high = info.max if self.max is None else min(math.floor(self.max), info.max)
+        return xp.clip(x, int(low), int(high))

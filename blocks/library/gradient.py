@@ -89,8 +89,8 @@ class StraightThrough(Elementwise):
 class Gradient(Block):
     """The gradient itself as a value, ``out = d sum(of) / d wrt``, of wrt's shape and dtype.
 
-    Differentiable again, to any order; stops on the way count. Raises TraceError where ``of``
-    does not depend on ``wrt``.
+    Differentiable again, to any order; stops on the way count. 0, with a warning, where no path
+    that passes gradient leads from wrt to of. Raises DTypeError unless both are floating.
     """
 
     symbol: ClassVar[str] = "∇"

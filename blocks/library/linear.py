@@ -129,7 +129,7 @@ class Linear(Block):
 class Einsum(Block):
     """Sum of products by index, ``out = einsum(subscripts, terms.0, terms.1, …)``.
 
-    Raises ShapeError where the subscripts don't fit the terms.
+    A letter stands once in a term. Raises TraceError where the subscripts don't fit the terms.
     """
 
     symbol: ClassVar[str] = "Σᵢⱼ"

@@ -11,7 +11,7 @@ from pydantic import Field
 from blocks.block import Block, Shape
 from blocks.elementwise import Elementwise, same_shape, sibling_shape
 from blocks.errors import DTypeError, ShapeError
-from blocks.requirements import require_float
+from blocks.requirements import require_axis, require_float
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -117,7 +117,8 @@ class CrossEntropy(Block):
 
     Labels are integer classes, of the shape of logits without ``axis``, or probabilities p of
     the shape of logits. Reduced over all positions, not over the classes. No gradient goes to
-    integer labels. Raises ShapeError where labels don't fit, DTypeError for boolean labels.
+    integer labels. Raises ShapeError where labels don't fit, DTypeError for boolean labels; a
+    class out of range fails when the diagram runs.
     """
 
     symbol: ClassVar[str] = "CE"
@@ -191,12 +192,12 @@ def _require_same_shape(a: Any, b: Any, a_name: str = "prediction", b_name: str 
 
 
 def _require_classes(labels: Any, logits: Any, axis: int) -> None:
-    positions = list(logits.shape)
-    del positions[axis]
-    if labels.shape != tuple(positions):
+    axis = require_axis(logits, axis)
+    positions = (*logits.shape[:axis], *logits.shape[axis + 1 :])
+    if labels.shape != positions:
         raise ShapeError(
             "Classes don't fit the logits.",
-            expected=f"labels of shape {tuple(positions)}, one class for each position",
+            expected=f"labels of shape {positions}, one class for each position",
             got=f"{labels.shape} for logits of {logits.shape}",
         )
 

@@ -9,11 +9,11 @@ from blocks.elementwise import Elementwise
 
 
 class Page(Block):
-    """Another page of the diagram used as a block; its ports are that page's PageInput and
-    PageOutput blocks.
+    """Another page of the diagram used as a block.
 
-    The page is a name scope: its block ``W1`` is ``encoder/W1`` in the use called ``encoder``.
-    Each use has its own copy of the page's variables. A page that contains itself is an error.
+    Its ports are the PageInput and PageOutput blocks of that page. The page is a name scope: its
+    block ``W1`` is ``encoder/W1`` in the use called ``encoder``. Each use has its own copy of the
+    page's variables. A page that contains itself is an error.
     """
 
     symbol: ClassVar[str] = "▣"
@@ -33,10 +33,10 @@ class Page(Block):
 
 
 class PageInput(Elementwise):
-    """An input port of the page it stands on, named like this block; gives what the use is wired to.
+    """An input port of the page it stands on, named like this block.
 
-    Where the use leaves the port unwired, and on a page that is run by itself, the literal of x
-    is taken, if there is one.
+    It gives what the use is wired to, ``out = x``. Where the use leaves the port unwired, and on
+    a page that is run by itself, the literal of x is taken, if there is one.
     """
 
     symbol: ClassVar[str] = "▷"

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from blocks.block import Block, Shape
 from blocks.elementwise import same_shape, sibling_shape
 from blocks.errors import ShapeError
-from blocks.requirements import require_integer
+from blocks.requirements import require_axis, require_integer
 
 Length = Annotated[int, Field(ge=0)]
 LengthOrRest = Annotated[int, Field(ge=-1)]
@@ -31,13 +31,14 @@ class Concat(Block):
 
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         known = [shape for shape in inputs.values() if shape is not None]
-        if output is None or len(known) != len(inputs) - 1:
+        alike = output is not None and all(len(shape) == len(output) for shape in known)
+        if output is None or not alike or len(known) != len(inputs) - 1:
             return {}
-        axis = self.axis % len(output) if output else 0
-        if any(len(shape) != len(output) for shape in known) or not output:
+        if not -len(output) <= self.axis < len(output):
             return {}
-        left = output[axis] - sum(shape[axis] for shape in known)
-        return same_shape(inputs, (*output[:axis], left, *output[axis + 1 :])) if left >= 0 else {}
+        axis = self.axis % len(output)
+        rest = output[axis] - sum(shape[axis] for shape in known)
+        return same_shape(inputs, (*output[:axis], rest, *output[axis + 1 :])) if rest >= 0 else {}
 
     def forward(self, xp: Any, *parts: Any) -> Any:
         _require_parts(parts)
@@ -145,9 +146,10 @@ class Pad(Block):
 class Gather(Block):
     """Rows of x by index, ``out[i, …] = x[indices[i], …]``; also an embedding.
 
-    x (n, …) and integer indices (k, …) in [0, n) give (k, …, …): the indices' axes stand where
-    ``axis`` stood. The gradients of repeated rows add up; no gradient goes to indices. Raises
-    DTypeError unless indices are integers.
+    x (n, …) and integer indices (k, …) in [-n, n) give (k, …, …): the indices' axes stand where
+    ``axis`` stood, and negative ones count from the end. The gradients of repeated rows add up;
+    no gradient goes to indices. Raises DTypeError unless indices are integers; an index out of
+    range fails when the diagram runs.
     """
 
     symbol: ClassVar[str] = "x[i]"
@@ -164,9 +166,9 @@ class Gather(Block):
 class Pick(Block):
     """One element from each row, ``out[i] = x[i, indices[i]]``, as Q(s, a) from all Q(s, ·).
 
-    x (…, n) and integer indices (…) in [0, n) give (…): the shape of x without ``axis``. No
+    x (…, n) and integer indices (…) in [-n, n) give (…): the shape of x without ``axis``. No
     gradient goes to indices. Raises ShapeError where indices don't fit, DTypeError unless they
-    are integers.
+    are integers; an index out of range fails when the diagram runs.
     """
 
     symbol: ClassVar[str] = "xᵢₖ"
@@ -177,16 +179,14 @@ class Pick(Block):
 
     def forward(self, xp: Any, x: Any, indices: Any) -> Any:
         require_integer(indices, "indices")
-        rows = list(x.shape)
-        if x.shape:
-            del rows[self.axis % x.ndim]
-        if not x.shape or indices.shape != tuple(rows):
+        axis = require_axis(x, self.axis)
+        rows = (*x.shape[:axis], *x.shape[axis + 1 :])
+        if indices.shape != rows:
             raise ShapeError(
                 "Indices don't fit x.",
-                expected=f"indices of shape {tuple(rows)}, one for each row",
+                expected=f"indices of shape {rows}, one for each row",
                 got=f"{indices.shape} for x of {x.shape}",
             )
-        axis = self.axis % x.ndim
         return xp.squeeze(xp.take_along_axis(x, xp.expand_dims(indices, axis), axis), axis)
 
 

@@ -37,7 +37,10 @@ class Sum(_Reduction):
 
 
 class Mean(_Reduction):
-    """Mean over axes, ``out = sum(x) / n``. Integers give float32, an empty mean is NaN."""
+    """Mean over axes, ``out = sum(x) / n``. Integers give float32.
+
+    Raises ShapeError where an axis to reduce is empty.
+    """
 
     symbol: ClassVar[str] = "μ"
     formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i x_i"
@@ -47,7 +50,10 @@ class Mean(_Reduction):
 
 
 class Variance(_Reduction):
-    """Mean squared distance from the mean, ``out = mean((x - mean(x))²)``; divides by n."""
+    """Mean squared distance from the mean, ``out = mean((x - mean(x))²)``; divides by n.
+
+    Raises ShapeError where an axis to reduce is empty.
+    """
 
     symbol: ClassVar[str] = "σ²"
     formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i (x_i - \mu)^2"
@@ -94,7 +100,10 @@ class Min(_Reduction):
 
 
 class LogSumExp(_Reduction):
-    """Smooth maximum, ``out = log(sum(e ** x))`` over axes; doesn't overflow."""
+    """Smooth maximum, ``out = log(sum(e ** x))`` over axes; doesn't overflow.
+
+    Raises ShapeError where an axis to reduce is empty.
+    """
 
     symbol: ClassVar[str] = "lse"
     formula: ClassVar[str] = r"y = \ln \sum_i e^{x_i}"
@@ -114,7 +123,7 @@ class Norm(_Reduction):
 
 
 class AllTrue(_Reduction):
-    """Whether all are true over axes, bool from bool. No gradient."""
+    """Whether all are true over axes, bool; numbers count as true unless 0. No gradient."""
 
     symbol: ClassVar[str] = "∀"
     formula: ClassVar[str] = r"y = \bigwedge_i x_i"
@@ -124,7 +133,7 @@ class AllTrue(_Reduction):
 
 
 class AnyTrue(_Reduction):
-    """Whether one or more is true over axes, bool from bool. No gradient."""
+    """Whether any is true over axes, bool; numbers count as true unless 0. No gradient."""
 
     symbol: ClassVar[str] = "∃"
     formula: ClassVar[str] = r"y = \bigvee_i x_i"

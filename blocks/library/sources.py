@@ -200,12 +200,12 @@ def fitted(value: Tensor, dtype: str) -> Tensor:
 
 def without_needless_points(value: Tensor) -> Any:
     """JSON of a value whose dtype is known otherwise: whole numbers without ``.0``."""
-    array = value.array
-    whole = array.dtype.kind == "f" and np.all(
-        (array == np.round(array)) & (np.abs(array) <= _LARGEST_EXACT)
-        & ~(np.signbit(array) & (array == 0))
-    )  # fmt: skip
-    return array.astype(np.int64).tolist() if whole else value.to_json()
+    if value.array.dtype.kind != "f":
+        return value.to_json()
+    array = value.array.astype(np.float64)
+    negative_zero = np.signbit(array) & (array == 0)
+    whole = (array == np.round(array)) & (np.abs(array) <= _LARGEST_EXACT) & ~negative_zero
+    return array.astype(np.int64).tolist() if np.all(whole) else value.to_json()
 
 
 def _draw(

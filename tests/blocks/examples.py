@@ -1,0 +1,165 @@
+"""Inputs for every block of the library, away from the points where it has no derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from blocks import Block, registry
+
+_DRAW = np.random.default_rng(7)
+
+
+def _floats(*shape: int, low: float = -2.0, high: float = 2.0) -> np.ndarray[Any, Any]:
+    return _DRAW.uniform(low, high, shape)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A block, arrays for its inputs, and the inputs that get no gradient."""
+
+    block: Block
+    inputs: Mapping[str, Any]
+    closed: frozenset[str] = frozenset()
+    surrogate: bool = field(default=False)
+
+    def __str__(self) -> str:
+        parameters = ",".join(f"{k}={v}" for k, v in self.block.to_record().items())
+        return f"{self.block.type_name()}({parameters})"
+
+
+A, B = _floats(2, 3), _floats(2, 3)
+ROW, POSITIVE, NONZERO = _floats(3), _floats(2, 3, low=0.5), _floats(2, 3, low=0.5)
+DISTINCT = np.array([[0.3, -1.2, 2.1], [1.7, 0.9, -0.4]])
+TRUTH = np.array([[True, False, True], [False, True, True]])
+OTHER_TRUTH = np.array([[True, True, False], [False, False, True]])
+IMAGE = _floats(2, 2, 4, 5)
+ROWS = np.array([2, 0, 2])
+PROBABILITIES = np.array([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]])
+
+
+def _examples() -> list[Example]:
+    found: list[Example] = []
+
+    def add(name: str, inputs: Mapping[str, Any], closed: str = "", **parameters: Any) -> None:
+        block = registry().get(name)(**parameters)
+        found.append(Example(block, inputs, frozenset(closed.split()), block.surrogate))
+
+    for name in ("Add", "Sub", "Mul", "Maximum", "Minimum", "Arctan2"):
+        add(name, {"a": A, "b": B})
+        add(name, {"a": A, "b": ROW})
+    add("Div", {"a": A, "b": NONZERO})
+    add("Mod", {"a": 10 * A, "b": NONZERO})
+    add("Pow", {"a": POSITIVE, "b": B})
+    add("Pow", {"a": A})
+    add("AddN", {"terms.0": A, "terms.1": ROW, "terms.2": B})
+
+    for name in (
+        "Neg", "Abs", "Square", "Exp", "Expm1", "Sin", "Cos", "Sign", "Round", "Floor", "Ceil",
+        "Tanh", "Sigmoid", "Relu", "LeakyRelu", "Elu", "Gelu", "Silu", "Softplus", "Softmax",
+        "LogSoftmax", "Display", "PageInput", "PageOutput",
+    ):  # fmt: skip
+        add(name, {"x": DISTINCT})
+    for name in ("Sqrt", "Log", "Log1p"):
+        add(name, {"x": POSITIVE})
+    add("Gelu", {"x": DISTINCT}, approximate="tanh")
+    add("Softmax", {"x": DISTINCT}, axis=0)
+    add("LogSoftmax", {"x": DISTINCT}, axis=0)
+    add("Clip", {"x": DISTINCT}, min=-0.5, max=1.0)
+    add("Clip", {"x": DISTINCT}, min=None, max=1.0)
+
+    for name in ("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"):
+        add(name, {"a": A, "b": B}, closed="a b")
+    for name in ("And", "Or", "Xor"):
+        add(name, {"a": TRUTH, "b": OTHER_TRUTH}, closed="a b")
+    add("Not", {"x": TRUTH}, closed="x")
+    add("IsFinite", {"x": A}, closed="x")
+    add("Where", {"condition": TRUTH, "a": A, "b": ROW}, closed="condition")
+
+    for name in ("Sum", "Mean", "Variance", "Prod", "Max", "Min", "LogSumExp", "Norm"):
+        add(name, {"x": DISTINCT})
+        add(name, {"x": DISTINCT}, axis=-1)
+        add(name, {"x": DISTINCT}, axis=(0, 1), keepdims=True)
+    for name in ("AllTrue", "AnyTrue"):
+        add(name, {"x": TRUTH}, axis=0, closed="x")
+    for name in ("ArgMax", "ArgMin"):
+        add(name, {"x": DISTINCT}, closed="x")
+        add(name, {"x": DISTINCT}, axis=0, keepdims=True, closed="x")
+    add("CumulativeSum", {"x": A}, axis=0)
+
+    add("MatMul", {"a": A, "b": _floats(3, 2)})
+    add("MatMul", {"a": _floats(2, 2, 3), "b": _floats(3, 2)})
+    add("MatMul", {"a": A, "b": ROW})
+    add("Dot", {"a": A, "b": B})
+    add("Dot", {"a": A, "b": ROW})
+    add("CosineSimilarity", {"a": A, "b": B})
+    add("Linear", {"x": A, "weight": _floats(4, 3), "bias": _floats(4)})
+    add("Linear", {"x": _floats(2, 2, 3), "weight": _floats(4, 3)}, units=4)
+    add("Einsum", {"terms.0": A, "terms.1": _floats(3, 4)})
+    add("Einsum", {"terms.0": _floats(2, 3, 4), "terms.1": A}, subscripts="bij,bi->bj")
+
+    add("Reshape", {"x": A}, shape=(3, -1))
+    add("Flatten", {"x": _floats(2, 3, 2)})
+    add("Transpose", {"x": A})
+    add("Transpose", {"x": _floats(2, 3, 4)}, perm=(1, 2, 0))
+    add("ExpandDims", {"x": A}, axis=1)
+    add("Squeeze", {"x": _floats(2, 1, 3)}, axis=1)
+    add("Broadcast", {"x": ROW}, shape=(2, 3))
+    add("Flip", {"x": A})
+    add("Flip", {"x": A}, axis=0)
+    add("Sort", {"x": DISTINCT})
+    add("Sort", {"x": DISTINCT}, axis=0, descending=True)
+    add("OneHot", {"indices": ROWS}, depth=3, closed="indices")
+    add("Cast", {"x": A}, dtype="float64")
+    add("Cast", {"x": A}, dtype="int32", closed="x")
+
+    add("Concat", {"parts.0": A, "parts.1": _floats(1, 3)})
+    add("Concat", {"parts.0": A, "parts.1": _floats(2, 1)}, axis=-1)
+    add("Stack", {"parts.0": A, "parts.1": B}, axis=-1)
+    add("Slice", {"x": A}, begin=(0, 1), size=(2, -1))
+    add("Pad", {"x": A}, widths=((1, 0),), value=3.0)
+    add("Gather", {"x": _floats(3, 2), "indices": ROWS}, closed="indices")
+    add("Gather", {"x": A, "indices": np.array([[2, 2], [0, 1]])}, axis=1, closed="indices")
+    add("Pick", {"x": A, "indices": np.array([2, 0])}, closed="indices")
+
+    weights, bias = _floats(3, 2, 2, 3), _floats(3)
+    add("Conv2D", {"x": IMAGE, "weight": weights, "bias": bias})
+    add("Conv2D", {"x": IMAGE, "weight": weights}, stride=(2, 1), padding="same")
+    add("Conv2D", {"x": IMAGE, "weight": _floats(2, 1, 2, 2)}, groups=2, dilation=(2, 2))
+    add("Conv2D", {"x": IMAGE, "weight": weights}, padding=(1, 0))
+    for name in ("MaxPool2D", "AvgPool2D"):
+        add(name, {"x": IMAGE})
+        add(name, {"x": IMAGE}, window=(3, 2), stride=(1, 2), padding="same")
+
+    add("StopGradient", {"x": A}, closed="x")
+    add("GradientScale", {"x": A}, scale=0.5)
+    add("GradientReversal", {"x": A})
+    add("StraightThrough", {"hard": A, "soft": B}, closed="hard")
+    add("Gradient", {"of": A, "wrt": A}, closed="of wrt")
+
+    add("Loss", {"x": A}, scale=2.0)
+    for name in ("MeanSquaredError", "MeanAbsoluteError", "Huber"):
+        add(name, {"prediction": A, "target": B})
+        add(name, {"prediction": A, "target": B}, reduction="none")
+    add("CrossEntropy", {"logits": A, "labels": np.array([2, 0])}, closed="labels")
+    add("CrossEntropy", {"logits": A, "labels": np.array([1, 0, 1])}, axis=0, closed="labels")
+    add("CrossEntropy", {"logits": A, "labels": PROBABILITIES}, reduction="sum")
+    add("BinaryCrossEntropy", {"prediction": A, "target": PROBABILITIES})
+    add("BinaryCrossEntropy", {"prediction": A, "target": TRUTH}, closed="target")
+    add(
+        "BinaryCrossEntropy",
+        {"prediction": PROBABILITIES, "target": PROBABILITIES[::-1]},
+        given="probabilities",
+    )
+
+    add("RandomNormal", {}, shape=(2, 3), mean=1.0, std=2.0)
+    add("RandomNormal", {"like": A}, closed="like")
+    add("RandomUniform", {}, shape=(2, 3), low=-1.0)
+    add("RandomUniform", {"like": A}, dtype="float64", closed="like")
+    return found
+
+
+EXAMPLES = _examples()

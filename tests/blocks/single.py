@@ -1,0 +1,92 @@
+"""One block in a diagram of its own: every input is a source, the first output is looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.library.shape import Cast
+from blocks.library.sources import Constant, Variable
+from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.engine import Session
+
+if TYPE_CHECKING:
+    from blocks import Block, Source
+
+Array = NDArray[Any]
+NAME, PROBE = "block", "probe"
+
+
+def floats(*rows: Any) -> Array:
+    """A float64 array; differences of it are accurate."""
+    return np.array(rows, dtype=np.float64)
+
+
+class Single:
+    """A block whose inputs are the given arrays: floats as variables, the rest as constants."""
+
+    def __init__(self, block: Block, **inputs: Any) -> None:
+        self.block = block
+        self.inputs = {name: np.asarray(value) for name, value in inputs.items()}
+        places = {port: f"in_{port.replace('.', '_')}" for port in self.inputs}
+        self.places = places
+        blocks = {places[port]: _source(array) for port, array in self.inputs.items()}
+        wires = {PortName(NAME, p): PortName(place, "out") for p, place in places.items()}
+        self.output = f"{NAME}.{block.outputs[0]}"
+        wires[PortName(PROBE, "x")] = PortName.parse(self.output)
+        blocks |= {NAME: block, PROBE: Cast(dtype="float64")}
+        self.session = Session(Diagram(pages={MAIN: Page(blocks=blocks, wires=wires)}))
+
+    @property
+    def traced(self) -> tuple[tuple[int, ...], str]:
+        """Shape and dtype of the first output, as tracing says."""
+        value = self.session.program.ports[self.output]
+        return value.shape, value.dtype
+
+    def value(self, **changes: Array) -> Array:
+        """The first output, some inputs changed."""
+        for port, array in (self.inputs | changes).items():
+            if array.dtype.kind == "f":
+                self.session.set(self.places[port], array)
+        return self.session.run().values[self.output]
+
+    def gradients(self, seed: Any = None) -> dict[str, Array | None]:
+        """d(seed · first output)/d(input) by input port; None where nothing passes."""
+        if self.block.head:
+            run = self.session.backward([self.output])
+        else:
+            given = np.ones(self.traced[0]) if seed is None else seed
+            run = self.session.backward([PROBE], out_gradients={PROBE: given})
+        return {port: run.gradients.get(place) for port, place in self.places.items()}
+
+
+def value(block: Block, **inputs: Any) -> Array:
+    """The first output of a block."""
+    return Single(block, **inputs).value()
+
+
+def gradients(block: Block, seed: Any = None, **inputs: Any) -> dict[str, Array | None]:
+    """The gradients of a block's inputs; ones as the gradient of its first output by default."""
+    return Single(block, **inputs).gradients(seed)
+
+
+def differences(single: Single, port: str, seed: Array, step: float = 1e-6) -> Array:
+    """Central differences of ``sum(seed * output)`` by the elements of one input."""
+    x = single.inputs[port]
+    result = np.zeros_like(x)
+    for index in np.ndindex(x.shape):
+        shifted = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[index] += sign * step
+            shifted.append(np.sum(seed * single.value(**{port: moved})))
+        result[index] = (shifted[0] - shifted[1]) / (2 * step)
+    return result
+
+
+def _source(array: Array) -> Source:
+    if array.dtype.kind == "f":
+        return Variable(value=array, dtype=array.dtype.name)
+    return Constant(value=array, dtype=array.dtype.name)

@@ -1,0 +1,197 @@
+"""Arithmetic and functions: values by numpy, gradients at the points where systems disagree."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from blocks.errors import ParameterError
+from blocks.library.arithmetic import (
+    Add,
+    AddN,
+    Div,
+    Maximum,
+    Minimum,
+    Mod,
+    Mul,
+    Neg,
+    Pow,
+    Sub,
+)
+from blocks.library.functions import (
+    Abs,
+    Arctan2,
+    Ceil,
+    Clip,
+    Cos,
+    Exp,
+    Expm1,
+    Floor,
+    Log,
+    Log1p,
+    Round,
+    Sign,
+    Sin,
+    Sqrt,
+    Square,
+)
+from tests.blocks.single import Single, floats, gradients, value
+
+if TYPE_CHECKING:
+    from blocks import Block
+
+A = np.array([[1.0, -2.0, 3.5], [0.25, -0.5, 6.0]])
+ROW = np.array([2.0, -4.0, 0.5])
+INF = math.inf
+
+
+@pytest.mark.parametrize(
+    ("block", "formula"),
+    [
+        (Add(), lambda a, b: a + b),
+        (Sub(), lambda a, b: a - b),
+        (Mul(), lambda a, b: a * b),
+        (Div(), lambda a, b: a / b),
+        (Mod(), np.mod),
+        (Maximum(), np.maximum),
+        (Minimum(), np.minimum),
+        (Arctan2(), np.arctan2),
+    ],
+    ids=str,
+)
+def test_binary_values(block: Block, formula: object) -> None:
+    np.testing.assert_allclose(value(block, a=A, b=ROW), formula(A, ROW), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("block", "formula"),
+    [
+        (Neg(), lambda x: -x), (Abs(), np.abs), (Square(), np.square), (Exp(), np.exp),
+        (Expm1(), np.expm1), (Sin(), np.sin), (Cos(), np.cos), (Sign(), np.sign),
+        (Round(), np.round), (Floor(), np.floor), (Ceil(), np.ceil),
+        (Clip(min=-1, max=2), lambda x: np.clip(x, -1, 2)),
+        (Clip(min=None, max=2), lambda x: np.minimum(x, 2)),
+        (Clip(min=-1, max=None), lambda x: np.maximum(x, -1)),
+        (Clip(min=None, max=None), lambda x: x),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_unary_values(block: Block, formula: object) -> None:
+    np.testing.assert_allclose(value(block, x=A), formula(A), rtol=1e-14)
+
+
+def test_functions_of_positive_numbers() -> None:
+    x = floats(0.5, 2.0, 9.0)
+    np.testing.assert_allclose(value(Sqrt(), x=x), x**0.5, rtol=1e-15)
+    np.testing.assert_allclose(value(Log(), x=x), [math.log(v) for v in x], rtol=1e-15)
+    np.testing.assert_allclose(value(Log1p(), x=x * 1e-20), x * 1e-20, rtol=1e-15)
+
+
+def test_gradient_of_the_product_is_the_other_side_summed_over_rows() -> None:
+    found = gradients(Mul(), a=A, b=ROW)
+    np.testing.assert_allclose(found["a"], np.broadcast_to(ROW, A.shape))
+    np.testing.assert_allclose(found["b"], A.sum(axis=0))
+
+
+def test_power_is_a_square_unless_told_otherwise() -> None:
+    np.testing.assert_allclose(value(Pow(), a=A), A * A)
+    np.testing.assert_allclose(value(Pow(b=3), a=A), A**3)
+
+
+def test_power_where_its_derivative_is_awkward() -> None:
+    np.testing.assert_array_equal(gradients(Pow(b=0.5), a=floats(0, 4))["a"], [INF, 0.25])
+    np.testing.assert_array_equal(gradients(Pow(b=0), a=floats(0, 4))["a"], [0, 0])
+    found = gradients(Pow(), a=floats(0, 2), b=floats(2, 3))
+    np.testing.assert_allclose(found["b"], [0, 8 * math.log(2)])
+
+
+def test_division_by_zero_is_infinite() -> None:
+    assert value(Div(), a=floats(1.0), b=floats(0.0)) == [INF]
+    assert gradients(Div(), a=floats(1.0), b=floats(0.0))["b"] == [-INF]
+
+
+def test_square_root_at_zero_has_an_infinite_gradient() -> None:
+    np.testing.assert_array_equal(gradients(Sqrt(), x=floats(0, 4))["x"], [INF, 0.25])
+
+
+@pytest.mark.parametrize("cls", [Maximum, Minimum])
+def test_ties_go_half_to_each(cls: type[Block]) -> None:
+    found = gradients(cls(), a=floats(2, 2), b=floats(2, 5))
+    won = 1.0 if cls is Minimum else 0.0
+    np.testing.assert_array_equal(found["a"], [0.5, won])
+    np.testing.assert_array_equal(found["b"], [0.5, 1 - won])
+
+
+def test_absolute_value_at_zero_has_gradient_zero() -> None:
+    np.testing.assert_array_equal(gradients(Abs(), x=floats(-1, 0, 2))["x"], [-1, 0, 1])
+
+
+@pytest.mark.parametrize("block", [Sign(), Round(), Floor(), Ceil()], ids=str)
+def test_steps_are_connected_with_gradient_zero(block: Block) -> None:
+    np.testing.assert_array_equal(gradients(block, x=floats(-1.5, 0, 2.5))["x"], [0, 0, 0])
+
+
+def test_round_takes_halves_to_the_even() -> None:
+    np.testing.assert_array_equal(value(Round(), x=floats(0.5, 1.5, 2.5, -0.5)), [0, 2, 2, 0])
+
+
+def test_clip_passes_gradient_on_the_closed_interval() -> None:
+    found = gradients(Clip(min=-1, max=1), x=floats(-1, 1, 0.5, 2, -3))
+    np.testing.assert_array_equal(found["x"], [1, 1, 1, 0, 0])
+
+
+def test_clip_of_integers_stays_inside_their_range() -> None:
+    x = np.array([-5, 0, 5, 9], np.int8)
+    clipped = value(Clip(min=-1.5, max=6.9), x=x)
+    assert clipped.dtype == np.int8
+    np.testing.assert_array_equal(clipped, [-1, 0, 5, 6])
+    np.testing.assert_array_equal(value(Clip(min=-1, max=300), x=x.view(np.uint8)), x.view("u1"))
+
+
+def test_clip_refuses_limits_out_of_order() -> None:
+    with pytest.raises(ParameterError, match="min 2 is above max 1"):
+        Clip.from_record({"min": 2, "max": 1})
+
+
+def test_angle_at_the_origin_has_gradient_zero() -> None:
+    found = gradients(Arctan2(), a=floats(0, 1), b=floats(0, 1))
+    np.testing.assert_array_equal(found["a"], [0, 0.5])
+    np.testing.assert_array_equal(found["b"], [0, -0.5])
+
+
+def test_remainder_has_the_sign_of_the_divisor() -> None:
+    a, b = np.array([5, -5, 5, -5]), np.array([3, 3, -3, -3])
+    np.testing.assert_array_equal(value(Mod(), a=a, b=b), a % b)
+    assert value(Mod(), a=a, b=b).dtype == np.int64
+    large = np.array([2**40 + 5])
+    assert value(Mod(), a=large, b=np.array([8])) == 5
+
+
+def test_remainder_gradient() -> None:
+    found = gradients(Mod(), a=floats(7.5), b=floats(2.0))
+    assert found["a"] == [1.0]
+    assert found["b"] == [-3.0]
+
+
+def test_any_number_of_terms_add_up() -> None:
+    parts = {f"terms.{i}": floats(i, 2 * i) for i in range(4)}
+    np.testing.assert_array_equal(value(AddN(), **parts), [6, 12])
+    assert all(np.array_equal(g, [1, 1]) for g in gradients(AddN(), **parts).values())
+
+
+def test_scalar_literals_are_weak() -> None:
+    half = np.array([1.0, 2.0], np.float16)
+    assert value(Mul(a=3), b=half).dtype == np.float16
+    assert Single(Mul(a=0.5), b=np.array([1, 2])).traced[1] == "float32"
+    typed = Mul(a={"dtype": "float64", "value": 3})
+    assert value(typed, b=half).dtype == np.float64
+
+
+def test_integers_become_float32_where_reals_come_out() -> None:
+    for block in (Sqrt(), Exp(), Log()):
+        assert Single(block, x=np.array([1, 4])).traced[1] == "float32"
+    assert Single(Div(), a=np.array([1]), b=np.array([2])).traced[1] == "float32"
+    assert Single(Square(), x=np.array([1, 4])).traced[1] == "int64"

@@ -1,0 +1,180 @@
+"""The Block base: ports from forward's arguments, records, literals, and classes that can't be."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+
+from blocks import REQUIRED, Block, InputPort, Opaque, PortLiteral
+from blocks.errors import BlockDefinitionError, ParameterError
+
+
+class Blend(Block):
+    """Mixes two values, ``out = share * a + (1 - share) * b``.
+
+    More of it.
+    """
+
+    symbol: ClassVar[str] = "%"
+
+    share: float = 0.5
+    """How much of a."""
+
+    def forward(self, xp: Any, a: Any, b: Any = 1.0, *rest: Any) -> Any:
+        return self.share * a + (1 - self.share) * b
+
+
+def test_ports_are_the_arguments_of_forward() -> None:
+    assert Blend.inputs == (
+        InputPort("a"), InputPort("b", 1.0), InputPort("rest", REQUIRED, variadic=True),
+    )  # fmt: skip
+    assert Blend.inputs[0].required and not Blend.inputs[1].required
+    assert Blend.outputs == ("out",)
+    assert Blend.family == "test_block"
+
+
+def test_ports_by_name() -> None:
+    assert Blend.port("a") == Blend.inputs[0]
+    assert Blend.port("rest.12") == Blend.inputs[2]
+    assert Blend.port("rest") is None
+    assert Blend.port("a.0") is None
+    assert Blend.port("rest.x") is None
+    assert Blend.port("share") is None
+
+
+def test_what_it_says_of_itself() -> None:
+    assert Blend.type_name() == "Blend"
+    assert Blend.summary() == "Mixes two values, ``out = share * a + (1 - share) * b``."
+    assert list(Blend.parameters()) == ["share"]
+    assert Blend.parameters()["share"].description == "How much of a."
+    assert Blend().label() == "%"
+
+
+def test_parameters_and_literals_share_one_flat_record() -> None:
+    block = Blend.from_record({"share": 0.25, "b": 3, "rest.0": [1, 2]})
+    assert block.share == 0.25
+    assert block.literals == {"b": PortLiteral(3), "rest.0": PortLiteral([1, 2])}
+    assert block.to_record() == {"share": 0.25, "b": 3, "rest.0": [1, 2]}
+    assert Blend(share=0.25, b=3, **{"rest.0": [1, 2]}) == block
+
+
+def test_literals_keep_their_dtype() -> None:
+    block = Blend(b={"dtype": "float16", "value": 2})
+    assert block.literals["b"].dtype == "float16"
+    assert block.to_record() == {"b": {"dtype": "float16", "value": 2}}
+
+
+def test_with_parameters_makes_another() -> None:
+    block = Blend(b=3)
+    assert block.with_parameters(share=0.1).to_record() == {"share": 0.1, "b": 3}
+    assert block.with_parameters(b=None) == Blend()
+    assert block == Blend(b=3)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"bogus": 1}, "has no parameter or input 'bogus'. Expected one of share, a, b, rest"),
+        ({"share": "much"}, "Parameter 'share' of Blend is wrong: .* Got 'much'"),
+        ({"a": "text"}, "literal for input 'a': 'text' is not a number"),
+        ({"a": [[1], [1, 2]]}, "rows of different lengths"),
+        ({"a": {"dtype": "float99", "value": 1}}, "unknown dtype 'float99'"),
+        ({"a": {"value": 1}}, "a typed literal is"),
+        ({"rest": 1}, "no parameter or input 'rest'"),
+    ],
+)
+def test_wrong_records(record: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Blend.from_record(record)
+
+
+def test_opaque_keeps_what_it_does_not_know() -> None:
+    record = {"type": "FromAPlugIn", "depth": 3}
+    opaque = Opaque(original_type="FromAPlugIn", record=record)
+    assert opaque.to_record() == record
+
+
+def test_a_class_without_forward() -> None:
+    with pytest.raises(BlockDefinitionError, match="Nothing has no forward"):
+
+        class Nothing(Block):
+            """Nothing."""
+
+
+def test_a_class_without_docstring() -> None:
+    with pytest.raises(BlockDefinitionError, match="has no docstring"):
+
+        class Silent(Block):
+            def forward(self, xp: Any, x: Any) -> Any:
+                return x
+
+
+def test_a_forward_without_xp() -> None:
+    with pytest.raises(BlockDefinitionError, match="does not begin with self and xp"):
+
+        class Bare(Block):
+            """Bare."""
+
+            def forward(self, x: Any) -> Any:
+                return x
+
+
+def test_a_keyword_argument_is_no_port() -> None:
+    with pytest.raises(BlockDefinitionError, match="keyword argument 'axis'"):
+
+        class Keyword(Block):
+            """Keyword."""
+
+            def forward(self, xp: Any, x: Any, *, axis: int = 0) -> Any:
+                return x
+
+
+def test_a_port_and_a_parameter_of_one_name() -> None:
+    with pytest.raises(BlockDefinitionError, match="a port 'x' with the name of a parameter"):
+
+        class Twice(Block):
+            """Twice."""
+
+            x: int = 0
+
+            def forward(self, xp: Any, x: Any) -> Any:
+                return x
+
+
+@pytest.mark.parametrize("name", ["type", "literals"])
+def test_reserved_names(name: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def forward(self, xp, {name}): return {name}", namespace)
+    with pytest.raises(BlockDefinitionError, match=f"a port '{name}'"):
+        type("Reserved", (Block,), {"__doc__": "Reserved.", "forward": namespace["forward"]})
+
+
+def test_a_default_that_is_no_scalar() -> None:
+    with pytest.raises(BlockDefinitionError, match="a default that is no scalar"):
+
+        class Listed(Block):
+            """Listed."""
+
+            def forward(self, xp: Any, x: Any = (1, 2)) -> Any:
+                return x
+
+
+def test_a_parameter_without_default() -> None:
+    with pytest.raises(BlockDefinitionError, match="Parameter 'depth' of Deep has no default"):
+
+        class Deep(Block):
+            """Deep."""
+
+            depth: int
+
+            def forward(self, xp: Any, x: Any) -> Any:
+                return x
+
+
+@pytest.mark.parametrize("outputs", [("out", "out"), ("a b",), ["out"]])
+def test_outputs_are_distinct_names(outputs: Any) -> None:
+    with pytest.raises(BlockDefinitionError, match="outputs"):
+        type("Wrong", (Block,), {
+            "__doc__": "Wrong.", "outputs": outputs, "forward": lambda self, xp, x: x,
+        })  # fmt: skip

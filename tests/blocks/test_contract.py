@@ -1,0 +1,128 @@
+"""What every registered block owes: it describes itself, round-trips, and traces truthfully."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from blocks import Block, Source, registry
+from blocks.errors import ParameterError
+from tests.blocks.examples import EXAMPLES, Example
+from tests.blocks.single import Single, differences
+
+CLASSES = list(registry().classes.values())
+NOT_RUN_ALONE = {"Page"}
+"""Its ports are those of another page; the diagram's tests run it."""
+
+every_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.type_name())
+every_example = pytest.mark.parametrize("example", EXAMPLES, ids=str)
+
+
+def test_every_block_has_an_example() -> None:
+    sources = {cls.type_name() for cls in CLASSES if issubclass(cls, Source)}
+    shown = {example.block.type_name() for example in EXAMPLES}
+    assert {cls.type_name() for cls in CLASSES} == shown | sources | NOT_RUN_ALONE
+
+
+@every_class
+def test_describes_itself(cls: type[Block]) -> None:
+    summary = cls.summary()
+    assert summary.endswith(".") and len(summary) <= 100
+    assert inspect.getdoc(cls) != inspect.getdoc(Block)
+    assert 1 <= len(cls.symbol) <= 5
+    assert cls.formula and "$" not in cls.formula
+    assert cls.formula.count("{") == cls.formula.count("}")
+    assert cls.family
+    assert isinstance(cls().label(), str)
+    for name, field in cls.parameters().items():
+        assert field.description, f"{name} has no docstring"
+
+
+@every_class
+def test_record_round_trip(cls: type[Block]) -> None:
+    block = cls()
+    assert block.to_record() == {}
+    assert cls.from_record({}) == block
+    assert cls.from_record(json.loads(json.dumps(block.to_record()))) == block
+
+
+@every_example
+def test_record_round_trip_with_parameters(example: Example) -> None:
+    block = example.block
+    record = json.loads(json.dumps(block.to_record()))
+    assert type(block).from_record(record) == block
+    assert type(block).from_record(record).to_record() == record
+
+
+@every_class
+def test_frozen(cls: type[Block]) -> None:
+    block = cls()
+    for name in cls.parameters():
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(block, name, getattr(block, name))
+
+
+@pytest.mark.parametrize(
+    "cls", [cls for cls in CLASSES if cls.type_name() != "Page"], ids=lambda cls: cls.type_name()
+)
+def test_unknown_parameter_refused(cls: type[Block]) -> None:
+    """A page takes any name: which ports it has is known only in a diagram."""
+    with pytest.raises(ParameterError, match="no parameter or input 'bogus'"):
+        cls.from_record({"bogus": 1})
+
+
+@every_class
+def test_json_schema(cls: type[Block]) -> None:
+    schema = cls.model_json_schema()
+    json.dumps(schema)
+    assert schema["additionalProperties"] is False
+    assert set(cls.parameters()) <= set(schema["properties"])
+
+
+@every_class
+def test_literals_round_trip(cls: type[Block]) -> None:
+    for port in cls.inputs:
+        name = f"{port.name}.0" if port.variadic else port.name
+        block = cls.from_record({name: [0.5, 1.0]})
+        assert block.to_record() == {name: [0.5, 1.0]}
+        assert block.with_parameters(**{name: None}) == cls()
+
+
+@every_example
+def test_traced_shape_and_dtype_are_those_of_the_value(example: Example) -> None:
+    single = Single(example.block, **example.inputs)
+    value = single.value()
+    assert single.traced == (value.shape, value.dtype.name)
+
+
+@every_example
+def test_derivative_is_the_central_difference(example: Example) -> None:
+    single = Single(example.block, **example.inputs)
+    seed = np.random.default_rng(3).uniform(0.5, 1.5, single.traced[0])
+    found = single.gradients(seed)
+    assert {port for port, gradient in found.items() if gradient is None} == example.closed
+    if example.surrogate:
+        return
+    for port, gradient in found.items():
+        if gradient is not None:
+            expected = differences(single, port, seed)
+            np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7, err_msg=port)
+
+
+@pytest.mark.parametrize(
+    "example",
+    [e for e in EXAMPLES if getattr(e.block, "dtype", None) != "float64"],
+    ids=str,
+)
+def test_float32_stays_float32(example: Example) -> None:
+    narrow = {
+        port: array.astype(np.float32) if array.dtype == np.float64 else array
+        for port, array in example.inputs.items()
+    }
+    single = Single(example.block, **narrow)
+    assert single.traced[1] != "float64"
+    assert single.value().dtype.name == single.traced[1]

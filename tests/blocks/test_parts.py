@@ -1,0 +1,123 @@
+"""Parts and joins: values by numpy, gradients of what was left out, repeated, or added."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blocks.errors import GradwireError, ParameterError
+from blocks.library.parts import Concat, Gather, Pad, Pick, Slice, Stack
+from tests.blocks.single import floats, gradients, value
+
+X = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_concat(axis: int) -> None:
+    parts = {f"parts.{i}": X + 10 * i for i in range(3)}
+    np.testing.assert_array_equal(
+        value(Concat(axis=axis), **parts), np.concatenate([*parts.values()], axis)
+    )
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_stack(axis: int) -> None:
+    parts = {f"parts.{i}": X + 10 * i for i in range(3)}
+    np.testing.assert_array_equal(
+        value(Stack(axis=axis), **parts), np.stack([*parts.values()], axis)
+    )
+
+
+def test_each_part_gets_its_own_gradient() -> None:
+    seed = np.arange(5.0)
+    found = gradients(Concat(), seed, **{"parts.0": floats(1, 2), "parts.1": floats(3, 4, 5)})
+    np.testing.assert_array_equal(found["parts.0"], [0, 1])
+    np.testing.assert_array_equal(found["parts.1"], [2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    ("begin", "size", "part"),
+    [
+        ((), (), np.s_[:]),
+        ((1,), (2,), np.s_[1:3]),
+        ((1, 2), (-1, 1), np.s_[1:, 2:3]),
+        ((0, 4), (3, 0), np.s_[:, 4:]),
+    ],
+)
+def test_slice(begin: tuple[int, ...], size: tuple[int, ...], part: object) -> None:
+    np.testing.assert_array_equal(value(Slice(begin=begin, size=size), x=X), X[part])
+    expected = np.zeros_like(X)
+    expected[part] = 1
+    np.testing.assert_array_equal(gradients(Slice(begin=begin, size=size), x=X)["x"], expected)
+
+
+def test_slice_refuses() -> None:
+    with pytest.raises(ParameterError, match="begin has 1 entries, but size 2"):
+        Slice.from_record({"begin": [0], "size": [1, 1]})
+    with pytest.raises(GradwireError, match="outside"):
+        value(Slice(begin=(2,), size=(2,)), x=X)
+    with pytest.raises(GradwireError, match="outside"):
+        value(Slice(begin=(4,), size=(-1,)), x=X)
+    with pytest.raises(GradwireError, match="more axes than x has"):
+        value(Slice(begin=(0, 0, 0), size=(1, 1, 1)), x=X)
+
+
+def test_slice_label_reads_like_python() -> None:
+    assert Slice(begin=(1, 2), size=(2, -1)).label() == "[1:3, 2:]"
+    assert Slice().label() == "[:]"
+
+
+def test_pad() -> None:
+    block = Pad(widths=((1, 0), (0, 2)), value=-1.0)
+    np.testing.assert_array_equal(
+        value(block, x=X), np.pad(X, ((1, 0), (0, 2)), constant_values=-1)
+    )
+    np.testing.assert_array_equal(gradients(block, x=X)["x"], np.ones_like(X))
+    assert value(Pad(widths=((1, 1),)), x=X).shape == (5, 4)
+    with pytest.raises(GradwireError, match="more axes than x has"):
+        value(Pad(widths=((0, 0),) * 3), x=X)
+
+
+def test_gather_adds_up_the_gradients_of_repeated_rows() -> None:
+    rows = np.array([2, 0, 2, -1])
+    np.testing.assert_array_equal(value(Gather(), x=X, indices=rows), X[rows])
+    found = gradients(Gather(), x=X, indices=rows)
+    np.testing.assert_array_equal(found["x"], [[1] * 4, [0] * 4, [3] * 4])
+    assert found["indices"] is None
+
+
+def test_gather_along_another_axis() -> None:
+    indices = np.array([[3, 3], [0, 1]])
+    np.testing.assert_array_equal(
+        value(Gather(axis=1), x=X, indices=indices), np.take(X, indices, axis=1)
+    )
+
+
+def test_pick() -> None:
+    actions = np.array([3, 0, 2])
+    np.testing.assert_array_equal(value(Pick(), x=X, indices=actions), [3, 4, 10])
+    np.testing.assert_array_equal(value(Pick(axis=0), x=X, indices=np.array([2, 0, 1, 1])),
+                                  [8, 1, 6, 7])  # fmt: skip
+    expected = np.zeros_like(X)
+    expected[range(3), actions] = 1
+    np.testing.assert_array_equal(gradients(Pick(), x=X, indices=actions)["x"], expected)
+
+
+@pytest.mark.parametrize(
+    ("block", "inputs", "message"),
+    [
+        (Gather(), {"x": X, "indices": floats(1)}, "'indices' must be an integer"),
+        (Gather(), {"x": X, "indices": np.array([3])}, "index 3 is out of range"),
+        (Pick(), {"x": X, "indices": np.array([0, 1])}, r"indices of shape \(3,\)"),
+        (Pick(), {"x": X, "indices": floats(0, 0, 0)}, "'indices' must be an integer"),
+        (Pick(), {"x": X, "indices": np.array([0, 1, 9])}, "index 9 is out of range"),
+        (Pick(axis=2), {"x": X, "indices": np.array([0])}, "Axis 2"),
+        (Concat(), {"parts.0": X, "parts.1": X[:, :2]}, "can't be joined along axis 0"),
+        (Stack(), {"parts.0": X, "parts.1": X[:, :2]}, "of one shape"),
+        (Concat(), {}, "Nothing to join"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit(block: object, inputs: dict[str, object], message: str) -> None:
+    with pytest.raises(GradwireError, match=message):
+        value(block, **inputs)

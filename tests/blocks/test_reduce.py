@@ -1,0 +1,127 @@
+"""Reductions: values by numpy over every kind of axis, ties, zeros and empties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from blocks.errors import GradwireError, ParameterError
+from blocks.library.reduce import (
+    AllTrue,
+    AnyTrue,
+    ArgMax,
+    ArgMin,
+    CumulativeSum,
+    LogSumExp,
+    Max,
+    Mean,
+    Min,
+    Norm,
+    Prod,
+    Sum,
+    Variance,
+)
+from tests.blocks.single import Single, floats, gradients, value
+
+if TYPE_CHECKING:
+    from blocks import Block
+
+X = np.random.default_rng(1).normal(size=(2, 3, 4))
+
+
+def _logsumexp(x: np.ndarray, **how: object) -> np.ndarray:
+    return np.log(np.sum(np.exp(x), **how))
+
+
+def _norm(x: np.ndarray, **how: object) -> np.ndarray:
+    return np.sqrt(np.sum(x * x, **how))
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (-1, -2)])
+@pytest.mark.parametrize(
+    ("cls", "reduce"),
+    [(Sum, np.sum), (Mean, np.mean), (Variance, np.var), (Prod, np.prod), (Max, np.max),
+     (Min, np.min), (LogSumExp, _logsumexp), (Norm, _norm)],
+)  # fmt: skip
+def test_values(cls: type[Block], reduce: object, axis: object, keepdims: bool) -> None:
+    found = value(cls(axis=axis, keepdims=keepdims), x=X)
+    np.testing.assert_allclose(found, reduce(X, axis=axis, keepdims=keepdims), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("cls", "reduce"), [(AllTrue, np.all), (AnyTrue, np.any)])
+def test_logic(cls: type[Block], reduce: object) -> None:
+    for axis in (None, 0, (0, 1)):
+        np.testing.assert_array_equal(value(cls(axis=axis), x=X > 0), reduce(X > 0, axis=axis))
+
+
+@pytest.mark.parametrize(("cls", "find"), [(ArgMax, np.argmax), (ArgMin, np.argmin)])
+def test_choice(cls: type[Block], find: object) -> None:
+    for axis in (None, 0, -1):
+        for keepdims in (False, True):
+            found = value(cls(axis=axis, keepdims=keepdims), x=X)
+            assert found.dtype == np.int64
+            np.testing.assert_array_equal(found, find(X, axis=axis, keepdims=keepdims))
+    assert value(cls(), x=floats(2, 2, 2)) == 0
+
+
+@pytest.mark.parametrize("cls", [Max, Min])
+def test_ties_share_evenly(cls: type[Block]) -> None:
+    np.testing.assert_allclose(gradients(cls(), x=floats(3, 3, 3))["x"], [1 / 3] * 3)
+    found = gradients(cls(axis=1), x=np.array([[1.0, 1.0], [5.0, 5.0]]))["x"]
+    np.testing.assert_array_equal(found, np.full((2, 2), 0.5))
+
+
+def test_norm_at_zero_has_gradient_zero() -> None:
+    np.testing.assert_array_equal(gradients(Norm(), x=floats(0, 0))["x"], [0, 0])
+    found = gradients(Norm(axis=1), x=np.array([[3.0, 4.0], [0.0, 0.0]]))["x"]
+    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0]])
+
+
+def test_product_with_zeros_has_the_right_gradient() -> None:
+    np.testing.assert_array_equal(gradients(Prod(), x=floats(2, 0, 5))["x"], [0, 10, 0])
+    np.testing.assert_array_equal(gradients(Prod(), x=floats(2, 0, 0))["x"], [0, 0, 0])
+
+
+def test_smooth_maximum_does_not_overflow() -> None:
+    np.testing.assert_allclose(value(LogSumExp(), x=floats(1000, 1000)), 1000 + np.log(2))
+    np.testing.assert_allclose(gradients(LogSumExp(), x=floats(1000, 1000))["x"], [0.5, 0.5])
+
+
+def test_running_sum() -> None:
+    np.testing.assert_allclose(value(CumulativeSum(axis=1), x=X), np.cumsum(X, axis=1))
+    np.testing.assert_array_equal(gradients(CumulativeSum(), x=floats(1, 2, 3))["x"], [3, 2, 1])
+
+
+def test_dtypes() -> None:
+    integers = np.array([[1, 2], [3, 4]], np.int8)
+    assert Single(Sum(), x=integers).traced == ((), "int64")
+    assert Single(Mean(), x=integers).traced == ((), "float32")
+    assert value(Sum(), x=integers > 2) == 2
+
+
+def test_empty() -> None:
+    empty = np.zeros((0, 3))
+    np.testing.assert_array_equal(value(Sum(axis=0), x=empty), [0, 0, 0])
+    np.testing.assert_array_equal(value(Prod(axis=0), x=empty), [1, 1, 1])
+    for cls in (Mean, Max, Min, LogSumExp, ArgMax):
+        with pytest.raises(GradwireError, match=r"\[0, 3\]"):
+            value(cls(axis=0), x=empty)
+
+
+def test_axis_that_is_not_there() -> None:
+    with pytest.raises(GradwireError, match="Axis 3"):
+        value(Sum(axis=3), x=X)
+
+
+def test_no_axis_at_all_is_refused() -> None:
+    with pytest.raises(ParameterError, match="axis"):
+        Sum.from_record({"axis": []})
+
+
+def test_label_says_the_axis() -> None:
+    assert Sum().label() == "Σ"
+    assert Sum(axis=-1).label() == "Σ -1"
+    assert Sum(axis=(0, 1)).label() == "Σ 0,1"

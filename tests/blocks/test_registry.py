@@ -1,0 +1,141 @@
+"""The registry: what is found, in which order, and plug-ins through real entry points."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from blocks import registry
+from blocks.errors import UnknownBlockError
+from blocks.library import FAMILIES
+from blocks.registry import discover, library_modules
+from tests.blocks.single import gradients, value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SOFTSIGN = '''
+"""A plug-in of two blocks."""
+from typing import Any, ClassVar
+from blocks import Block
+
+class Softsign(Block):
+    """Squashes into (-1, 1), ``out = x / (1 + |x|)``."""
+    symbol: ClassVar[str] = "ss"
+    formula: ClassVar[str] = "y = x / (1 + |x|)"
+    steepness: float = 1.0
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return self.steepness * x / (1 + xp.abs(self.steepness * x))
+
+class Add(Block):
+    """A second block of a name that is taken."""
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        return a - b
+'''
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on ``sys.path`` into which distributions can be put."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(
+            sys.modules[name].__file__
+        ):
+            del sys.modules[name]
+
+
+def install(site: Path, name: str, source: str, entry: str) -> None:
+    """Put a module and the metadata of its distribution where an installer would."""
+    (site / f"{name}.py").write_text(source, encoding="utf-8")
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir()
+    info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    info.joinpath("entry_points.txt").write_text(f"[gradwire.blocks]\n{entry}\n")
+
+
+def test_the_library_loads_without_a_problem() -> None:
+    assert registry().problems == []
+    assert [*registry().families()] == list(FAMILIES)
+    assert [module.__name__.rpartition(".")[2] for module in library_modules()] == list(FAMILIES)
+
+
+def test_found_once() -> None:
+    assert registry() is registry()
+    assert discover() is not registry()
+
+
+def test_unknown_names_get_a_suggestion() -> None:
+    with pytest.raises(UnknownBlockError, match="Did you mean StopGradient"):
+        registry().get("StopGradeint")
+    with pytest.raises(UnknownBlockError, match="Install the plug-in"):
+        registry().get("Qqqqq")
+
+
+def test_a_plug_in_is_a_block_like_any_other(site: Path) -> None:
+    install(site, "softsign_plugin", SOFTSIGN, "softsign = softsign_plugin:Softsign")
+    found = discover()
+    assert found.problems == []
+    cls = found.get("Softsign")
+    assert cls.family == "softsign_plugin"
+    assert [port.name for port in cls.inputs] == ["x"]
+    x = np.array([-1.0, 3.0])
+    np.testing.assert_allclose(value(cls(), x=x), [-0.5, 0.75])
+    np.testing.assert_allclose(gradients(cls(), x=x)["x"], [0.25, 1 / 16])
+    assert cls.from_record({"steepness": 2.0}).to_record() == {"steepness": 2.0}
+
+
+def test_a_module_brings_all_its_blocks_and_a_taken_name_is_left_out(site: Path) -> None:
+    install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
+    found = discover()
+    assert "Softsign" in found.classes
+    assert found.get("Add").__module__ == "blocks.library.arithmetic"
+    (problem,) = found.problems
+    assert "softsign_plugin: a block named Add exists already" in problem
+    assert "Block" not in found.classes
+
+
+def test_a_package_brings_the_blocks_of_its_modules(site: Path) -> None:
+    install(site, "softsign_plugin", "", "all = softsign_package")
+    package = site / "softsign_package"
+    package.mkdir()
+    package.joinpath("__init__.py").write_text(
+        "from blocks.library.arithmetic import Mul\nfrom softsign_package.one import Softsign\n"
+    )
+    package.joinpath("one.py").write_text(SOFTSIGN, encoding="utf-8")
+    found = discover()
+    assert found.problems == []
+    assert found.get("Softsign").__module__ == "softsign_package.one"
+
+
+@pytest.mark.parametrize(
+    ("source", "entry", "problem"),
+    [
+        ("raise RuntimeError('no licence')", "bad = bad_plugin", "no licence"),
+        ("", "bad = bad_plugin:Missing", "Missing"),
+        ("", "bad = no_such_module", "no_such_module"),
+        ("VALUE = 3", "bad = bad_plugin:VALUE", "is neither a block nor a module"),
+        ("from blocks import Source", "bad = bad_plugin:Source", "is neither a block nor a module"),
+        (
+            "from blocks import Block\nclass Silent(Block):\n  def forward(self, xp, x): return x",
+            "bad = bad_plugin",
+            "Silent has no docstring",
+        ),
+    ],
+)
+def test_a_plug_in_that_fails_harms_no_other(
+    site: Path, source: str, entry: str, problem: str
+) -> None:
+    install(site, "bad_plugin", source, entry)
+    install(site, "softsign_plugin", SOFTSIGN, "softsign = softsign_plugin:Softsign")
+    found = discover()
+    assert "Softsign" in found.classes
+    assert len(found.problems) == 1
+    assert problem in found.problems[0]

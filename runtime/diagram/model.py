@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol
 
-from blocks.block import Block
+from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 MAIN = "main"
 """The page that runs."""
 
-EMPTY: Mapping[str, object] = MappingProxyType({})
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
 class Point(NamedTuple):
@@ -56,11 +53,18 @@ class Wire(NamedTuple):
 class Note:
     """A text on the page, at ``at``, ``width`` × ``height`` px; a frame when ``frame``."""
 
-    text: str
+    text: str = ""
     at: Point = Point(0.0, 0.0)
     width: float = 200.0
     height: float = 60.0
     frame: bool = False
+
+
+class Ends(NamedTuple):
+    """The targets of a page's wires by the block they enter and by the block they leave."""
+
+    inward: Mapping[str, tuple[PortName, ...]]
+    outward: Mapping[str, tuple[PortName, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +75,64 @@ class Page:
     wires: Mapping[PortName, PortName] = field(default_factory=dict)
     layout: Mapping[str, Point] = field(default_factory=dict)
     notes: Mapping[str, Note] = field(default_factory=dict)
+    _ends: Ends | None = field(default=None, init=False, repr=False, compare=False)
 
     def wire_list(self) -> Iterator[Wire]:
         """The wires, in order."""
         return (Wire(source, target) for target, source in self.wires.items())
+
+    @property
+    def ends(self) -> Ends:
+        """The wires by block; made on the first call and handed on from edit to edit."""
+        if self._ends is None:
+            object.__setattr__(self, "_ends", _ends(self.wires))
+        assert self._ends is not None
+        return self._ends
+
+    def knowing(self, ends: Ends) -> Page:
+        """This page, told its ``ends`` by one who has them already."""
+        object.__setattr__(self, "_ends", ends)
+        return self
+
+    def sharing_ends(self, other: Page) -> Page:
+        """This page, told that its wires are those of another."""
+        return self if other._ends is None else self.knowing(other._ends)
+
+
+def _ends(wires: Mapping[PortName, PortName]) -> Ends:
+    inward: dict[str, list[PortName]] = {}
+    outward: dict[str, list[PortName]] = {}
+    for target, source in wires.items():
+        inward.setdefault(target.block, []).append(target)
+        outward.setdefault(source.block, []).append(target)
+    return Ends(
+        {block: tuple(targets) for block, targets in inward.items()},
+        {block: tuple(targets) for block, targets in outward.items()},
+    )
+
+
+class PageView(Protocol):
+    """What can be read of a page, finished or in the middle of an edit."""
+
+    @property
+    def blocks(self) -> Mapping[str, Block]:
+        """Blocks by name."""
+
+    @property
+    def wires(self) -> Mapping[PortName, PortName]:
+        """Wires as target → source."""
+
+    @property
+    def ends(self) -> Ends:
+        """The wires by block."""
+
+
+class DiagramView(Protocol):
+    """What can be read of a diagram, finished or in the middle of an edit."""
+
+    @property
+    def pages(self) -> Mapping[str, PageView]:
+        """Pages by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +145,7 @@ class Diagram:
 
     @property
     def main(self) -> Page:
+        """The page that runs."""
         return self.pages[MAIN]
 
     def with_page(self, name: str, page: Page) -> Diagram:
@@ -106,28 +165,54 @@ class Ports:
     free: tuple[str, ...] = ()
 
 
-def ports(diagram: Diagram, page: str, name: str) -> Ports:
-    """The ports of block ``name`` of ``page``: from its class, or from the page it stands for."""
+def ports(diagram: DiagramView, page: str, name: str) -> Ports:
+    """The ports of block ``name`` of ``page``: from its class, or from the page it stands for.
+
+    An opaque block has the ports that its wires use.
+    """
     block = diagram.pages[page].blocks[name]
-    if isinstance(block, PageBlock):
-        inner = diagram.pages.get(block.page, Page())
-        return Ports(
-            tuple(n for n, b in inner.blocks.items() if isinstance(b, PageInput)),
-            tuple(n for n, b in inner.blocks.items() if isinstance(b, PageOutput)),
-        )
+    if isinstance(block, PageBlock) and block.page in diagram.pages:
+        return page_ports(diagram.pages[block.page])
+    return own_ports(diagram.pages[page], name)
+
+
+def page_ports(page: PageView) -> Ports:
+    """The ports of a page used as a block: the names of its PageInput and PageOutput blocks."""
+    return Ports(
+        tuple(name for name, block in page.blocks.items() if isinstance(block, PageInput)),
+        tuple(name for name, block in page.blocks.items() if isinstance(block, PageOutput)),
+    )
+
+
+def own_ports(page: PageView, name: str) -> Ports:
+    """The ports of a block as far as its own page tells: of a page or an opaque one, those used."""
+    block = page.blocks[name]
+    if isinstance(block, PageBlock | Opaque):
+        used = (page.wires[target].port for target in page.ends.outward.get(name, ()))
+        taken = tuple(target.port for target in page.ends.inward.get(name, ()))
+        return Ports(taken, tuple(dict.fromkeys(used)))
     inputs: list[str] = []
     free: list[str] = []
-    wires = diagram.pages[page].wires
     for port in block.inputs:
-        if not port.variadic:
+        if port.variadic:
+            count = _terms(page, name, port.name)
+            inputs += [f"{port.name}.{i}" for i in range(count)]
+            free.append(f"{port.name}.{count}")
+        else:
             inputs.append(port.name)
-            continue
-        count = 0
-        while (
-            PortName(name, f"{port.name}.{count}") in wires
-            or f"{port.name}.{count}" in block.literals
-        ):
-            count += 1
-        inputs += [f"{port.name}.{i}" for i in range(count)]
-        free.append(f"{port.name}.{count}")
     return Ports(tuple(inputs), block.outputs, tuple(free))
+
+
+def term_index(term: str, port: str) -> int | None:
+    """The 3 of ``terms.3``; None for what is no term of the repeating port."""
+    base, _, index = term.partition(".")
+    return int(index) if base == port and _INDEX.fullmatch(index) else None
+
+
+def _terms(page: PageView, name: str, port: str) -> int:
+    """How many terms of a repeating port are wired or literal, up to the first gap."""
+    literals = page.blocks[name].literals
+    count = 0
+    while PortName(name, f"{port}.{count}") in page.wires or f"{port}.{count}" in literals:
+        count += 1
+    return count

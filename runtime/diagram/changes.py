@@ -1,0 +1,373 @@
+"""The changes a diagram can undergo: a closed union, and ``apply``.
+
+A change is a value. Applying one gives the diagrams before and after, which share all that did
+not change, so undo and redo are exact and cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+
+from blocks.errors import ChangeError, Location, ParameterError
+from runtime.diagram.connecting import refuse_new_cycles, require_ports
+from runtime.diagram.draft import Draft, PageDraft, no_page
+from runtime.diagram.layout import arrange
+from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, PortName
+from runtime.diagram.names import NAME_RULE, is_name
+from runtime.diagram.records import changed_block
+
+if TYPE_CHECKING:
+    from blocks.block import Block
+
+
+@dataclass(frozen=True, slots=True)
+class AddBlock:
+    """Put a new block at the end of a page."""
+
+    name: str
+    block: Block
+    at: Point = Point(0.0, 0.0)
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveBlocks:
+    """Take blocks away with all their wires."""
+
+    names: Collection[str]
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class RenameBlock:
+    """Give a block another name; wires, place and the uses of a page's port follow."""
+
+    old: str
+    new: str
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class MoveBlocks:
+    """Put blocks at new places."""
+
+    places: Mapping[str, Point]
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class SetParameters:
+    """Give a block's parameters and literals new values; None takes a literal away."""
+
+    name: str
+    values: Mapping[str, Any]
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Drive an input from an output, in place of what drove it."""
+
+    source: PortName
+    target: PortName
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """Take the wire away that drives an input; later terms of a repeating port move up."""
+
+    target: PortName
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class SetNote:
+    """Write, change or (None) remove the note with this id."""
+
+    id: str
+    note: Note | None
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Arrange:
+    """Lay a page out anew."""
+
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class InsertPage:
+    """Add a page at the end."""
+
+    name: str
+    page: Page = field(default_factory=Page)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePage:
+    """Take a page away that no block stands for."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenamePage:
+    """Give a page another name; the blocks that stand for it follow."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTitle:
+    """Give the diagram a title and a description; None leaves one as it is."""
+
+    title: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Several changes as one: all or none."""
+
+    label: str
+    changes: tuple[Change, ...]
+
+
+Change: TypeAlias = (
+    AddBlock
+    | RemoveBlocks
+    | RenameBlock
+    | MoveBlocks
+    | SetParameters
+    | Connect
+    | Disconnect
+    | SetNote
+    | Arrange
+    | InsertPage
+    | RemovePage
+    | RenamePage
+    | SetTitle
+    | Batch
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change that was applied; undo is ``before``, redo is ``after``."""
+
+    before: Diagram
+    after: Diagram
+    label: str
+
+
+def apply(diagram: Diagram, change: Change) -> Edit:
+    """Make a change. Costs as much as the change is big, plus copies of the mappings it touches.
+
+    Raises ChangeError, and leaves no trace, for names that don't exist or are taken, parameters
+    that don't fit, and wires that ``can_connect`` refuses.
+    """
+    draft = Draft(diagram)
+    _perform(draft, change)
+    after = draft.finish()
+    refuse_new_cycles(diagram, after, list(_connected(change)))
+    return Edit(diagram, after, _label(change))
+
+
+def can_connect(diagram: Diagram, page: str, source: PortName, target: PortName) -> str | None:
+    """Why this wire can't be, as a sentence; None if it can. What drives the target may stay."""
+    try:
+        apply(diagram, Connect(source, target, page))
+    except ChangeError as error:
+        return error.what
+    return None
+
+
+def _perform(draft: Draft, change: Change) -> None:
+    match change:
+        case AddBlock(name, block, at, page):
+            here = draft.page(page)
+            _require_new(name, here.blocks, "block", Location(page, name))
+            here.put_block(name, block)
+            here.place(name, _finite(at, Location(page, name)))
+        case RemoveBlocks(names, page):
+            _require_blocks(draft.page(page), page, names)
+            draft.remove_blocks(page, dict.fromkeys(names))
+        case RenameBlock(old, new, page):
+            here = draft.page(page)
+            _require_blocks(here, page, [old])
+            if old != new:
+                _require_new(new, here.blocks, "block", Location(page, old))
+                draft.rename_block(page, old, new)
+        case MoveBlocks(places, page):
+            here = draft.page(page)
+            _require_blocks(here, page, places)
+            for name, at in places.items():
+                here.place(name, _finite(at, Location(page, name)))
+        case SetParameters(name, values, page):
+            _set_parameters(draft.page(page), page, name, values)
+        case Connect(source, target, page):
+            draft.page(page)
+            require_ports(draft, page, source, target)
+            draft.page(page).put_wire(source, target)
+        case Disconnect(target, page):
+            here = draft.page(page)
+            if target not in here.wires:
+                raise ChangeError("No wire ends here.", location=Location(page, *target))
+            here.remove_wires([target])
+        case SetNote(name, note, page):
+            _set_note(draft.page(page), page, name, note)
+        case Arrange(page):
+            here = draft.page(page)
+            for name, at in arrange(here).items():
+                here.place(name, at)
+        case Batch(_, changes):
+            for part in changes:
+                _perform(draft, part)
+        case InsertPage() | RemovePage() | RenamePage() | SetTitle():
+            _perform_on_diagram(draft, change)
+        case _:
+            assert_never(change)
+
+
+def _perform_on_diagram(
+    draft: Draft, change: InsertPage | RemovePage | RenamePage | SetTitle
+) -> None:
+    match change:
+        case InsertPage(name, page):
+            _require_new(name, draft.pages, "page", Location(name))
+            for block in page.blocks:
+                _require_new(block, (), "block", Location(name, block))
+            draft.insert_page(name, page)
+        case RemovePage(name):
+            _require_page(draft, name)
+            _refuse_main(name, "can't be removed")
+            uses = [f"{page}/{block}" for page, block in draft.uses(name) if page != name]
+            if uses:
+                raise ChangeError(
+                    f"Page {name!r} is in use: {', '.join(uses[:5])}.",
+                    location=Location(name),
+                    next_step="Remove the blocks that stand for it first.",
+                )
+            draft.remove_page(name)
+        case RenamePage(old, new):
+            _require_page(draft, old)
+            if old != new:
+                _refuse_main(old, "keeps its name")
+                _require_new(new, draft.pages, "page", Location(old))
+                draft.rename_page(old, new)
+        case SetTitle(title, description):
+            draft.title = draft.title if title is None else title
+            draft.description = draft.description if description is None else description
+
+
+def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[str, Any]) -> None:
+    _require_blocks(page, page_name, [name])
+    location = Location(page_name, name)
+    try:
+        block = changed_block(page.blocks[name], values)
+    except ParameterError as error:
+        raise ChangeError(
+            error.what,
+            location=location,
+            expected=error.expected,
+            got=error.got,
+            next_step=error.next_step,
+        ) from error
+    page.put_block(name, block)
+    for key, value in values.items():
+        port = block.port(key)
+        if value is None and port is not None and port.variadic:
+            page.close_ranks(name, port.name)
+
+
+def _set_note(page: PageDraft, page_name: str, name: str, note: Note | None) -> None:
+    if note is None and name not in page.notes:
+        raise ChangeError(f"There is no note {name!r}.", location=Location(page_name))
+    if note is not None:
+        if name not in page.notes:
+            _require_new(name, (), "note", Location(page_name))
+        _finite(note.at, Location(page_name))
+        _finite(Point(note.width, note.height), Location(page_name))
+    page.put_note(name, note)
+
+
+def _require_new(name: str, taken: Collection[str], kind: str, location: Location) -> None:
+    if not is_name(name):
+        raise ChangeError(
+            f"{name!r} is no name for a {kind}.", location=location, expected=NAME_RULE
+        )
+    if name in taken:
+        raise ChangeError(f"There is a {kind} {name!r} already.", location=location)
+
+
+def _require_blocks(page: PageDraft, page_name: str, names: Collection[str]) -> None:
+    for name in names:
+        if name not in page.blocks:
+            raise ChangeError(f"There is no block {name!r}.", location=Location(page_name, name))
+
+
+def _require_page(draft: Draft, name: str) -> None:
+    if name not in draft.pages:
+        raise no_page(name, draft.pages)
+
+
+def _refuse_main(name: str, verdict: str) -> None:
+    if name == MAIN:
+        raise ChangeError(f"Page {MAIN!r} is the one that runs; it {verdict}.")
+
+
+def _finite(at: Point, location: Location) -> Point:
+    if not (math.isfinite(at.x) and math.isfinite(at.y)):
+        raise ChangeError("A place needs finite numbers.", location=location, got=str(tuple(at)))
+    return at
+
+
+def _connected(change: Change) -> Iterator[tuple[str, PortName]]:
+    if isinstance(change, Connect):
+        yield change.page, change.target
+    elif isinstance(change, Batch):
+        for part in change.changes:
+            yield from _connected(part)
+
+
+def _label(change: Change) -> str:
+    """What undo and redo call the change."""
+    match change:
+        case AddBlock(name):
+            return f"Add {name}"
+        case RemoveBlocks(names):
+            return f"Remove {_few(names)}"
+        case RenameBlock(old, new) | RenamePage(old, new):
+            return f"Rename {old} to {new}"
+        case MoveBlocks(places):
+            return f"Move {_few(places)}"
+        case SetParameters(name, values):
+            return f"Change {', '.join(values)} of {name}"
+        case Connect(source, target):
+            return f"Connect {source} to {target}"
+        case Disconnect(target):
+            return f"Disconnect {target}"
+        case SetNote(_, note):
+            return "Remove note" if note is None else "Change note"
+        case Arrange():
+            return "Arrange"
+        case InsertPage(name):
+            return f"Add page {name}"
+        case RemovePage(name):
+            return f"Remove page {name}"
+        case SetTitle():
+            return "Change title"
+        case Batch(label):
+            return label
+        case _:
+            assert_never(change)
+
+
+def _few(names: Collection[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} blocks"

@@ -1,0 +1,248 @@
+"""Which blocks read which, seen through pages, and the cycles that must not be."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, TypeVar
+
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput, PageOutput
+from runtime.diagram.model import DiagramView, PageView, PortName
+
+Node: TypeAlias = str | PortName
+"""A block, or one port of a page used as a block: not all its outputs read all its inputs."""
+
+N = TypeVar("N", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """Blocks of one page, each read by the next and the last by the first."""
+
+    page: str
+    blocks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " → ".join((*self.blocks, self.blocks[0]))
+
+
+class Dependencies:
+    """Who reads whom in each page of a diagram."""
+
+    def __init__(self, diagram: DiagramView) -> None:
+        self._pages = diagram.pages
+
+    @cached_property
+    def used(self) -> Mapping[str, tuple[str, ...]]:
+        """The existing pages that each page uses as blocks."""
+        return {
+            name: tuple(
+                dict.fromkeys(
+                    block.page
+                    for block in page.blocks.values()
+                    if isinstance(block, PageBlock) and block.page in self._pages
+                )
+            )
+            for name, page in self._pages.items()
+        }
+
+    @cached_property
+    def recursive(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of pages that contain one another, or one that contains itself."""
+        return tuple(tuple(group) for group in _loops(self.used, self.used.__getitem__))
+
+    @cached_property
+    def through(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        """By page and PageInput, the PageOutputs that read it; nothing for recursive pages."""
+        found: dict[str, Mapping[str, tuple[str, ...]]] = {}
+        entangled = {name for group in self.recursive for name in group}
+        for name, *_ in strong_components(self.used, self.used.__getitem__):
+            if name not in entangled:
+                found[name] = _outputs_by_input(self._pages[name], _PageGraph(self, name, found))
+        return found
+
+    def users(self, page: str) -> list[str]:
+        """The pages that use this one, directly or through others; not the page itself."""
+        found: dict[str, None] = {page: None}
+        queue = deque([page])
+        while queue:
+            inner = queue.popleft()
+            for name, used in self.used.items():
+                if inner in used and name not in found:
+                    found[name] = None
+                    queue.append(name)
+        return list(found)[1:]
+
+    def cycles(self, page: str) -> list[Cycle]:
+        """All knots of the page, each told by one of its shortest cycles."""
+        graph = _PageGraph(self, page)
+        rank = {block: i for i, block in enumerate(self._pages[page].blocks)}
+        found = []
+        for knot in _loops(graph.nodes(), graph.readers):
+            first = min(knot, key=lambda node: rank[_block(node)])
+            found.append(Cycle(page, _blocks(_path(first, first, graph.readers))))
+        return sorted(found, key=lambda cycle: rank[cycle.blocks[0]])
+
+    def cycle_along(self, page: str, targets: Collection[PortName]) -> Cycle | None:
+        """A cycle that runs along one of these wires of the page, if there is any."""
+        graph = _PageGraph(self, page)
+        wires = self._pages[page].wires
+        entered = [graph.node(target) for target in targets]
+        knots = strong_components(entered, graph.readers)
+        knot_of = {node: i for i, knot in enumerate(knots) for node in knot}
+        for target, entry in zip(targets, entered, strict=True):
+            source = graph.node(wires[target])
+            if knot_of.get(source) == knot_of[entry]:
+                return Cycle(page, _blocks(_path(entry, source, graph.readers)))
+        return None
+
+
+class _PageGraph:
+    """The nodes of one page and the step from each to its readers."""
+
+    def __init__(
+        self,
+        dependencies: Dependencies,
+        page: str,
+        through: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
+    ) -> None:
+        self._page = dependencies._pages[page]
+        self._dependencies = dependencies
+        self._through = through
+
+    def node(self, port: PortName) -> Node:
+        return port.block if self._inside(port.block) is None else port
+
+    def nodes(self) -> Iterator[Node]:
+        """Where every path begins: blocks, and the input ports of pages."""
+        for name in self._page.blocks:
+            inside = self._inside(name)
+            if inside is None:
+                yield name
+            else:
+                yield from (PortName(name, port) for port in inside)
+
+    def readers(self, node: Node) -> list[Node]:
+        blocks = self._page.blocks
+        if isinstance(node, str):
+            targets = self._page.ends.outward.get(node, ())
+        else:
+            inside = self._inside(node.block) or {}
+            if node.port in inside:
+                return [PortName(node.block, output) for output in inside[node.port]]
+            wires = self._page.wires
+            targets = tuple(
+                target
+                for target in self._page.ends.outward.get(node.block, ())
+                if wires[target].port == node.port
+            )
+        return [self.node(target) for target in targets if target.block in blocks]
+
+    def _inside(self, name: str) -> Mapping[str, tuple[str, ...]] | None:
+        block = self._page.blocks.get(name)
+        if not isinstance(block, PageBlock):
+            return None
+        through = self._dependencies.through if self._through is None else self._through
+        return through.get(block.page)
+
+
+def _outputs_by_input(page: PageView, graph: _PageGraph) -> dict[str, tuple[str, ...]]:
+    """One pass from the readers to what they read, with a bit for each output."""
+    outputs = [name for name, block in page.blocks.items() if isinstance(block, PageOutput)]
+    bit = {name: 1 << i for i, name in enumerate(outputs)}
+    reach: dict[Node, int] = {}
+    for knot in strong_components(graph.nodes(), graph.readers):
+        mask = 0
+        for node in knot:
+            if isinstance(node, str):
+                mask |= bit.get(node, 0)
+            for reader in graph.readers(node):
+                mask |= reach.get(reader, 0)
+        reach.update(dict.fromkeys(knot, mask))
+    return {
+        name: tuple(output for output in outputs if reach[name] & bit[output])
+        for name, block in page.blocks.items()
+        if isinstance(block, PageInput)
+    }
+
+
+def strong_components(
+    nodes: Iterable[N], successors: Callable[[N], Iterable[N]]
+) -> Iterator[list[N]]:
+    """The strongly connected components reachable from ``nodes``, readers before what they read.
+
+    Iterative, so that depth is no limit. Source: Tarjan 1972.
+    """
+    index: dict[N, int] = {}
+    low: dict[N, int] = {}
+    stack: list[N] = []
+    waiting: set[N] = set()
+    for root in nodes:
+        work: list[tuple[N, Iterator[N]]] = []
+        following: N | None = None if root in index else root
+        while following is not None or work:
+            if following is not None:
+                index[following] = low[following] = len(index)
+                stack.append(following)
+                waiting.add(following)
+                work.append((following, iter(successors(following))))
+                following = None
+            node, rest = work[-1]
+            for successor in rest:
+                if successor not in index:
+                    following = successor
+                    break
+                if successor in waiting:
+                    low[node] = min(low[node], index[successor])
+            else:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == index[node]:
+                    component = [stack.pop()]
+                    while component[-1] != node:
+                        component.append(stack.pop())
+                    waiting.difference_update(component)
+                    yield component
+
+
+def _loops(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> Iterator[list[N]]:
+    """The components in which one can go round."""
+    for component in strong_components(nodes, successors):
+        if len(component) > 1 or component[0] in successors(component[0]):
+            yield component
+
+
+def _path(start: N, goal: N, successors: Callable[[N], Iterable[N]]) -> list[N]:
+    """A shortest path of at least one step, known to exist; both ends included."""
+    came_from: dict[N, N] = {}
+    queue = deque([start])
+    while goal not in came_from:
+        node = queue.popleft()
+        for successor in successors(node):
+            if successor not in came_from:
+                came_from[successor] = node
+                queue.append(successor)
+    path = [goal, came_from[goal]]
+    while path[-1] != start:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+def _block(node: Node) -> str:
+    return node if isinstance(node, str) else node.block
+
+
+def _blocks(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """The blocks on a path, a page entered and left named once."""
+    names: list[str] = []
+    for node in nodes:
+        if not names or names[-1] != _block(node):
+            names.append(_block(node))
+    if len(names) > 1 and names[0] == names[-1]:
+        names.pop()
+    return tuple(names)

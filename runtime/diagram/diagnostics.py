@@ -1,0 +1,66 @@
+"""What checks return: one problem, where it is, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from blocks.errors import GradwireError, Location
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem of a diagram. An error keeps its block from running, a warning doesn't.
+
+    ``code`` is stable from release to release (``missing-input``); the texts are not.
+    """
+
+    severity: Severity
+    location: Location
+    what: str
+    expected: str | None = None
+    got: str | None = None
+    next_step: str | None = None
+    code: str = ""
+
+    @classmethod
+    def from_error(
+        cls, error: GradwireError, code: str, location: Location | None = None
+    ) -> Diagnostic:
+        """The same problem as an error of the exception tree tells it."""
+        return cls(
+            severity="error",
+            location=error.location or location or Location(),
+            what=error.what,
+            expected=error.expected,
+            got=error.got,
+            next_step=error.next_step,
+            code=code,
+        )
+
+    def __str__(self) -> str:
+        return str(
+            GradwireError(
+                self.what,
+                location=self.location,
+                expected=self.expected,
+                got=self.got,
+                next_step=self.next_step,
+            )
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """A flat JSON object; absent parts are null."""
+        return {
+            "severity": self.severity,
+            "code": self.code,
+            "page": self.location.page,
+            "block": self.location.block,
+            "port": self.location.port,
+            "what": self.what,
+            "expected": self.expected,
+            "got": self.got,
+            "next_step": self.next_step,
+        }

@@ -1,0 +1,328 @@
+"""A diagram in the middle of an edit: mappings are copied when first written, all else is shared.
+
+A draft keeps every invariant that one mapping alone can't: wires go with their blocks, terms of
+a repeating port have no gaps, the uses of a page follow its ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from blocks.errors import ChangeError, Location
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput, PageOutput
+from runtime.diagram.model import Diagram, Ends, Note, Page, Point, PortName, term_index
+
+if TYPE_CHECKING:
+    from blocks.block import Block
+    from blocks.values import PortLiteral
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Sheet(Generic[K, V]):
+    """A mapping to read as ``view`` and to write as ``own``, which is copied on first use."""
+
+    __slots__ = ("touched", "view")
+
+    def __init__(self, base: Mapping[K, V]) -> None:
+        self.view = base
+        self.touched = False
+
+    @property
+    def own(self) -> dict[K, V]:
+        """The copy that may be written."""
+        if not self.touched:
+            self.replace(dict(self.view))
+        return cast("dict[K, V]", self.view)
+
+    def replace(self, view: dict[K, V]) -> None:
+        """Put a new mapping in place of the old."""
+        self.view = view
+        self.touched = True
+
+    def rename(self, old: K, new: K) -> None:
+        """Change a key and keep its place in the order."""
+        if old in self.view:
+            self.replace({(new if key == old else key): v for key, v in self.view.items()})
+
+
+class PageDraft:
+    """A page in the middle of an edit; a PageView."""
+
+    def __init__(self, page: Page) -> None:
+        self._base = page
+        self._blocks = Sheet(page.blocks)
+        self._wires = Sheet(page.wires)
+        self._layout = Sheet(page.layout)
+        self._notes = Sheet(page.notes)
+        self._ends: _EndsDraft | None = None
+
+    @property
+    def blocks(self) -> Mapping[str, Block]:
+        """Blocks by name, as they are now."""
+        return self._blocks.view
+
+    @property
+    def wires(self) -> Mapping[PortName, PortName]:
+        """Wires as target → source, as they are now."""
+        return self._wires.view
+
+    @property
+    def ends(self) -> Ends:
+        """The wires by block, as they are now."""
+        return self._base.ends if self._ends is None else self._ends.closed()
+
+    def finish(self) -> Page:
+        """The page as it is now; the old one where nothing changed."""
+        blocks, wires, layout, notes = self._blocks, self._wires, self._layout, self._notes
+        if not (blocks.touched or wires.touched or layout.touched or notes.touched):
+            return self._base
+        page = Page(blocks.view, wires.view, layout.view, notes.view)
+        return page.knowing(self.ends) if wires.touched else page.sharing_ends(self._base)
+
+    @property
+    def notes(self) -> Mapping[str, Note]:
+        """Notes by id, as they are now."""
+        return self._notes.view
+
+    def put_block(self, name: str, block: Block) -> None:
+        """Add a block at the end, or put another in the place of one."""
+        self._blocks.own[name] = block
+
+    def place(self, name: str, at: Point) -> None:
+        """Put a block somewhere."""
+        self._layout.own[name] = at
+
+    def put_note(self, name: str, note: Note | None) -> None:
+        """Add or replace a note; None takes it away."""
+        if note is None:
+            self._notes.own.pop(name, None)
+        else:
+            self._notes.own[name] = note
+
+    def put_wire(self, source: PortName, target: PortName) -> None:
+        """Drive the target from the source, in the place of what drove it."""
+        old = self.wires.get(target)
+        if old is not None:
+            self._targets(False, old.block).pop(target, None)
+        self._targets(True, target.block)[target] = None
+        self._targets(False, source.block)[target] = None
+        self._wires.own[target] = source
+
+    def remove_wires(
+        self,
+        targets: Iterable[PortName],
+        staying: Callable[[str], bool] = lambda block: True,
+    ) -> None:
+        """Take wires away; later terms of repeating ports of blocks that stay move up."""
+        repeating: dict[tuple[str, str], set[PortName]] = {}
+        for target in dict.fromkeys(targets):
+            block = self.blocks.get(target.block)
+            port = block.port(target.port) if block and staying(target.block) else None
+            if port is not None and port.variadic:
+                repeating.setdefault((target.block, port.name), set()).add(target)
+            else:
+                self._drop_wire(target)
+        for (name, term), gone in repeating.items():
+            self.close_ranks(name, term, gone)
+
+    def remove_block(self, name: str) -> None:
+        """Take a block away; its wires are gone already."""
+        del self._blocks.own[name]
+        if name in self._layout.view:
+            del self._layout.own[name]
+
+    def rename_block(self, old: str, new: str) -> None:
+        """Give a block another name; its place in the order, wires and layout stay."""
+        targets = dict.fromkeys(self.wires_at([old]))
+        ports = {port for target in targets for port in (target, self.wires[target])}
+        self._blocks.rename(old, new)
+        self._layout.rename(old, new)
+        self._rename_ports({p: PortName(new, p.port) for p in ports if p.block == old})
+
+    def rename_port(self, name: str, old: str, new: str) -> None:
+        """Carry the wires and the literal of a block's port over to its new name."""
+        self._rename_ports({PortName(name, old): PortName(name, new)})
+        block = self.blocks[name]
+        if old in block.literals:
+            renamed = {(new if key == old else key): v for key, v in block.literals.items()}
+            self.put_block(name, _with_literals(block, renamed))
+
+    def close_ranks(self, name: str, port: str, gone: Collection[PortName] = ()) -> None:
+        """Take wires of a repeating port away and renumber what is left of it from 0 on."""
+        block = self.blocks[name]
+        entering = self.ends.inward.get(name, ())
+        wired = [target for target in entering if term_index(target.port, port) is not None]
+        sources = {target.port: self.wires[target] for target in wired if target not in gone}
+        given = [key for key in block.literals if term_index(key, port) is not None]
+        left = sorted({*sources, *given}, key=lambda term: term_index(term, port) or 0)
+        moved = {term: f"{port}.{i}" for i, term in enumerate(left)}
+        driven = {PortName(name, moved[term]): source for term, source in sources.items()}
+        for target in wired:
+            if target not in driven:
+                self._drop_wire(target)
+        for target, source in driven.items():
+            if self.wires.get(target) != source:
+                self.put_wire(source, target)
+        renamed = {moved.get(key, key): v for key, v in block.literals.items()}
+        if list(renamed) != list(block.literals):
+            self.put_block(name, _with_literals(block, renamed))
+
+    def keep_literals(self, name: str, keeps: Callable[[str], bool]) -> None:
+        """Take away the literals of the other ports."""
+        block = self.blocks[name]
+        literals = {port: v for port, v in block.literals.items() if keeps(port)}
+        if len(literals) < len(block.literals):
+            self.put_block(name, _with_literals(block, literals))
+
+    def wires_at(self, names: Iterable[str]) -> Iterator[PortName]:
+        """Targets of all wires that enter or leave these blocks."""
+        inward, outward = self.ends
+        for name in names:
+            yield from inward.get(name, ())
+            yield from outward.get(name, ())
+
+    def _drop_wire(self, target: PortName) -> None:
+        source = self._wires.own.pop(target)
+        self._targets(True, target.block).pop(target, None)
+        self._targets(False, source.block).pop(target, None)
+
+    def _rename_ports(self, new: Mapping[PortName, PortName]) -> None:
+        if new:
+            wires = {new.get(t, t): new.get(s, s) for t, s in self.wires.items()}
+            self._wires.replace(wires)
+            self._ends = _EndsDraft(Page(wires=wires).ends)
+
+    def _targets(self, enters: bool, block: str) -> dict[PortName, None]:
+        """The wires of one block, to be changed in place."""
+        if self._ends is None:
+            self._ends = _EndsDraft(self._base.ends)
+        return self._ends.of(enters, block)
+
+
+class _EndsDraft:
+    """Ends in the middle of an edit: a block's wires are opened for writing when first touched."""
+
+    def __init__(self, base: Ends) -> None:
+        self._inward, self._outward = Sheet(base.inward), Sheet(base.outward)
+        self._opened: dict[tuple[bool, str], dict[PortName, None]] = {}
+
+    def of(self, enters: bool, block: str) -> dict[PortName, None]:
+        opened = self._opened.get((enters, block))
+        if opened is None:
+            sheet = self._inward if enters else self._outward
+            opened = dict.fromkeys(sheet.view.get(block, ()))
+            self._opened[enters, block] = opened
+        return opened
+
+    def closed(self) -> Ends:
+        for (enters, block), targets in self._opened.items():
+            sheet = self._inward if enters else self._outward
+            if targets:
+                sheet.own[block] = tuple(targets)
+            else:
+                sheet.own.pop(block, None)
+        self._opened.clear()
+        return Ends(self._inward.view, self._outward.view)
+
+
+class Draft:
+    """A diagram in the middle of an edit; a DiagramView."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self._base = diagram
+        self._pages: dict[str, Page | PageDraft] = dict(diagram.pages)
+        self.title = diagram.title
+        self.description = diagram.description
+
+    @property
+    def pages(self) -> Mapping[str, Page | PageDraft]:
+        """Pages by name, opened or not."""
+        return self._pages
+
+    def page(self, name: str) -> PageDraft:
+        """The page, opened for writing; raises ChangeError where there is none."""
+        page = self._pages.get(name)
+        if page is None:
+            raise no_page(name, self._pages)
+        if isinstance(page, Page):
+            page = self._pages[name] = PageDraft(page)
+        return page
+
+    def finish(self) -> Diagram:
+        """The diagram as it is now; what did not change is shared."""
+        pages = {n: p.finish() if isinstance(p, PageDraft) else p for n, p in self._pages.items()}
+        same = list(pages) == list(self._base.pages) and all(
+            page is self._base.pages[name] for name, page in pages.items()
+        )
+        return Diagram(self._base.pages if same else pages, self.title, self.description)
+
+    def uses(self, page: str) -> list[tuple[str, str]]:
+        """Page and name of the blocks that stand for a page."""
+        return [
+            (outer, name)
+            for outer, content in self._pages.items()
+            for name, block in content.blocks.items()
+            if isinstance(block, PageBlock) and block.page == page
+        ]
+
+    def insert_page(self, name: str, page: Page) -> None:
+        """Add a page at the end."""
+        self._pages[name] = page
+
+    def remove_page(self, name: str) -> None:
+        """Take a page away; nothing uses it."""
+        del self._pages[name]
+
+    def rename_page(self, old: str, new: str) -> None:
+        """Give a page another name, in its uses too."""
+        self._pages = {(new if name == old else name): p for name, p in self._pages.items()}
+        for outer, name in self.uses(old):
+            page = self.page(outer)
+            page.put_block(name, page.blocks[name].model_copy(update={"page": new}))
+
+    def rename_block(self, page: str, old: str, new: str) -> None:
+        """Give a block another name; where it is a port of the page, in the page's uses too."""
+        here = self.page(page)
+        here.rename_block(old, new)
+        if isinstance(here.blocks[new], PageInput | PageOutput):
+            for outer, use in self.uses(page):
+                self.page(outer).rename_port(use, old, new)
+
+    def remove_blocks(self, page: str, names: Collection[str]) -> None:
+        """Take blocks away with their wires, and the wires to the page's ports that they were."""
+        here = self.page(page)
+        gone = set(names)
+        here.remove_wires(list(here.wires_at(names)), staying=lambda name: name not in gone)
+        lost = {n for n in names if isinstance(here.blocks[n], PageInput | PageOutput)}
+        for name in names:
+            here.remove_block(name)
+        for outer, use in self.uses(page) if lost else ():
+            there = self.page(outer)
+            wires = (t for t in there.wires_at([use]) if _touches(there, t, use, lost))
+            there.remove_wires(list(wires))
+            there.keep_literals(use, lambda port: port not in lost)
+
+
+def no_page(name: str, pages: Collection[str]) -> ChangeError:
+    """The error of a change to a page that is not there."""
+    return ChangeError(
+        f"There is no page {name!r}.",
+        location=Location(page=name),
+        expected="one of " + ", ".join(pages) if pages else None,
+    )
+
+
+def _touches(page: PageDraft, target: PortName, use: str, ports: Collection[str]) -> bool:
+    source = page.wires[target]
+    return (target.block == use and target.port in ports) or (
+        source.block == use and source.port in ports
+    )
+
+
+def _with_literals(block: Block, literals: Mapping[str, PortLiteral]) -> Block:
+    return block.model_copy(update={"literals": MappingProxyType(literals)})

@@ -1,0 +1,51 @@
+"""What blocks, pages and notes may be called, and names for those that have none yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtime.diagram.model import Page
+
+MAX_LENGTH = 100
+"""Characters in a name, at most."""
+NAME_RULE = f"1 to {MAX_LENGTH} printable characters other than . / : =, no space at either end"
+"""What a name may be: ``.`` and ``/`` separate names in paths, ``:`` ends a page's name in
+messages, ``=`` ends a name on the command line."""
+
+_FORBIDDEN = frozenset("./:=")
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
+
+
+def is_name(text: str) -> bool:
+    """Whether a block, page or note may be called this; see ``NAME_RULE``."""
+    return (
+        0 < len(text) <= MAX_LENGTH
+        and text.isprintable()
+        and _FORBIDDEN.isdisjoint(text)
+        and text == text.strip()
+    )
+
+
+def snake_case(type_name: str) -> str:
+    """``StopGradient`` → ``stop_gradient``, ``Conv2D`` → ``conv2d``."""
+    return _WORD_START.sub("_", type_name).lower()
+
+
+def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:
+    """Names for blocks of a type that are not taken: ``mul1``, ``mul2``, …, ``conv2d_1``, …."""
+    base = snake_case(type_name)
+    if base[-1:].isdigit():
+        base += "_"
+    number = 0
+    while True:
+        number += 1
+        if f"{base}{number}" not in taken:
+            yield f"{base}{number}"
+
+
+def fresh_name(page: Page, type_name: str) -> str:
+    """The first name for a block of that type that is free on the page: ``mul2``."""
+    return next(fresh_names(type_name, page.blocks))

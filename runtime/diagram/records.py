@@ -1,0 +1,61 @@
+"""Blocks as flat records of a file, ``{"type": "Mul", "a": 3}``, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blocks.block import Block, Opaque
+from blocks.errors import BlockError, ParameterError
+from blocks.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def type_of(block: Block) -> str:
+    """The type that a file gives the block."""
+    return block.original_type if isinstance(block, Opaque) else block.type_name()
+
+
+def record_of(block: Block) -> dict[str, Any]:
+    """The block as a file stores it, its type first."""
+    return {"type": type_of(block), **block.to_record()}
+
+
+def strict_block(type_name: str, record: Mapping[str, Any]) -> Block:
+    """The block that a record without ``type`` describes.
+
+    Raises UnknownBlockError where the type is not installed, ParameterError where the record does
+    not fit it.
+    """
+    cls = registry().get(type_name)
+    if "literals" in record:
+        raise ParameterError(
+            f"{type_name} has no parameter or input 'literals'.",
+            next_step="Write each literal under the name of its input.",
+        )
+    try:
+        return cls.from_record(record)
+    except BlockError:
+        raise
+    except Exception as error:  # a plug-in's validator may fail in any way
+        raise ParameterError(f"{type_name} refuses its parameters: {error!r}.") from error
+
+
+def lenient_block(type_name: str, record: Mapping[str, Any]) -> Block:
+    """The block, or where there can be none an opaque one that keeps the record as it is."""
+    try:
+        return strict_block(type_name, record)
+    except BlockError:
+        return Opaque(original_type=type_name, record=dict(record))
+
+
+def changed_block(block: Block, values: Mapping[str, Any]) -> Block:
+    """A copy with parameters or literals changed; a literal of None is taken away.
+
+    An opaque block becomes a real one as soon as its record fits. Raises ParameterError.
+    """
+    if not isinstance(block, Opaque):
+        return block.with_parameters(**values)
+    record = {name: v for name, v in {**block.record, **values}.items() if v is not None}
+    return lenient_block(block.original_type, record)

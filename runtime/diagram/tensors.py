@@ -1,0 +1,88 @@
+"""Large arrays, kept beside a diagram in a ``.safetensors`` file.
+
+The file's name holds a digest of its content, so that a diagram and its arrays belong together
+whenever a crash comes: the new arrays are complete before the diagram that names them is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import FileError
+from blocks.values import DTYPES, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+MAX_INLINE = 1024
+"""Elements of an array that stands in the diagram's own file, at most."""
+SUFFIX = ".safetensors"
+
+_FIELDS = {"tensor", "dtype", "shape"}
+
+
+def reference(key: str, array: NDArray[Any]) -> dict[str, Any]:
+    """What stands in the diagram for an array that lies beside it."""
+    return {"tensor": key, "dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+def is_reference(value: object) -> bool:
+    """Whether a JSON value stands for an array."""
+    return isinstance(value, dict) and set(value) == _FIELDS
+
+
+def content_of(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """The bytes of a safetensors file; the same arrays give the same bytes."""
+    from safetensors.numpy import save
+
+    return save({key: np.ascontiguousarray(array) for key, array in arrays.items()})
+
+
+def file_name(stem: str, content: bytes) -> str:
+    """``mlp.0123456789abcdef.safetensors``."""
+    return f"{stem}.{hashlib.sha256(content).hexdigest()[:16]}{SUFFIX}"
+
+
+class TensorFile:
+    """The arrays beside a diagram, read one by one; each is read once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read: dict[str, Tensor] = {}
+
+    def get(self, ref: Mapping[str, Any]) -> Tensor:
+        """The array that a reference names; raises FileError unless it is there and as told."""
+        key = str(ref["tensor"])
+        if key not in self._read:
+            self._read[key] = Tensor(self._load(key))
+        tensor = self._read[key]
+        if (tensor.dtype, list(tensor.shape)) != (ref["dtype"], ref["shape"]):
+            raise FileError(
+                f"The array {key!r} in {self._path.name} is not the one the diagram means.",
+                expected=f"{ref['dtype']} of shape {ref['shape']}",
+                got=f"{tensor.dtype} of shape {list(tensor.shape)}",
+            )
+        return tensor
+
+    def _load(self, key: str) -> NDArray[Any]:
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self._path, framework="numpy") as stored:
+                array: NDArray[Any] = stored.get_tensor(key)
+        except FileNotFoundError:
+            raise FileError(
+                f"The arrays of this diagram are missing: there is no {self._path.name} beside it.",
+                next_step="Keep both files in one folder.",
+            ) from None
+        except (SafetensorError, OSError, TypeError) as error:
+            raise FileError(f"Can't read {key!r} from {self._path.name}: {error}.") from error
+        if array.dtype.name not in DTYPES:
+            raise FileError(f"The array {key!r} has a dtype that no block has: {array.dtype}.")
+        return array

@@ -11,7 +11,7 @@ from pydantic import Field
 from blocks.block import Block, Shape
 from blocks.elementwise import Elementwise, same_shape, sibling_shape
 from blocks.errors import DTypeError, ShapeError
-from blocks.requirements import require_axis, require_float
+from blocks.requirements import as_float, require_axis, require_float
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -69,8 +69,7 @@ class MeanSquaredError(_Distance):
     formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i (p_i - t_i)^2"
 
     def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
-        _require_same_shape(prediction, target)
-        return _reduce(xp, xp.square(prediction - target), self.reduction)
+        return _reduce(xp, xp.square(_difference(xp, prediction, target)), self.reduction)
 
 
 class MeanAbsoluteError(_Distance):
@@ -84,8 +83,7 @@ class MeanAbsoluteError(_Distance):
     formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i |p_i - t_i|"
 
     def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
-        _require_same_shape(prediction, target)
-        return _reduce(xp, xp.abs(prediction - target), self.reduction)
+        return _reduce(xp, xp.abs(_difference(xp, prediction, target)), self.reduction)
 
 
 class Huber(_Distance):
@@ -106,8 +104,7 @@ class Huber(_Distance):
     """Difference from which on the loss grows linearly, in units of the prediction."""
 
     def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
-        _require_same_shape(prediction, target)
-        difference = prediction - target
+        difference = _difference(xp, prediction, target)
         clipped = xp.clip(difference, -self.delta, self.delta)
         return _reduce(xp, clipped * (difference - 0.5 * clipped), self.reduction)
 
@@ -179,6 +176,12 @@ class BinaryCrossEntropy(_Distance):
         p = xp.clip(prediction, step, 1 - step)
         terms = -target * xp.log(p) - (1 - target) * xp.log1p(-p)
         return _reduce(xp, terms, self.reduction)
+
+
+def _difference(xp: Any, prediction: Any, target: Any) -> Any:
+    """Prediction less target as a float, because unsigned integers would wrap around."""
+    _require_same_shape(prediction, target)
+    return as_float(xp, prediction) - target
 
 
 def _require_same_shape(a: Any, b: Any, a_name: str = "prediction", b_name: str = "target") -> None:

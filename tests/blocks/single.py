@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.library.functions import Square
+from blocks.library.gradient import Gradient
 from blocks.library.shape import Cast
 from blocks.library.sources import Constant, Variable
 from runtime.diagram.model import MAIN, Diagram, Page, PortName
@@ -35,9 +37,14 @@ class Single:
         blocks = {places[port]: _source(array) for port, array in self.inputs.items()}
         wires = {PortName(NAME, p): PortName(place, "out") for p, place in places.items()}
         self.output = f"{NAME}.{block.outputs[0]}"
+        blocks[NAME] = block
+        self._extend(blocks, wires)
         wires[PortName(PROBE, "x")] = PortName.parse(self.output)
-        blocks |= {NAME: block, PROBE: Cast(dtype="float64")}
+        blocks[PROBE] = Cast(dtype="float64")
         self.session = Session(Diagram(pages={MAIN: Page(blocks=blocks, wires=wires)}))
+
+    def _extend(self, blocks: dict[str, Block], wires: dict[PortName, PortName]) -> None:
+        """Put more behind the block, and look at that."""
 
     @property
     def traced(self) -> tuple[tuple[int, ...], str]:
@@ -60,6 +67,23 @@ class Single:
             given = np.ones(self.traced[0]) if seed is None else seed
             run = self.session.backward([PROBE], out_gradients={PROBE: given})
         return {port: run.gradients.get(place) for port, place in self.places.items()}
+
+
+class Slope(Single):
+    """Looks at the gradient of sum(output²) with respect to one input, to differentiate again."""
+
+    def __init__(self, block: Block, wrt: str, **inputs: Any) -> None:
+        self.wrt = wrt
+        super().__init__(block, **inputs)
+
+    def _extend(self, blocks: dict[str, Block], wires: dict[PortName, PortName]) -> None:
+        blocks |= {"square": Square(), "slope": Gradient()}
+        wires |= {
+            PortName("square", "x"): PortName.parse(self.output),
+            PortName("slope", "of"): PortName("square", "out"),
+            PortName("slope", "wrt"): PortName(self.places[self.wrt], "out"),
+        }
+        self.output = "slope.out"
 
 
 def value(block: Block, **inputs: Any) -> Array:

@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from blocks import Block, Source, registry
-from blocks.errors import ParameterError
+from blocks.errors import GradwireError, ParameterError
 from tests.blocks.examples import EXAMPLES, Example
-from tests.blocks.single import Single, differences
+from tests.blocks.single import Single, Slope, differences
 
 CLASSES = list(registry().classes.values())
 NOT_RUN_ALONE = {"Page"}
@@ -113,6 +113,20 @@ def test_derivative_is_the_central_difference(example: Example) -> None:
             np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7, err_msg=port)
 
 
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if not e.surrogate], ids=str)
+def test_second_derivative_is_the_difference_of_the_first(example: Example) -> None:
+    for wrt in set(example.inputs) - example.closed:
+        slope = Slope(example.block, wrt, **example.inputs)
+        seed = np.random.default_rng(3).uniform(0.5, 1.5, slope.traced[0])
+        for port, gradient in slope.gradients(seed).items():
+            if port in example.closed:
+                assert gradient is None
+                continue
+            expected = differences(slope, port, seed)
+            found = np.zeros_like(expected) if gradient is None else gradient
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=port)
+
+
 @pytest.mark.parametrize(
     "example",
     [e for e in EXAMPLES if getattr(e.block, "dtype", None) != "float64"],
@@ -126,3 +140,20 @@ def test_float32_stays_float32(example: Example) -> None:
     single = Single(example.block, **narrow)
     assert single.traced[1] != "float64"
     assert single.value().dtype.name == single.traced[1]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "uint64", "float16"])
+def test_other_dtypes_work_or_are_refused(dtype: str) -> None:
+    """No block fails with an error of numpy's, or says a dtype that does not come out."""
+    for example in EXAMPLES:
+        inputs = {
+            port: np.abs(array).astype(dtype) if array.dtype == np.float64 else array
+            for port, array in example.inputs.items()
+        }
+        try:
+            single = Single(example.block, **inputs)
+            value = single.value()
+            single.gradients()
+        except GradwireError:
+            continue
+        assert single.traced == (value.shape, value.dtype.name), f"{example}, {dtype}"

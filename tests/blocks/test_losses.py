@@ -41,6 +41,12 @@ def test_distances(cls: type[Block], terms: np.ndarray) -> None:
     np.testing.assert_allclose(value(cls(reduction="none"), prediction=P, target=T), terms)
 
 
+def test_integers_do_not_wrap_around() -> None:
+    small, large = np.array([3], np.uint8), np.array([5], np.uint8)
+    for block, loss in ((MeanSquaredError(), 4), (MeanAbsoluteError(), 2), (Huber(), 1.5)):
+        assert value(block, prediction=small, target=large) == loss
+
+
 def test_huber_grows_linearly_from_delta_on() -> None:
     block = Huber(delta=2.0, reduction="sum")
     r = floats(-3, -2, -1, 0, 1, 2, 3)

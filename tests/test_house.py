@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.resources
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import blocks.errors
+from runtime.version import __version__
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("app", "runtime", "blocks", "assets")
@@ -51,7 +53,7 @@ def test_finding_the_blocks_imports_neither_qt_nor_what_it_rarely_needs():
 
 def test_the_command_line_imports_a_command_only_when_it_is_called():
     loaded = loaded_by("import runtime.cli")
-    assert not loaded & (QT | SLOW - {"typer"} | {"runtime.engine", "runtime.diagram"})
+    assert not loaded & (QT | SLOW - {"typer"} | {"runtime.engine"})
 
 
 def test_running_a_diagram_needs_no_qt_and_no_rich_in_a_pipe():
@@ -112,3 +114,7 @@ def test_the_base_install_is_headless():
 def test_assets_are_data_of_the_installation():
     files = importlib.resources.files("assets")
     assert files.joinpath("diagrams/mxnet_seed.gradwire.json").is_file()
+
+
+def test_the_version_is_one_that_packaging_takes():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)

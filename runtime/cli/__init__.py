@@ -13,6 +13,7 @@ import typer
 from blocks.errors import GradwireError
 from runtime.cli.outcome import FAILED, exit_code, tell
 from runtime.publish.problems import Problem
+from runtime.version import __version__
 
 COMMANDS = ("run", "flow", "check", "blocks", "schema", "demo", "edit")
 """Names of the commands, and of the modules whose function of the same name they call."""
@@ -70,18 +71,18 @@ def _call(typed: list[str]) -> int:
     except Exception as error:  # the last line of defence: a user never sees a traceback
         if os.environ.get("GRADWIRE_TRACEBACK"):
             raise
-        what = f"Gradwire itself failed: {type(error).__name__}: {error}"
-        retry = "Set GRADWIRE_TRACEBACK=1, run it again and report what it prints."
-        tell([Problem("error", what, next_step=retry)])
+        failure = GradwireError(
+            f"Gradwire itself failed: {type(error).__name__}: {error}",
+            next_step="Set GRADWIRE_TRACEBACK=1, run it again and report what it prints.",
+        )
+        tell([Problem.of_error(failure)])
         return FAILED
     return 0
 
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
-        typer.echo(f"gradwire {version('gradwire')}")
+        typer.echo(f"gradwire {__version__}")
         raise typer.Exit
 
 

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from blocks import registry
+from blocks.errors import Location, UnknownBlockError
 from runtime.cli.arguments import Json
-from runtime.cli.outcome import emit, tell
+from runtime.cli.outcome import UsageError, emit, tell
+from runtime.diagram import Diagnostic
 from runtime.publish.library import block_json, block_parts, library_parts
 from runtime.publish.problems import Problem
 from runtime.publish.text import show
@@ -23,8 +25,11 @@ def blocks(
 ) -> None:
     """List the blocks by family, or say everything about one."""
     library = registry()
-    tell(Problem("warning", problem) for problem in library.problems)
-    chosen = [library.get(name)] if name else list(library.classes.values())
+    tell(Problem(Diagnostic("warning", Location(), what)) for what in library.problems)
+    try:
+        chosen = [library.get(name)] if name else list(library.classes.values())
+    except UnknownBlockError as error:
+        raise UsageError(error.what, next_step=error.next_step) from None
     if json:
         emit({"report": "blocks", "version": 1, "blocks": [block_json(c) for c in chosen]})
     elif name:

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from blocks.errors import RunError
 from runtime.cli import COMMANDS
 from runtime.cli.display import why_no_window
-from runtime.cli.outcome import FAILED, UsageError, tell
-from runtime.publish.problems import Problem
+from runtime.cli.outcome import UsageError
 
 
 def edit(
@@ -32,8 +32,7 @@ def edit(
         )
     if reason := why_no_window(unseen=True):
         instead = f"gradwire run {file}" if file else "gradwire run FILE"
-        tell([Problem("error", reason, next_step=f"Without the editor: {instead}")])
-        raise typer.Exit(FAILED)
+        raise RunError(reason, next_step=f"Without the editor: {instead}")
     raise typer.Exit(open_window(file))
 
 

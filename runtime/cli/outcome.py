@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from blocks.errors import (
     BlockError,
     DiagramError,
+    FeedError,
     FileError,
     GradwireError,
     NotRunnableError,
@@ -31,6 +32,7 @@ class UsageError(GradwireError):
 _CODES: tuple[tuple[type[GradwireError], int], ...] = (
     (UsageError, USAGE),
     (FileError, USAGE),
+    (FeedError, USAGE),
     (BlockError, PROBLEMS),
     (DiagramError, PROBLEMS),
     (NotRunnableError, PROBLEMS),

@@ -8,8 +8,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
-from pydantic_core import to_jsonable_python
-
+from blocks.values import Tensor
 from runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
@@ -30,7 +29,14 @@ _NOTES = {
     "head": "Marks a loss: backward starts here without an output gradient.",
     "surrogate": "The gradient is deliberately not the derivative of the formula.",
 }
-_WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "none"}
+_WORDS = {
+    int: "integer",
+    float: "number",
+    str: "text",
+    bool: "true or false",
+    type(None): "null",
+    Tensor: "numbers",
+}
 
 
 def library_parts(families: Mapping[str, Sequence[type[Block]]]) -> list[Part]:
@@ -39,7 +45,7 @@ def library_parts(families: Mapping[str, Sequence[type[Block]]]) -> list[Part]:
         Table(
             family,
             ("block", "symbol", "what it does"),
-            tuple((c.type_name(), c.symbol, c.summary()) for c in classes),
+            tuple((c.type_name(), c.symbol, _prose(c.summary())) for c in classes),
         )
         for family, classes in families.items()
     ]
@@ -49,7 +55,7 @@ def block_parts(cls: type[Block]) -> list[Part]:
     """Everything about one block: documentation, formula, ports, parameters."""
     record = block_json(cls)
     head = f"{cls.type_name()}  {cls.symbol}".rstrip()
-    parts: list[Part] = [f"{head}\n{record['doc']}"]
+    parts: list[Part] = [f"{head}\n{_prose(record['doc'])}"]
     if cls.formula:
         parts.append(f"Formula  {cls.formula}")
     if notes := [text for mark, text in _NOTES.items() if record[mark]]:
@@ -65,7 +71,7 @@ def block_parts(cls: type[Block]) -> list[Part]:
                 "Parameters",
                 ("parameter", "type", "default", "meaning"),
                 tuple(
-                    (p["name"], p["type"], json.dumps(p["default"]), p["doc"])
+                    (p["name"], p["type"], json.dumps(p["default"]), _prose(p["doc"]))
                     for p in record["parameters"]
                 ),
             )
@@ -90,7 +96,7 @@ def block_json(cls: type[Block]) -> dict[str, Any]:
             {
                 "name": name,
                 "type": parameter_type(field),
-                "default": to_jsonable_python(field.get_default(call_default_factory=True)),
+                "default": _default_json(cls, name),
                 "doc": " ".join((field.description or "").split()),
             }
             for name, field in cls.parameters().items()
@@ -99,8 +105,12 @@ def block_json(cls: type[Block]) -> dict[str, Any]:
 
 
 def parameter_type(field: FieldInfo) -> str:
-    """``integer ≥ 0 or none``: the type of a parameter and its bounds, in words."""
+    """``integer ≥ 0 or null``: the type of a parameter and its bounds, in words."""
     return _type_text(field.annotation) + _bounds(field.metadata)
+
+
+def _prose(doc: str) -> str:
+    return doc.replace("``", "")
 
 
 def _input_json(port: InputPort) -> dict[str, Any]:
@@ -110,6 +120,10 @@ def _input_json(port: InputPort) -> dict[str, Any]:
         "default": None if port.required else port.default,
         "repeats": port.variadic,
     }
+
+
+def _default_json(cls: type[Block], name: str) -> Any:
+    return cls().model_dump(mode="json", include={name})[name]
 
 
 def _unwired(port: InputPort) -> str:
@@ -130,7 +144,8 @@ def _type_text(annotation: Any) -> str:
         return " or ".join(map(_type_text, arguments))
     if origin is tuple:
         if arguments[-1:] == (Ellipsis,):
-            return f"list of {_type_text(arguments[0])}"
+            item = _type_text(arguments[0])
+            return f"list of ({item})" if " or " in item else f"list of {item}"
         return "(" + ", ".join(map(_type_text, arguments)) + ")"
     return _WORDS.get(annotation) or getattr(annotation, "__name__", str(annotation)).lower()
 

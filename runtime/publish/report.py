@@ -7,7 +7,7 @@ numbers are the strings "nan", "inf" and "-inf", and a gradient that no path con
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from blocks import Tensor
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
-    from runtime.flow import Verdict
+    from runtime.engine import Run, Session
+    from runtime.flow import Flow, Verdict
     from runtime.publish.problems import Problem
 
 Array = NDArray[Any]
@@ -48,7 +49,10 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """Values by port, variables by name, wires by target; or the problems that forbade a run."""
+    """Values by port, variables by name, wires by target; or the problems that forbade a run.
+
+    ``thrown_away`` is the gradient that arrives at the output of each StopGradient and ends there.
+    """
 
     file: str
     title: str = ""
@@ -56,6 +60,7 @@ class RunReport:
     values: Mapping[str, Array] = field(default_factory=dict)
     variables: Mapping[str, Variable] = field(default_factory=dict)
     wires: Mapping[str, Contribution] = field(default_factory=dict)
+    thrown_away: Mapping[str, Array | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
     def parts(self) -> list[Part]:
@@ -74,6 +79,9 @@ class RunReport:
         parts.append(Table("Values", ("port", "shape", "dtype", "value"), rows))
         if self.wires:
             parts.append(self._wire_table())
+        if self.thrown_away:
+            arrived = tuple((port, _gradient_text(g)) for port, g in self.thrown_away.items())
+            parts.append(Table("Thrown away at a stop", ("port", "gradient"), arrived))
         return parts
 
     def to_json(self) -> dict[str, Any]:
@@ -89,13 +97,14 @@ class RunReport:
             "wires": {
                 target: {
                     "source": wire.source,
-                    "state": state_text(wire.verdict),
+                    "state": wire.verdict.state.value,
                     "rms": None if wire.rms is None else Tensor(wire.rms).to_json(),
                     "gradient": _array_json(wire.gradient),
                     "why": wire.verdict.sentence,
                 }
                 for target, wire in self.wires.items()
             },
+            "thrown_away": {port: _array_json(g) for port, g in self.thrown_away.items()},
             "problems": [problem.to_json() for problem in self.problems],
         }
 
@@ -104,8 +113,8 @@ class RunReport:
         rows = []
         for name, v in self.variables.items():
             row = (name, str(v.value.shape), v.value.dtype.name, array_text(v.value))
-            gradient = "None" if v.gradient is None else array_text(v.gradient)
-            rows.append((*row, gradient, v.verdict.sentence) if v.verdict else row)
+            reason = (_gradient_text(v.gradient), v.verdict.sentence) if v.verdict else ()
+            rows.append((*row, *reason))
         return Table("Variables", head if self.losses else head[:4], tuple(rows))
 
     def _wire_table(self) -> Table:
@@ -113,9 +122,9 @@ class RunReport:
             (
                 wire.source,
                 target,
-                state_text(wire.verdict),
+                wire.verdict.state.value,
                 "-" if wire.rms is None else number_text(wire.rms),
-                "None" if wire.gradient is None else array_text(wire.gradient),
+                _gradient_text(wire.gradient),
             )
             for target, wire in self.wires.items()
         )
@@ -142,7 +151,7 @@ class FlowReport:
         several = len(self.losses) > 1
         head = (*["loss"] * several, "from", "to", "state", "why")
         rows = tuple(
-            (*[loss] * several, self.sources[target], target, state_text(v), v.sentence)
+            (*[loss] * several, self.sources[target], target, v.state.value, v.sentence)
             for target, verdicts in self.wires.items()
             for loss, v in verdicts.items()
         )
@@ -150,7 +159,7 @@ class FlowReport:
         if self.variables:
             head = (*["loss"] * several, "variable", "state", "why")
             rows = tuple(
-                (*[loss] * several, name, state_text(v), v.sentence)
+                (*[loss] * several, name, v.state.value, v.sentence)
                 for name, verdicts in self.variables.items()
                 for loss, v in verdicts.items()
             )
@@ -174,6 +183,54 @@ class FlowReport:
         }
 
 
+def run_report(
+    session: Session, run: Run, flow: Flow | None, file: str, problems: Iterable[Problem] = ()
+) -> RunReport:
+    """What a run of the session gave; without a flow, nothing was differentiated."""
+    values = session.values
+    return RunReport(
+        file,
+        session.diagram.title,
+        run.losses,
+        run.values,
+        {
+            name: Variable(value, run.gradients.get(name), flow and flow.variable(name))
+            for name, value in values.items()
+        },
+        {
+            target: Contribution(
+                source, flow.verdict(target), run.norms.get(target), run.contributions.get(target)
+            )
+            for target, source in session.program.wire_sources.items()
+        }
+        if flow
+        else {},
+        run.adjoints,
+        tuple(problems),
+    )
+
+
+def flow_report(
+    session: Session,
+    flow: Flow,
+    losses: Sequence[str],
+    wires: Iterable[str],
+    file: str,
+    problems: Iterable[Problem] = (),
+) -> FlowReport:
+    """The verdicts for those wires and for all variables, by loss."""
+    program = session.program
+    return FlowReport(
+        file,
+        session.diagram.title,
+        tuple(losses),
+        program.wire_sources,
+        {wire: {loss: flow.verdict(wire, loss) for loss in losses} for wire in wires},
+        {n: {loss: flow.variable(n, loss) for loss in losses} for n in program.sources("variable")},
+        tuple(problems),
+    )
+
+
 def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, Any]:
     """``{"report": "check", "version": 1, …}``: the files looked at and all their problems."""
     return {
@@ -184,13 +241,12 @@ def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, A
     }
 
 
-def state_text(verdict: Verdict) -> str:
-    """``CARRIES``, ``NO RULE``: the state's name as people read it."""
-    return verdict.state.name.replace("_", " ")
-
-
 def _heading(title: str, file: str) -> str:
     return f"{title}\n{file}" if title else file
+
+
+def _gradient_text(gradient: Array | None) -> str:
+    return "None" if gradient is None else array_text(gradient)
 
 
 def _array_json(array: Array | None) -> dict[str, Any] | None:
@@ -203,11 +259,11 @@ def _array_json(array: Array | None) -> dict[str, Any] | None:
 def _verdicts_json(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
     return {
         loss: {
-            "state": state_text(verdict),
+            "state": verdict.state.value,
             "why": verdict.sentence,
             "cutters": [
-                {"block": cutter.block, "port": cutter.port, "kind": cutter.kind}
-                for cutter in verdict.cutters
+                {"block": c.block, "port": c.port, "kind": c.kind, "why": c.why}
+                for c in verdict.cutters
             ],
         }
         for loss, verdict in verdicts.items()

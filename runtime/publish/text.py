@@ -15,7 +15,6 @@ WRITTEN_OUT = 64
 """An array of at most so many numbers is written out; a larger one is summed up."""
 
 _ACCENTS = {"CARRIES": "green", "STOPPED": "red", "NO RULE": "magenta", "UNKNOWN": "yellow"}
-_QUIET = "bright_black"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def _draw(parts: Sequence[Part], stream: IO[str]) -> None:
     console = Console(file=stream, highlight=False)
     for part in parts:
         if isinstance(part, str):
-            console.print(Text(part))
+            console.print(Text(part), end="\n\n")
             continue
         drawn = RichTable(
             title=Text(part.title, style="bold"),
@@ -102,6 +101,10 @@ def _draw(parts: Sequence[Part], stream: IO[str]) -> None:
         for column in part.columns:
             drawn.add_column(column, overflow="fold")
         for row in part.rows:
-            accent = {c: _ACCENTS.get(c, _QUIET) for c in row if c.isupper()}
-            drawn.add_row(*(Text(cell, style=accent.get(cell, "")) for cell in row))
+            cells = zip(part.columns, row, strict=True)
+            drawn.add_row(*(Text(cell, style=_style(name, cell)) for name, cell in cells))
         console.print(drawn)
+
+
+def _style(column: str, cell: str) -> str:
+    return _ACCENTS.get(cell, "bright_black") if column == "state" else ""

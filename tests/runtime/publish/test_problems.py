@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blocks.errors import FileError, Location, ShapeError
+from blocks.errors import FileError, GradwireError, Location, ShapeError
 from runtime.publish.problems import Problem
 
 
@@ -43,4 +43,4 @@ def test_an_error_of_a_file_has_line_and_column():
 
 
 def test_without_a_place_the_program_speaks():
-    assert Problem("error", "No.").text() == "gradwire: error: No."
+    assert Problem.of_error(GradwireError("No.")).text() == "gradwire: error: No."

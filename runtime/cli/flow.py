@@ -1,0 +1,49 @@
+"""``gradwire flow FILE``: which wires carry gradient, and why the others don't."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from runtime.cli.arguments import DiagramFile, Json, Losses
+from runtime.cli.opening import choose_losses, choose_wires, has_errors, open_session
+from runtime.cli.outcome import PROBLEMS, emit, tell
+from runtime.flow import analyse
+from runtime.publish.report import flow_report
+from runtime.publish.text import show
+
+
+def flow(
+    file: DiagramFile,
+    loss: Losses = None,
+    wire: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--wire",
+            metavar="PORT",
+            help="Only the wire into this input (stop.x), or those out of this output (b.out). "
+            "May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say for every wire whether gradient passes, and where it was cut. Nothing is run."""
+    session, problems = open_session(file)
+    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    losses = choose_losses(session, loss)
+    report = flow_report(
+        session,
+        analyse(session.program, losses),
+        losses,
+        choose_wires(session, wire),
+        str(file),
+        problems,
+    )
+    if json:
+        emit(report.to_json())
+    else:
+        show(report.parts())
+    if has_errors(problems):
+        raise typer.Exit(PROBLEMS)

@@ -1,0 +1,66 @@
+"""From what was typed to a Session that is ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from runtime.cli.literals import parse_setting
+from runtime.cli.outcome import UsageError
+from runtime.diagram import load
+from runtime.engine import Session
+from runtime.publish.problems import Problem
+
+
+def open_session(
+    file: Path, settings: Sequence[str] | None = None
+) -> tuple[Session, tuple[Problem, ...]]:
+    """The session of a file with ``--set`` applied, and all that is wrong with the diagram."""
+    session = Session(load(file))
+    for name, literal in map(parse_setting, settings or ()):
+        session.set(name, literal.array if literal.typed else literal.tensor.array)
+    return session, tuple(Problem(d, str(file)) for d in session.diagnostics)
+
+
+def has_errors(problems: Iterable[Problem]) -> bool:
+    """Whether any of the problems keeps the diagram from running."""
+    return any(problem.is_error for problem in problems)
+
+
+def choose_losses(session: Session, names: Sequence[str] | None) -> list[str]:
+    """The ports meant by ``--loss``, by block or by port; the diagram's own without it."""
+    if not names:
+        return session.losses
+    flat = session.program.flat
+    outputs = {
+        instance.port(output): instance.port(output)
+        for instance in flat.instances.values()
+        for output in instance.block.outputs
+    } | {port: flat.source(port) for port in flat.aliases}
+    return [_one(outputs, name, "--loss", "output") for name in names]
+
+
+def choose_wires(session: Session, names: Sequence[str] | None) -> list[str]:
+    """The wires meant by ``--wire``, by target, or by source for all that leave it; else all."""
+    sources = session.program.wire_sources
+    if not names:
+        return list(sources)
+    chosen: dict[str, None] = {}
+    for name in names:
+        leaving = [target for target, source in sources.items() if source == name]
+        chosen |= dict.fromkeys(leaving or [_one({t: t for t in sources}, name, "--wire", "wire")])
+    return list(chosen)
+
+
+def _one(known: Mapping[str, str], name: str, option: str, what: str) -> str:
+    """The port called ``name``, or the only one of the block called so."""
+    found = [name] if name in known else [p for p in known if p.rpartition(".")[0] == name]
+    if len(found) == 1:
+        return known[found[0]]
+    near = found or get_close_matches(name, known, n=3)
+    raise UsageError(
+        f"{option} {name}: " + ("which of its ports?" if found else f"there is no such {what}."),
+        expected="one of " + ", ".join(list(known)[:20]) if known and not near else None,
+        next_step=f"Did you mean {' or '.join(near)}?" if near else None,
+    )

@@ -1,0 +1,38 @@
+"""``gradwire run FILE``: values, gradients and wires of a diagram."""
+
+from __future__ import annotations
+
+import typer
+
+from blocks.errors import FeedError
+from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
+from runtime.cli.opening import choose_losses, has_errors, open_session
+from runtime.cli.outcome import PROBLEMS, emit, tell
+from runtime.flow import analyse
+from runtime.publish.report import RunReport, run_report
+from runtime.publish.text import show
+
+
+def run(
+    file: DiagramFile, settings: Settings = None, loss: Losses = None, json: Json = False
+) -> None:
+    """Run a diagram: its values, the gradients of its variables, and what every wire carries."""
+    session, problems = open_session(file, settings)
+    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    if has_errors(problems):
+        if json:
+            emit(RunReport(str(file), session.diagram.title, problems=problems).to_json())
+        raise typer.Exit(PROBLEMS)
+    losses = choose_losses(session, loss)
+    try:
+        done = session.backward(losses, adjoints="stops") if losses else session.run()
+    except FeedError as error:
+        name = error.location.block if error.location else "NAME"
+        error.next_step = f"Give it one with --set {name}=VALUE, or in the file."
+        raise
+    flow = analyse(session.program, losses) if losses else None
+    report = run_report(session, done, flow, str(file), problems)
+    if json:
+        emit(report.to_json())
+    else:
+        show(report.parts())

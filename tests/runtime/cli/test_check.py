@@ -1,0 +1,57 @@
+"""``gradwire check``: all problems of all files."""
+
+from __future__ import annotations
+
+BROKEN = {"mul": {"type": "Mul"}, "odd": {"type": "NotInstalled"}}
+
+
+def test_a_clean_file(gradwire, seed):
+    done = gradwire("check", seed)
+    assert (done.code, done.out, done.err) == (0, f"{seed}: clean\n", "")
+
+
+def test_all_problems_of_all_files(gradwire, seed, diagram):
+    broken = diagram(BROKEN, {}, name="broken")
+    done = gradwire("check", broken, seed)
+    assert done.code == 1
+    for place in ("mul.a", "mul.b", "odd"):
+        assert f"{broken}: error: {place}: " in done.out
+    assert f"{seed}: clean" in done.out
+
+
+def test_problems_as_json(gradwire, seed, diagram):
+    broken = diagram(BROKEN, {}, name="broken")
+    done = gradwire("check", seed, broken, "--json")
+    assert done.code == 1
+    report = done.json
+    assert report["files"] == [str(seed), str(broken)]
+    assert {(p["file"], p["block"], p["port"]) for p in report["problems"]} >= {
+        (str(broken), "mul", "a"),
+        (str(broken), "mul", "b"),
+        (str(broken), "odd", None),
+    }
+    assert all(p["what"] and p["severity"] and p["code"] for p in report["problems"])
+
+
+def test_a_file_that_can_not_be_read_outweighs_a_problem(gradwire, diagram, tmp_path):
+    broken = diagram(BROKEN, {}, name="broken")
+    text = tmp_path / "text.gradwire.json"
+    text.write_text("hello", encoding="utf-8")
+    for files in ((broken, text), (text, broken)):
+        done = gradwire("check", *files)
+        assert done.code == 2
+        assert f"{text}:1:1: error: " in done.out and f"{broken}: error: " in done.out
+
+
+def test_shapes_that_do_not_fit_are_found_without_a_run(gradwire, diagram):
+    blocks = {
+        "a": {"type": "Constant", "value": [1, 2]},
+        "b": {"type": "Constant", "value": [1, 2, 3]},
+        "add": {"type": "Add"},
+    }
+    done = gradwire("check", diagram(blocks, {"add.a": "a.out", "add.b": "b.out"}))
+    assert done.code == 1 and "add: " in done.out
+
+
+def test_at_least_one_file_is_needed(gradwire):
+    assert gradwire("check").code == 2

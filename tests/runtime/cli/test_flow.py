@@ -1,0 +1,73 @@
+"""``gradwire flow``: states and sentences."""
+
+from __future__ import annotations
+
+VARIABLE = {"type": "Variable", "value": [3.0, 4.0]}
+
+
+def test_every_wire_has_a_state_and_a_sentence(gradwire, seed):
+    done = gradwire("flow", seed)
+    assert done.code == 0 and done.err == ""
+    rows = {row[1]: row for row in done.table("Wires")[1:]}
+    assert rows["stop.x"] == ["mul.out", "stop.x", "STOPPED", "stop stops every route to loss."]
+    assert rows["add.b"][2] == "CARRIES"
+    assert [row[:2] for row in done.table("Variables")[1:]] == [["a", "CARRIES"], ["b", "STOPPED"]]
+
+
+def test_json_names_the_cutters(gradwire, seed):
+    report = gradwire("flow", seed, "--json").json
+    assert list(report) == [
+        "report", "version", "file", "title", "losses", "wires", "variables", "problems",
+    ]  # fmt: skip
+    assert report["wires"]["mul.b"] == {
+        "source": "b.out",
+        "verdicts": {
+            "loss.out": {
+                "state": "STOPPED",
+                "why": "stop stops every route to loss.",
+                "cutters": [{"block": "stop", "port": "x", "kind": "stop", "why": ""}],
+            }
+        },
+    }
+    assert report["variables"]["b"]["verdicts"]["loss.out"]["state"] == "STOPPED"
+
+
+def test_one_wire_by_target_and_all_wires_by_source(gradwire, seed):
+    rows = gradwire("flow", seed, "--wire", "stop.x").table("Wires")[1:]
+    assert [row[1] for row in rows] == ["stop.x"]
+    report = gradwire("flow", seed, "--wire", "b.out", "--wire", "loss", "--json").json
+    assert list(report["wires"]) == ["mul.b", "loss.x"]
+
+
+def test_a_wire_that_is_not_there(gradwire, seed):
+    done = gradwire("flow", seed, "--wire", "stop.y")
+    assert done.code == 2 and "stop.x" in done.err
+    done = gradwire("flow", seed, "--wire", "add")
+    assert done.code == 2 and "add.a or add.b" in done.err
+
+
+def test_several_losses_have_a_column(gradwire, diagram):
+    blocks = {
+        "v": VARIABLE, "stop": {"type": "StopGradient"}, "cut": {"type": "Sum"},
+        "sum": {"type": "Sum"},
+    }  # fmt: skip
+    path = diagram(blocks, {"stop.x": "v.out", "cut.x": "stop.out", "sum.x": "v.out"})
+    done = gradwire("flow", path)
+    assert done.table("Wires")[0] == ["loss", "from", "to", "state", "why"]
+    states = {tuple(row[:2]): row[2] for row in done.table("Variables")[1:]}
+    assert states == {("cut.out", "v"): "STOPPED", ("sum.out", "v"): "CARRIES"}
+    assert gradwire("flow", path, "--loss", "sum").table("Wires")[0][0] == "from"
+
+
+def test_a_diagram_with_problems_says_what_it_knows_and_exits_with_1(gradwire, diagram):
+    blocks = {"v": VARIABLE, "sum": {"type": "Sum"}, "mul": {"type": "Mul", "b": 2}}
+    path = diagram(blocks, {"sum.x": "v.out"})
+    done = gradwire("flow", path)
+    assert done.code == 1 and "mul.a" in done.err
+    assert done.table("Wires")[1][2] == "CARRIES"
+    assert len(gradwire("flow", path, "--json").json["problems"]) == 1
+
+
+def test_without_a_loss(gradwire, diagram):
+    done = gradwire("flow", diagram({"v": VARIABLE}, {}))
+    assert done.code == 0 and "No loss" in done.out

@@ -1,0 +1,86 @@
+"""Real processes: pipes, streams, exit codes, start-up."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run ``python -m runtime.cli`` with its streams in pipes."""
+    return subprocess.run(
+        [sys.executable, "-m", "runtime.cli", *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+
+
+def test_a_pipe_gets_plain_text(seed):
+    done = command("run", seed, COLUMNS="20", FORCE_COLOR="1")
+    assert done.returncode == 0 and done.stderr == b""
+    text = done.stdout.decode()
+    assert "stop stops every route to loss." in text  # not cut to 20 columns
+    assert "\x1b" not in text and "─" not in text
+
+
+def test_a_terminal_gets_tables(seed):
+    ours, theirs = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "runtime.cli", "run", str(seed)],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+    )
+    os.close(theirs)
+    text = b""
+    try:
+        while piece := os.read(ours, 4096):
+            text += piece
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(ours)
+    assert done.wait() == 0
+    assert "─".encode() in text and b"\x1b[" in text
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    line = f'"{sys.executable}" -m runtime.cli blocks --json | head -n 1'
+    done = subprocess.run(
+        ["sh", "-c", line],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+    )
+    assert done.stdout == b"{\n" and done.stderr == b""
+
+
+def test_glyphs_that_a_stream_lacks_do_no_harm(seed):
+    done = command("blocks", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0 and b"StopGradient" in done.stdout
+    done = command("flow", seed, "--json", PYTHONIOENCODING="latin-1")
+    assert done.returncode == 0
+    assert "←" in json.dumps(json.loads(done.stdout.decode("latin-1")), ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("run", "nowhere.gradwire.json"), 2), (("nowhere",), 2), (("run", "--bad"), 2)],
+)
+def test_exit_codes_reach_the_shell(arguments, code):
+    done = command(*arguments)
+    assert done.returncode == code
+    assert done.stdout == b"" and done.stderr and b"Traceback" not in done.stderr
+
+
+def test_without_a_display_the_editor_does_not_abort(seed):
+    done = command(seed, QT_QPA_PLATFORM="", DISPLAY="", WAYLAND_DISPLAY="")
+    assert done.returncode == 3
+    assert b"gradwire run" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
+from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,15 +36,17 @@ def snake_case(type_name: str) -> str:
 
 
 def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:
-    """Names for blocks of a type that are not taken: ``mul1``, ``mul2``, …, ``conv2d_1``, …."""
+    """Names for blocks of a type that are not taken: ``mul1``, ``mul2``, …, ``conv2d_1``, ….
+
+    A Loss, mostly alone and named in every report, is ``loss`` before it is ``loss2``.
+    """
     base = snake_case(type_name)
-    if base[-1:].isdigit():
-        base += "_"
-    number = 0
-    while True:
-        number += 1
-        if f"{base}{number}" not in taken:
-            yield f"{base}{number}"
+    if type_name == "Loss" and base not in taken:
+        yield base
+    joint = "_" if base[-1:].isdigit() else ""
+    for number in count(2 if type_name == "Loss" else 1):
+        if f"{base}{joint}{number}" not in taken:
+            yield f"{base}{joint}{number}"
 
 
 def fresh_name(page: Page, type_name: str) -> str:

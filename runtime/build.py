@@ -1,0 +1,168 @@
+"""Diagrams written as expressions that read like the maths.
+
+    a, b = variable("a", [[1, 2]]), variable("b", [[0, 1]])
+    diagram = build(loss(stop_gradient(3 * b) + a), title="Seed")
+
+Every installed block is a function of this module, in snake case: ``relu(x)``, ``conv2d(x, w,
+stride=2)``, ``mat_mul(a, b)`` or ``matmul(a, b)``. Inputs come first, in the order of the ports,
+or by name; numbers become literals; parameters go by name; ``name=`` names the block. Blocks
+without a name are named when the diagram is built: ``mul1``, ``mul2``, ….
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from blocks.errors import BuildError, Location
+from blocks.registry import registry
+from runtime.diagram.layout import arrange
+from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.diagram.names import fresh_names, snake_case
+from runtime.expressions import (
+    Expression,
+    Node,
+    Operand,
+    PageFunction,
+    Scope,
+    block,
+    block_class,
+    page,
+    require_scope,
+)
+
+__all__ = [
+    "Expression",
+    "Operand",
+    "PageFunction",
+    "block",
+    "build",
+    "constant",
+    "input",
+    "loss",
+    "page",
+    "stop_gradient",
+    "variable",
+]
+
+
+def variable(name: str, value: Any = None, **parameters: Any) -> Expression:
+    """Numbers that training moves: given, or drawn by an initialiser; a Variable."""
+    return _source("Variable", name, value, parameters)
+
+
+def constant(name: str, value: Any, **parameters: Any) -> Expression:
+    """Fixed numbers; a Constant."""
+    return _source("Constant", name, value, parameters)
+
+
+def input(name: str, value: Any = None, **parameters: Any) -> Expression:
+    """Data that is fed at each run, or else ``value``; an Input."""
+    return _source("Input", name, value, parameters)
+
+
+def stop_gradient(x: Operand, name: str | None = None) -> Expression:
+    """The value of x, from which no gradient goes back; a StopGradient."""
+    return block("StopGradient", x, name=name)
+
+
+def loss(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
+    """Mark x as a loss, where backward begins; a Loss."""
+    return block("Loss", x, name=name, **parameters)
+
+
+def build(*outputs: Expression, title: str = "", description: str = "") -> Diagram:
+    """The diagram of all that the outputs read, laid out; blocks stand as they were written.
+
+    Raises BuildError for a name that two blocks have, with the places of both.
+    """
+    if not outputs or not all(isinstance(output, Expression) for output in outputs):
+        raise BuildError(
+            "A diagram is built from expressions.",
+            expected="one or more losses or other outputs",
+            got=", ".join(type(output).__name__ for output in outputs) or "nothing",
+        )
+    nodes = [output.node for output in outputs]
+    require_scope(nodes, None)
+    pages: dict[str, Page] = {}
+    scopes: dict[str, Scope] = {MAIN: Scope(MAIN, "")}
+    pending = [scopes[MAIN]]
+    while pending:
+        scope = pending.pop(0)
+        reached = _reached([*nodes, *scope.ports] if scope.name == MAIN else scope.ports)
+        pages[scope.name] = _page(scope.name, reached)
+        for node in reached:
+            inner = node.content
+            if inner is not None and scopes.setdefault(inner.name, inner) is not inner:
+                raise _clash("pages", inner.name, scopes[inner.name].written, inner.written)
+            if inner is not None and inner.name not in pages and inner not in pending:
+                pending.append(inner)
+    return Diagram(pages, title, description)
+
+
+def __getattr__(name: str) -> Callable[..., Expression]:
+    cls = None if name.startswith("_") else block_class(name)
+    if cls is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    function: Callable[..., Expression] = partial(block, cls.type_name())
+    return function
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *map(snake_case, registry().classes)})
+
+
+def _source(kind: str, name: str, value: Any, parameters: dict[str, Any]) -> Expression:
+    if isinstance(value, Expression):
+        raise BuildError(f"The value of {name!r} must be numbers, not an expression.")
+    return block(kind, name=name, **({} if value is None else {"value": value}), **parameters)
+
+
+def _reached(ends: Sequence[Node]) -> list[Node]:
+    """All blocks that these read, and themselves, in order of creation."""
+    found: dict[Node, None] = {}
+    pending = list(ends)
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found[node] = None
+            pending += [value.node for value in node.inputs.values()]
+    return sorted(found, key=lambda node: node.serial)
+
+
+def _page(name: str, nodes: Sequence[Node]) -> Page:
+    names = _names(name, nodes)
+    made = Page(
+        {names[node]: node.block for node in nodes},
+        {
+            PortName(names[node], port): PortName(names[value.node], value.port)
+            for node in nodes
+            for port, value in node.inputs.items()
+        },
+    )
+    return replace(made, layout=arrange(made))
+
+
+def _names(scope: str, nodes: Sequence[Node]) -> dict[Node, str]:
+    """The names that were given, then free ones for the other blocks."""
+    taken: dict[str, Node] = {}
+    for node in nodes:
+        if node.name is not None and taken.setdefault(node.name, node) is not node:
+            raise _clash("blocks", node.name, taken[node.name].written, node.written, scope)
+    fresh: dict[str, Iterator[str]] = {}
+    for node in nodes:
+        if node.name is None:
+            names = fresh.setdefault(node.kind, fresh_names(node.kind, taken))
+            taken[next(names)] = node
+    return {node: name for name, node in taken.items()}
+
+
+def _clash(what: str, name: str, first: str, second: str, scope: str = MAIN) -> BuildError:
+    return BuildError(
+        f"Two {what} are called {name!r}.",
+        location=Location(scope, name if what == "blocks" else None),
+        got=f"one written at {first}, one at {second}",
+        next_step="Give one of them another name.",
+    )

@@ -19,11 +19,11 @@ from runtime.publish.text import show
 def blocks(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A block type, such as Mul.", show_default=False),
+        typer.Argument(metavar="NAME", help="A block type, such as Mul.", show_default=False),
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the blocks by family, or say everything about one."""
+    """List the blocks, or say everything about one."""
     library = registry()
     tell(Problem(Diagnostic("warning", Location(), what)) for what in library.problems)
     try:

@@ -17,13 +17,13 @@ from runtime.publish.report import check_json
 
 def check(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Diagrams.", show_default=False)
+        list[Path], typer.Argument(metavar="FILE", help="Diagrams.", show_default=False)
     ],
     json: Json = False,
 ) -> None:
-    """List all problems of one or more diagrams, with their places. Nothing is run.
+    """List all problems of diagrams, with places.
 
-    Warnings and remarks are listed too, but only errors make the exit code 1.
+    Nothing is run. Warnings and remarks are listed too, but only errors make the exit code 1.
     """
     problems: list[Problem] = []
     code = CLEAN

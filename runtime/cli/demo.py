@@ -17,7 +17,10 @@ def demo(
         bool, typer.Option("--no-window", help="Only the report, even where there is a display.")
     ] = False,
 ) -> None:
-    """Run loss = MakeLoss(stop_gradient(3 * b) + a), then open it in the editor."""
+    """Run the seed diagram, then open it.
+
+    loss = MakeLoss(stop_gradient(3 * b) + a): a gets a gradient, b gets none.
+    """
     with as_file(files("assets") / "diagrams" / "mxnet_seed.gradwire.json") as path:
         run(path)
         if no_window:

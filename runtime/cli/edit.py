@@ -18,7 +18,7 @@ from runtime.cli.outcome import UsageError
 def edit(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="The diagram to open.", show_default=False),
+        typer.Argument(metavar="FILE", help="The diagram to open.", show_default=False),
     ] = None,
 ) -> None:
     """Open the editor; `gradwire FILE` does the same."""

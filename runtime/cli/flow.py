@@ -29,7 +29,10 @@ def flow(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say for every wire whether gradient passes, and where it was cut. Nothing is run."""
+    """Say which wires carry gradient, and why not.
+
+    Structure alone decides: nothing is run.
+    """
     session, problems = open_session(file)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     losses = choose_losses(session, loss)

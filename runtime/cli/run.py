@@ -16,7 +16,10 @@ from runtime.publish.text import show
 def run(
     file: DiagramFile, settings: Settings = None, loss: Losses = None, json: Json = False
 ) -> None:
-    """Run a diagram: its values, the gradients of its variables, and what every wire carries."""
+    """Run a diagram: values, gradients, wires.
+
+    Every port's value, every variable's gradient, and what every wire brings back.
+    """
     session, problems = open_session(file, settings)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     if has_errors(problems):

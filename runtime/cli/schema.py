@@ -7,5 +7,5 @@ from runtime.diagram import json_schema
 
 
 def schema() -> None:
-    """Write the JSON Schema of *.gradwire.json files, for editors and validators."""
+    """Write the JSON Schema of diagram files."""
     emit(json_schema())

@@ -194,7 +194,7 @@ def run_report(
         run.losses,
         run.values,
         {
-            name: Variable(value, run.gradients.get(name), flow and flow.variable(name))
+            name: Variable(value, run.gradients.get(name), flow.variable(name) if flow else None)
             for name, value in values.items()
         },
         {

@@ -1,0 +1,186 @@
+"""What the editor can be told to do: one table of menus, shortcuts and explanations.
+
+Texts stand here in English; translations have them under the context ``actions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from PySide6.QtCore import QCoreApplication, QObject, Qt
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+
+Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
+Key = QKeySequence.StandardKey
+
+_CONTEXT = "actions"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row: the method of ``Commands`` it calls and how it stands in the menu.
+
+    Commands of one ``group`` exclude each other. A row without a name is a line; a ``submenu`` is
+    filled by the window. ``on_canvas``: the keys work only while the canvas has the focus, since
+    they mean something else where text is edited.
+    """
+
+    name: str
+    menu: str
+    text: str = ""
+    tip: str = ""
+    shortcut: Shortcut = None
+    checkable: bool = False
+    group: str = ""
+    submenu: bool = False
+    on_canvas: bool = False
+
+
+def _line(menu: str) -> Command:
+    return Command("", menu)
+
+
+MENUS: Mapping[str, str] = MappingProxyType(
+    {
+        "file": "&File",
+        "edit": "&Edit",
+        "view": "&View",
+        "theme": "&Theme",
+        "run": "&Run",
+        "help": "&Help",
+    }
+)
+"""Titles by menu; ``theme`` opens inside ``view``."""
+
+TABLE: tuple[Command, ...] = (
+    Command("new", "file", "&New",
+            "Begin an empty diagram", Key.New),
+    Command("open", "file", "&Open…",
+            "Open a diagram file", Key.Open),
+    Command("recent", "file", "Open &Recent",
+            "Open a file that was open lately", submenu=True),
+    _line("file"),
+    Command("save", "file", "&Save",
+            "Write the diagram to its file", Key.Save),
+    Command("save_as", "file", "Save &As…",
+            "Write the diagram to another file", "Ctrl+Shift+S"),
+    Command("export", "file", "&Export Picture…",
+            "Write the page as a PNG or SVG picture", "Ctrl+E"),
+    _line("file"),
+    Command("quit", "file", "&Quit",
+            "Close the window", "Ctrl+Q"),
+    Command("undo", "edit", "&Undo",
+            "Take the last change back", Key.Undo),
+    Command("redo", "edit", "&Redo",
+            "Make the change again that was taken back", Key.Redo),
+    _line("edit"),
+    Command("add", "edit", "&Add Block…",
+            "Search the palette; Enter adds the block", "Ctrl+Space"),
+    Command("duplicate", "edit", "D&uplicate",
+            "Copy the selected blocks with the wires between them", "Ctrl+D", on_canvas=True),
+    Command("delete", "edit", "&Delete",
+            "Remove the selected blocks, or the selected wire", Key.Delete,
+            on_canvas=True),
+    Command("rename", "edit", "Re&name",
+            "Give the selected block another name", "F2"),
+    Command("select_all", "edit", "Select &All",
+            "Select every block of the page", Key.SelectAll,
+            on_canvas=True),
+    _line("edit"),
+    Command("arrange", "edit", "Arran&ge",
+            "Lay the page out from left to right", "Ctrl+Shift+L"),
+    Command("zoom_in", "view", "Zoom &In",
+            "Show the page larger", Key.ZoomIn),
+    Command("zoom_out", "view", "Zoom &Out",
+            "Show the page smaller", Key.ZoomOut),
+    Command("zoom_actual", "view", "&Actual Size",
+            "Show the page at 100 %", "Ctrl+1"),
+    Command("zoom_fit", "view", "&Fit Page",
+            "Show the whole page", "Ctrl+0"),
+    Command("zoom_selection", "view", "Fit &Selection",
+            "Show the selected blocks as large as they fit", "Ctrl+2"),
+    Command("leave_page", "view", "&Leave Page",
+            "Go back to the page that uses this one", "Alt+Up"),
+    _line("view"),
+    Command("legend", "view", "Le&gend",
+            "Show what the lanes beside the wires mean", "F1", checkable=True),
+    Command("panels", "view", "&Panels",
+            "Show and hide the panels", submenu=True),
+    Command("theme_system", "theme", "As the &System",
+            "Light or dark as the desktop is", group="theme"),
+    Command("theme_light", "theme", "&Light",
+            "Dark ink on white", group="theme"),
+    Command("theme_dark", "theme", "&Dark",
+            "Light ink on black", group="theme"),
+    Command("theme_high_contrast", "theme", "&High Contrast",
+            "Strong lines and no quiet tints", group="theme"),
+    Command("evaluate", "run", "&Evaluate Now",
+            "Compute all values and gradients again", "F5"),
+    Command("step", "run", "Gradient &Step",
+            "Move every variable one step down its gradient", "F10"),
+    Command("rate", "run", "&Learning Rate…",
+            "Choose how far a gradient step goes"),
+    Command("examples", "help", "&Examples",
+            "Open a copy of an example", submenu=True),
+    _line("help"),
+    Command("about", "help", "&About Gradwire",
+            "Version and licence"),
+)  # fmt: skip
+"""Every action, menu by menu, in the order it is shown."""
+
+
+def translated(text: str) -> str:
+    """A text of this table in the user's language."""
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def build(
+    bar: QMenuBar, targets: Sequence[QObject], canvas: QWidget
+) -> tuple[dict[str, QAction], dict[str, QMenu]]:
+    """Fill ``bar`` from the table; each action calls the method of its name of a target.
+
+    Returns the actions and the menus (those that the window fills among them) by name.
+    """
+    menus: dict[str, QMenu] = {}
+    for name, title in MENUS.items():
+        if name != "theme":
+            menus[name] = bar.addMenu(translated(title))
+    actions: dict[str, QAction] = {}
+    groups: dict[str, QActionGroup] = {}
+    for command in TABLE:
+        if command.menu not in menus:
+            menus[command.menu] = menus["view"].addMenu(translated(MENUS[command.menu]))
+        menu = menus[command.menu]
+        if not command.name:
+            menu.addSeparator()
+        elif command.submenu:
+            menus[command.name] = menu.addMenu(translated(command.text))
+            menus[command.name].menuAction().setStatusTip(translated(command.tip))
+        else:
+            action = actions[command.name] = _action(menu, command, targets)
+            action.setCheckable(command.checkable or bool(command.group))
+            if command.group:
+                groups.setdefault(command.group, QActionGroup(bar)).addAction(action)
+            if command.on_canvas:
+                action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+                canvas.addAction(action)
+    return actions, menus
+
+
+def _action(menu: QMenu, command: Command, targets: Sequence[QObject]) -> QAction:
+    action = menu.addAction(translated(command.text))
+    action.setObjectName(command.name)
+    action.setStatusTip(translated(command.tip))
+    if command.shortcut is not None:
+        action.setShortcut(QKeySequence(command.shortcut))
+    method = next(
+        getattr(target, command.name) for target in targets if hasattr(target, command.name)
+    )
+    action.triggered.connect(lambda checked=False: method())
+    return action

@@ -1,0 +1,266 @@
+"""What each action of the Edit, View, Run and Help menus does."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
+
+from blocks.errors import Location
+from runtime.diagram import (
+    MAIN,
+    AddBlock,
+    Arrange,
+    Batch,
+    Change,
+    Connect,
+    Diagram,
+    Page,
+    Point,
+    PortName,
+    RenameBlock,
+    SetParameters,
+    apply,
+    fresh_name,
+)
+
+if TYPE_CHECKING:
+    from app.canvas import CanvasView
+    from app.document import Document
+    from app.evaluator import Evaluator
+    from app.panels.palette import Palette
+    from app.place import Place
+    from app.settings import Settings
+
+STEP = Point(24.0, 24.0)
+"""From a block to its copy, and from one that is in the way; px at 100 %."""
+
+
+class Commands(QObject):
+    """Turns actions into changes of the document and moves of the canvas."""
+
+    themeChosen = Signal(str)
+
+    def __init__(
+        self,
+        window: QWidget,
+        document: Document,
+        evaluator: Evaluator,
+        canvas: CanvasView,
+        palette: Palette,
+        place: Place,
+        settings: Settings,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._document = document
+        self._evaluator = evaluator
+        self._canvas = canvas
+        self._palette = palette
+        self._place = place
+        self._settings = settings
+        evaluator.stepped.connect(self._take_step)
+        evaluator.problem.connect(self._tell_no_step)
+
+    def change(self, change: Change) -> bool:
+        """Make a change; a block that is renamed stays selected."""
+        selected = self._canvas.selection()
+        if not self._document.apply(change):
+            return False
+        if isinstance(change, RenameBlock) and change.old in selected:
+            self._canvas.select(selected - {change.old} | {change.new})
+        return True
+
+    def add_block(self, type_name: str) -> None:
+        """Put a new block of that type where the canvas is looking."""
+        middle = self._canvas.scene_position(self._canvas.rect().center())
+        self._canvas.add_block(type_name, _free(self._page(), middle))
+        self._canvas.setFocus()
+
+    def reveal(self, location: Location) -> None:
+        """Show and select the block of ``location``, wherever in the diagram it is."""
+        name = self._place.reveal(location)
+        if name is not None and name in self._page().blocks:
+            self.reveal_here(name)
+
+    def reveal_path(self, path: str) -> None:
+        """Show and select a block by its instance path, ``enc/W1``."""
+        self.reveal(Location(MAIN, path))
+
+    def reveal_here(self, name: str) -> None:
+        """Select a block of this page, and bring it into view."""
+        self._canvas.select({name})
+        if not self._canvas.rect().contains(self._canvas.block_rect(name)):
+            self._canvas.zoom_to_selection()
+
+    def undo(self) -> None:
+        """Take the last change back."""
+        self._document.undo_stack.undo()
+
+    def redo(self) -> None:
+        """Make the change again that was taken back."""
+        self._document.undo_stack.redo()
+
+    def add(self) -> None:
+        """Go to the palette's search."""
+        self._palette.focus_search()
+
+    def duplicate(self) -> None:
+        """Copy the selected blocks and the wires among them."""
+        names = [name for name in self._page().blocks if name in self._canvas.selection()]
+        if not names:
+            return
+        change, copies = _copies(self._document.diagram, self._place.page, names)
+        if self.change(change):
+            self._canvas.select(copies)
+
+    def delete(self) -> None:
+        """Remove the selected blocks, else the selected wire or note."""
+        self._canvas.delete_selection()
+
+    def rename(self) -> None:
+        """Edit the name of the one selected block."""
+        names = self._canvas.selection()
+        if len(names) == 1:
+            self._canvas.start_rename(next(iter(names)))
+
+    def select_all(self) -> None:
+        """Select every block of the page."""
+        self._canvas.select_all()
+
+    def arrange(self) -> None:
+        """Lay the page out."""
+        self.change(Arrange(page=self._place.page))
+
+    def zoom_in(self) -> None:
+        """Show the page larger."""
+        self._canvas.set_zoom(self._canvas.zoom() * 1.25)
+
+    def zoom_out(self) -> None:
+        """Show the page smaller."""
+        self._canvas.set_zoom(self._canvas.zoom() / 1.25)
+
+    def zoom_actual(self) -> None:
+        """Show the page at 100 %."""
+        self._canvas.set_zoom(1.0)
+
+    def zoom_fit(self) -> None:
+        """Show the whole page."""
+        self._canvas.zoom_to_fit()
+
+    def zoom_selection(self) -> None:
+        """Show the selection."""
+        self._canvas.zoom_to_selection()
+
+    def leave_page(self) -> None:
+        """Go back to the page that uses this one."""
+        self._place.leave()
+
+    def theme_system(self) -> None:
+        """Follow the desktop."""
+        self.themeChosen.emit("system")
+
+    def theme_light(self) -> None:
+        """Dark ink on white."""
+        self.themeChosen.emit("light")
+
+    def theme_dark(self) -> None:
+        """Light ink on black."""
+        self.themeChosen.emit("dark")
+
+    def theme_high_contrast(self) -> None:
+        """Strong lines."""
+        self.themeChosen.emit("high contrast")
+
+    def evaluate(self) -> None:
+        """Compute everything again."""
+        self._evaluator.refresh(self._document.diagram)
+
+    def step(self) -> None:
+        """One step of gradient descent, as one undo."""
+        self._evaluator.step(self._document.diagram, self._settings.rate)
+
+    def rate(self) -> None:
+        """Ask for the learning rate."""
+        rate, accepted = QInputDialog.getDouble(
+            self._window,
+            self.tr("Learning rate"),
+            self.tr("A gradient step moves each variable by this times its gradient:"),
+            self._settings.rate,
+            0.0,
+            1e6,
+            6,
+        )
+        if accepted:
+            self._settings.rate = rate
+
+    def legend(self) -> None:
+        """Show or hide what the lanes mean."""
+        self._canvas.set_legend_visible(not self._canvas.legend_visible())
+
+    def about(self) -> None:
+        """Version and licence."""
+        QMessageBox.about(
+            self._window,
+            self.tr("About Gradwire"),
+            self.tr(
+                "<p><b>Gradwire {0}</b></p><p>Diagrams of differentiable arithmetic that show "
+                "which wires carry gradient, and why not.</p><p>MIT licence.</p>"
+            ).format(version("gradwire")),
+        )
+
+    def _page(self) -> Page:
+        return self._document.diagram.pages[self._place.page]
+
+    def _take_step(self, after: Diagram) -> None:
+        changes = tuple(_moved_values(self._document.diagram, after))
+        if changes:
+            self._document.apply(Batch(self.tr("Gradient step"), changes))
+
+    def _tell_no_step(self, reason: str) -> None:
+        self._document.problem.emit(self.tr("No step was made. {0}").format(reason))
+        self._evaluator.refresh(self._document.diagram)
+
+
+def _moved_values(before: Diagram, after: Diagram) -> list[Change]:
+    """The changes that give ``before`` the values of ``after``."""
+    return [
+        SetParameters(name, {"value": getattr(block, "value", None)}, page=title)
+        for title, page in after.pages.items()
+        for name, block in page.blocks.items()
+        if block != before.pages[title].blocks[name]
+    ]
+
+
+def _copies(diagram: Diagram, page: str, names: list[str]) -> tuple[Batch, frozenset[str]]:
+    """The change that copies blocks of a page, and the names of the copies."""
+    source = diagram.pages[page]
+    changes: list[Change] = []
+    copies: dict[str, str] = {}
+    for name in names:
+        at = source.layout.get(name, Point(0.0, 0.0))
+        block = source.blocks[name]
+        copies[name] = fresh_name(diagram.pages[page], type(block).type_name())
+        place = Point(at.x + STEP.x, at.y + STEP.y)
+        changes.append(AddBlock(copies[name], block, place, page=page))
+        diagram = apply(diagram, changes[-1]).after
+    for target, origin in source.wires.items():
+        if target.block in copies and origin.block in copies:
+            ends = (
+                PortName(copies[origin.block], origin.port),
+                PortName(copies[target.block], target.port),
+            )
+            changes.append(Connect(*ends, page=page))
+    return Batch("Duplicate", tuple(changes)), frozenset(copies.values())
+
+
+def _free(page: Page, at: Point) -> Point:
+    """``at``, or the next place down and right of it where no block stands."""
+    while any(
+        abs(other.x - at.x) < STEP.x and abs(other.y - at.y) < STEP.y
+        for other in page.layout.values()
+    ):
+        at = Point(at.x + STEP.x, at.y + STEP.y)
+    return at

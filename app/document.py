@@ -1,0 +1,175 @@
+"""The open diagram: its file, its history, and the only place that changes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from blocks.errors import GradwireError
+from runtime import diagram as files
+from runtime.diagram import Diagram, MoveBlocks, SetParameters
+
+MERGE_SECONDS = 1.0
+"""Nudges of the same blocks, and edits of the same field, this close together are one undo."""
+
+
+class Document(QObject):
+    """One diagram, where it is stored, and an undo stack of snapshots.
+
+    Every edit goes through ``apply`` and is one undo. What can't be done is
+    told by ``problem`` and leaves diagram, file and history as they were.
+    """
+
+    diagramChanged = Signal(object)
+    """The Diagram as it is now: after an edit, an undo, a redo or an open."""
+    opened = Signal()
+    """Another diagram takes the place of the one that was open; ``diagramChanged`` follows."""
+    pathChanged = Signal(object)
+    """The Path of the file, or None."""
+    cleanChanged = Signal(bool)
+    """Whether the file holds what is on the screen."""
+    problem = Signal(str)
+    """What could not be done, where, and what to do about it."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._diagram = Diagram()
+        self._path: Path | None = None
+        self._last_edit: tuple[Hashable, float] | None = None
+        self.undo_stack = QUndoStack(self)
+        self.undo_stack.cleanChanged.connect(self.cleanChanged)
+
+    @property
+    def diagram(self) -> Diagram:
+        """The diagram as it is now."""
+        return self._diagram
+
+    @property
+    def path(self) -> Path | None:
+        """The file it came from or was saved to; None before that."""
+        return self._path
+
+    @property
+    def is_clean(self) -> bool:
+        """Nothing would be lost by closing."""
+        return self.undo_stack.isClean()
+
+    def apply(self, change: files.Change) -> bool:
+        """Make ``change`` as one undo; False, and a ``problem``, when it is refused."""
+        try:
+            edit = files.apply(self._diagram, change)
+        except GradwireError as error:
+            self.problem.emit(str(error))
+            return False
+        if edit.after != self._diagram:
+            self._push(edit.after, edit.label, _merge_key(change))
+        return True
+
+    def new(self) -> None:
+        """Begin an empty diagram without a file."""
+        self._begin(Diagram(), None)
+
+    def open(self, path: Path) -> bool:
+        """Load a file; what was open stays when it can't be read."""
+        try:
+            diagram = files.load(path)
+        except (GradwireError, OSError) as error:
+            self.problem.emit(f"{path.name} was not opened. {error}")
+            return False
+        self._begin(diagram, path)
+        return True
+
+    def open_copy(self, path: Path) -> bool:
+        """Load a file as a new diagram without a file, so that saving can't overwrite it."""
+        if not self.open(path):
+            return False
+        self._set_path(None)
+        return True
+
+    def save(self) -> bool:
+        """Write the file this diagram has; False when it has none or it can't be written."""
+        return self._path is not None and self.save_as(self._path)
+
+    def save_as(self, path: Path) -> bool:
+        """Write to ``path``, which becomes this diagram's file when that succeeds."""
+        try:
+            files.save(self._diagram, path)
+        except (GradwireError, OSError) as error:
+            self.problem.emit(f"{path.name} was not saved. {error}")
+            return False
+        self._last_edit = None
+        self._set_path(path)
+        self.undo_stack.setClean()
+        return True
+
+    def _begin(self, diagram: Diagram, path: Path | None) -> None:
+        self._last_edit = None
+        self.undo_stack.clear()
+        self._set_path(path)
+        self.opened.emit()
+        self._show(diagram)
+
+    def _set_path(self, path: Path | None) -> None:
+        if path != self._path:
+            self._path = path
+            self.pathChanged.emit(path)
+
+    def _push(self, after: Diagram, label: str, key: Hashable) -> None:
+        now = time.monotonic()
+        continues = (
+            key is not None
+            and self._last_edit is not None
+            and self._last_edit[0] == key
+            and now - self._last_edit[1] < MERGE_SECONDS
+        )
+        self.undo_stack.push(_Swap(self, self._diagram, after, label, continues))
+        self._last_edit = (key, now)
+
+    def _show(self, diagram: Diagram) -> None:
+        self._diagram = diagram
+        self.diagramChanged.emit(diagram)
+
+    def _swap_to(self, diagram: Diagram) -> None:
+        self._last_edit = None  # an edit after an undo begins an undo of its own
+        self._show(diagram)
+
+
+class _Swap(QUndoCommand):
+    """Puts one snapshot in place of another. ``continues`` joins it to the command before."""
+
+    def __init__(
+        self, document: Document, before: Diagram, after: Diagram, label: str, continues: bool
+    ) -> None:
+        super().__init__(label)
+        self._document = document
+        self._before = before
+        self._after = after
+        self._continues = continues
+
+    def redo(self) -> None:
+        self._document._swap_to(self._after)
+
+    def undo(self) -> None:
+        self._document._swap_to(self._before)
+
+    def id(self) -> int:
+        return 1
+
+    def mergeWith(self, other: QUndoCommand) -> bool:
+        if not (isinstance(other, _Swap) and other._continues):
+            return False
+        self._after = other._after
+        return True
+
+
+def _merge_key(change: files.Change) -> Hashable:
+    """What two changes must share to be one undo; None for a change that stands alone."""
+    if isinstance(change, MoveBlocks):
+        return ("move", change.page, frozenset(change.places))
+    if isinstance(change, SetParameters):
+        return ("set", change.page, change.name, frozenset(change.values))
+    return None

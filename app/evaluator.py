@@ -1,0 +1,253 @@
+"""Runs the diagram away from the window, and drops what comes too late."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Signal
+
+from blocks.errors import GradwireError
+from runtime.diagram import Diagnostic, Diagram
+from runtime.engine import SGD, Session
+from runtime.flow import State, Verdict, analyse
+
+Array: TypeAlias = NDArray[np.generic]
+
+PATIENCE = 2.0
+"""Seconds that closing waits for a run to end before it leaves it behind."""
+
+
+def _no_verdict(name: str, loss: str | None = None) -> Verdict | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a run made of ``diagram``. Keys are instance paths (``enc/mul1.out``).
+
+    A wire is named by its target port, a variable by its block. Where something could not be
+    computed its key is absent; where no path leads to a loss its gradient is None.
+    """
+
+    diagram: Diagram
+    values: Mapping[str, Array] = field(default_factory=dict)
+    gradients: Mapping[str, Array | None] = field(default_factory=dict)
+    states: Mapping[str, State] = field(default_factory=dict)
+    norms: Mapping[str, float | None] = field(default_factory=dict)
+    """Root mean square of each wire's contribution, over all losses."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    verdict: Callable[..., Verdict | None] = _no_verdict
+    """Of a wire: ``verdict(wire, loss=None)``; None for the loss means all of them."""
+    error: str | None = None
+    """What stopped the run, when it could not be done at all."""
+    contributions: Mapping[str, Array | None] = field(default_factory=dict)
+    ports: Mapping[str, Any] = field(default_factory=dict)
+    """By port what is known without a run: ``.shape`` and ``.dtype``."""
+    losses: tuple[str, ...] = ()
+    variable: Callable[..., Verdict | None] = _no_verdict
+    """Of a variable: ``variable(name, loss=None)``."""
+
+
+Superseded: TypeAlias = Callable[[], bool]
+
+
+def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
+    """Lower, analyse and run ``diagram``; None when it was superseded on the way.
+
+    Never raises for what is wrong with the diagram: the reading then holds what could be found
+    out, and the error.
+    """
+    reading = Reading(diagram)
+    try:
+        session = Session(diagram, partial=True)
+        if superseded():
+            return None
+        flow = analyse(session.program)
+        losses = tuple(session.losses)
+        reading = replace(
+            reading,
+            diagnostics=tuple(session.diagnostics),
+            states=flow.states(),
+            verdict=flow.verdict,
+            variable=flow.variable,
+            ports=session.program.ports,
+            losses=losses,
+        )
+        if superseded():
+            return None
+        run = session.backward()
+        return replace(
+            reading,
+            diagnostics=tuple(session.diagnostics),  # those of the run are among them now
+            values=run.values,
+            gradients=run.gradients,
+            norms=run.norms,
+            contributions=run.contributions,
+        )
+    except GradwireError as error:
+        return replace(reading, error=str(error))
+    except Exception as error:  # a plug-in's block may raise anything; the window must live on
+        return replace(reading, error=f"{type(error).__name__}: {error}")
+
+
+def train(diagram: Diagram, rate: float) -> Diagram:
+    """The diagram after one step of gradient descent; raises GradwireError."""
+    session = Session(diagram)
+    session.step(SGD(lr=rate))
+    return session.diagram_with_values()
+
+
+class Evaluator(QObject):
+    """Readings of the newest diagram, made by one thread of its own.
+
+    ``request`` returns at once. While a run is under way only the newest request waits; a result
+    that a newer request has overtaken is dropped, so what is shown is never older than what was
+    shown before, and never of another diagram. A change of layout alone runs nothing.
+    """
+
+    readingChanged = Signal(object)
+    busyChanged = Signal(bool)
+    stepped = Signal(object)
+    """The Diagram with the values after a training step."""
+    problem = Signal(str)
+    """Why a training step could not be made."""
+    _finished = Signal(int, object)
+
+    def __init__(
+        self,
+        run: Callable[[Diagram, Superseded], Reading | None] = evaluate,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._run = run
+        self._reading: Reading | None = None
+        self._awaited: Diagram | None = None
+        self._newest = 0
+        self._inbox = _Inbox()
+        self._finished.connect(self._receive)
+        # A daemon, because a QThread that is still inside a kernel when the program ends aborts it.
+        self._thread = threading.Thread(
+            target=_work, args=(self._inbox, self._finished), name="evaluator", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def reading(self) -> Reading | None:
+        """The last reading, of the newest diagram unless ``busy``."""
+        return self._reading
+
+    @property
+    def busy(self) -> bool:
+        """A result is on its way."""
+        return self._awaited is not None
+
+    def request(self, diagram: Diagram) -> None:
+        """Make a reading of ``diagram``; overtakes every request before."""
+        if self._awaited is not None and same_meaning(self._awaited, diagram):
+            self._awaited = diagram
+        elif not self.busy and self._reading and same_meaning(self._reading.diagram, diagram):
+            self._show(replace(self._reading, diagram=diagram))
+        else:
+            self.refresh(diagram)
+
+    def refresh(self, diagram: Diagram) -> None:
+        """Make a reading of ``diagram`` even if nothing has changed."""
+        self._post(diagram, lambda superseded: self._run(diagram, superseded))
+
+    def step(self, diagram: Diagram, rate: float) -> None:
+        """One step of gradient descent; ``stepped`` brings the diagram with the new values."""
+        self._post(diagram, lambda superseded: train(diagram, rate))
+
+    def shutdown(self) -> None:
+        """Drop what is under way and end the thread."""
+        self._newest += 1
+        self._inbox.close()
+        self._thread.join(PATIENCE)
+
+    def _post(self, diagram: Diagram, job: Callable[[Superseded], object]) -> None:
+        self._newest += 1
+        self._inbox.put(self._newest, job)
+        self._await(diagram)
+
+    def _receive(self, serial: int, result: object) -> None:
+        awaited = self._awaited
+        if serial != self._newest or awaited is None:
+            return
+        self._await(None)
+        if isinstance(result, Reading):
+            self._show(replace(result, diagram=awaited))
+        elif isinstance(result, Diagram):
+            self.stepped.emit(result)
+        elif isinstance(result, Exception):
+            self.problem.emit(str(result))
+
+    def _show(self, reading: Reading) -> None:
+        self._reading = reading
+        self.readingChanged.emit(reading)
+
+    def _await(self, diagram: Diagram | None) -> None:
+        was_busy, self._awaited = self.busy, diagram
+        if self.busy != was_busy:
+            self.busyChanged.emit(self.busy)
+
+
+class _Inbox:
+    """Holds the newest job; an older one that nobody took is forgotten."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._job: tuple[int, Callable[[Superseded], object]] | None = None
+        self._newest = 0
+        self.closed = False
+
+    def put(self, serial: int, job: Callable[[Superseded], object]) -> None:
+        with self._condition:
+            self._newest, self._job = serial, (serial, job)
+            self._condition.notify()
+
+    def take(self) -> tuple[int, Callable[[Superseded], object]] | None:
+        """Wait for a job; None when the inbox was closed."""
+        with self._condition:
+            self._condition.wait_for(lambda: self.closed or self._job is not None)
+            job, self._job = self._job, None
+            return None if self.closed else job
+
+    def close(self) -> None:
+        with self._condition:
+            self.closed = True
+            self._condition.notify()
+
+    def superseded(self, serial: int) -> bool:
+        """A newer job has come, or nobody waits any more."""
+        return self.closed or serial != self._newest
+
+
+def _work(inbox: _Inbox, finished: Any) -> None:
+    """The thread: it knows the inbox and where results go, not the evaluator that may be gone."""
+    while (job := inbox.take()) is not None:
+        serial, run = job
+        try:
+            result = run(partial(inbox.superseded, serial))
+        except Exception as error:  # whatever a block does, the next run must be possible
+            result = error
+        if not inbox.superseded(serial):
+            finished.emit(serial, result)
+        del job, run, result  # a result that waits for the next job would be kept alive
+
+
+def same_meaning(a: Diagram, b: Diagram) -> bool:
+    """Both compute the same: they differ at most in layout, notes and titles."""
+    return a is b or (
+        a.pages.keys() == b.pages.keys()
+        and all(
+            page is b.pages[name]
+            or (page.blocks == b.pages[name].blocks and page.wires == b.pages[name].wires)
+            for name, page in a.pages.items()
+        )
+    )

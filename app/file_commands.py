@@ -1,0 +1,167 @@
+"""Opening, saving and leaving: nothing that is not on disk is given up without a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSaveFile, QSize, QSizeF, Signal
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from app.examples import SUFFIX
+
+if TYPE_CHECKING:
+    from app.canvas import CanvasView
+    from app.document import Document
+    from app.settings import Settings
+
+_PNG_SCALE = 2
+"""Dots of a PNG for each px of the canvas at 100 %."""
+_MARGIN = 24.0
+Answer = QMessageBox.StandardButton
+
+
+class FileCommands(QObject):
+    """The File menu."""
+
+    closeRequested = Signal()
+
+    def __init__(
+        self, window: QWidget, document: Document, canvas: CanvasView, settings: Settings
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._document = document
+        self._canvas = canvas
+        self._settings = settings
+
+    def new(self) -> None:
+        """Begin an empty diagram."""
+        if self.may_leave():
+            self._document.new()
+
+    def open(self) -> None:
+        """Ask for a file and open it."""
+        name, _ = QFileDialog.getOpenFileName(
+            self._window, self.tr("Open a diagram"), str(self._folder()), self._filter()
+        )
+        if name:
+            self.open_path(Path(name))
+
+    def open_path(self, path: Path) -> bool:
+        """Open ``path``; what is open stays if the answer is no or the file is broken."""
+        if not self.may_leave() or not self._document.open(path):
+            return False
+        self._settings.remember(path)
+        return True
+
+    def open_example(self, path: Path) -> None:
+        """Open a copy of an example."""
+        if self.may_leave():
+            self._document.open_copy(path)
+
+    def save(self) -> bool:
+        """Write the file; asks for one when there is none yet."""
+        return self.save_as() if self._document.path is None else self._document.save()
+
+    def save_as(self) -> bool:
+        """Ask for a file and write it."""
+        start = self._document.path or self._folder() / f"{self._suggestion()}{SUFFIX}"
+        name, _ = QFileDialog.getSaveFileName(
+            self._window, self.tr("Save the diagram"), str(start), self._filter()
+        )
+        if not name:
+            return False
+        path = Path(name if name.endswith(".json") else name + SUFFIX)
+        if not self._document.save_as(path):
+            return False
+        self._settings.remember(path)
+        return True
+
+    def export(self) -> None:
+        """Ask for a file and draw the page into it."""
+        start = self._folder() / f"{self._suggestion()}.svg"
+        name, _ = QFileDialog.getSaveFileName(
+            self._window,
+            self.tr("Export a picture"),
+            str(start),
+            self.tr("Vector picture (*.svg);;Picture (*.png)"),
+        )
+        if name:
+            self._draw(Path(name))
+
+    def quit(self) -> None:
+        """Close the window, which asks about unsaved changes."""
+        self.closeRequested.emit()
+
+    def may_leave(self) -> bool:
+        """Whether the diagram that is open may go: it is clean, saved now, or given up."""
+        if self._document.is_clean:
+            return True
+        box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setText(self.tr("Save the changes to {0}?").format(self.title()))
+        box.setInformativeText(self.tr("They are lost otherwise."))
+        box.setStandardButtons(Answer.Save | Answer.Discard | Answer.Cancel)
+        box.setDefaultButton(Answer.Save)
+        answer = box.exec()
+        box.deleteLater()
+        if answer == Answer.Save:
+            return self.save()
+        return answer == Answer.Discard
+
+    def title(self) -> str:
+        """What the diagram is called: its file, else its title."""
+        if self._document.path is not None:
+            return self._document.path.name
+        return self._document.diagram.title or self.tr("Untitled")
+
+    def _suggestion(self) -> str:
+        words = (self._document.diagram.title or "diagram").casefold().split()
+        return "_".join("".join(c for c in word if c.isalnum()) for word in words)[:60]
+
+    def _folder(self) -> Path:
+        if self._document.path is not None:
+            return self._document.path.parent
+        recent = self._settings.recent
+        return recent[0].parent if recent else Path.home()
+
+    def _filter(self) -> str:
+        return self.tr("Gradwire diagram (*{0});;JSON (*.json)").format(SUFFIX)
+
+    def _draw(self, path: Path) -> None:
+        size = self._page_size()
+        if path.suffix.lower() == ".svg":
+            self._draw_svg(path, size)
+            return
+        image = QImage(size * _PNG_SCALE, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(_PNG_SCALE)
+        self._canvas.render_to(image)
+        if not image.save(str(path)):
+            self._document.problem.emit(self.tr("{0} was not written.").format(path))
+
+    def _page_size(self) -> QSize:
+        """Of the picture, with a margin, px at 100 %."""
+        bounds = self._canvas.view.scene.bounds()
+        if bounds is None:
+            return QSize(400, 300)
+        left, top, right, bottom = bounds.tolist()
+        return QSizeF(right - left + 2 * _MARGIN, bottom - top + 2 * _MARGIN).toSize()
+
+    def _draw_svg(self, path: Path, size: QSize) -> None:
+        file = QSaveFile(str(path))
+        if not file.open(QSaveFile.OpenModeFlag.WriteOnly):
+            self._document.problem.emit(
+                self.tr("{0} was not written: {1}").format(path, file.errorString())
+            )
+            return
+        generator = QSvgGenerator()
+        generator.setOutputDevice(file)
+        generator.setSize(size)
+        generator.setViewBox(QRect(QPoint(), size))
+        generator.setTitle(self.title())
+        with QPainter(generator) as painter:
+            self._canvas.render_to(painter, QRectF(QPointF(), QSizeF(size)))
+        file.commit()

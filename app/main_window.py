@@ -1,0 +1,361 @@
+"""The window: assembles canvas, panels and menus, and leads what one says to the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QLabel,
+    QMainWindow,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app import actions
+from app import theme as look
+from app.canvas import CanvasView
+from app.canvas.readout import number
+from app.commands import Commands
+from app.document import Document
+from app.evaluator import Evaluator, Reading
+from app.examples import SUFFIX, examples
+from app.file_commands import FileCommands
+from app.panels.breadcrumbs import Breadcrumbs
+from app.panels.inspector import Inspector
+from app.panels.notice import Notice
+from app.panels.palette import Palette
+from app.panels.problems import Problems
+from app.panels.sheet import sheet
+from app.panels.variables import Variables
+from app.panels.welcome import Welcome
+from app.panels.why import Why
+from app.place import Place
+from app.settings import Settings
+from blocks.registry import registry
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+
+    from runtime.diagram import Diagram
+
+_BUSY_SHOWS_AFTER = 300
+"""Milliseconds a run may take before the status bar speaks of it."""
+_Area = Qt.DockWidgetArea
+
+
+class MainWindow(QMainWindow):
+    """One document in one window."""
+
+    def __init__(self, settings: Settings | None = None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.settings = settings or Settings()
+        self.document = Document(self)
+        self.evaluator = Evaluator(parent=self)
+        self.place = Place(self)
+        self.canvas = CanvasView(self)
+        self.palette_panel = Palette(registry(), self)
+        self.inspector = Inspector(self)
+        self.why = Why(self)
+        self.problems = Problems(self)
+        self.variables = Variables(self)
+        self.breadcrumbs = Breadcrumbs(self)
+        self.notice = Notice(self)
+        self.files = FileCommands(self, self.document, self.canvas, self.settings)
+        self.commands = Commands(
+            self,
+            self.document,
+            self.evaluator,
+            self.canvas,
+            self.palette_panel,
+            self.place,
+            self.settings,
+        )
+        self.welcome = Welcome(self.canvas, examples())
+        self._fit_wanted = False
+        self._arrange_panels()
+        self.actions_by_name, self._menus = actions.build(
+            self.menuBar(), (self.commands, self.files), self.canvas
+        )
+        self._fill_menus()
+        self._build_status_bar()
+        self._connect_document()
+        self._connect_canvas()
+        self._connect_panels()
+        self.setAcceptDrops(True)
+        self._set_theme(self.settings.theme)
+        self._show_diagram(self.document.diagram)
+        self._show_title()
+
+    # ---- what the window is told --------------------------------------------------------------
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.files.may_leave():
+            event.ignore()
+            return
+        self.settings.arrangement = (self.saveGeometry(), self.saveState())
+        self.evaluator.shutdown()
+        event.accept()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _dropped_file(event) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if (path := _dropped_file(event)) is not None:
+            event.acceptProposedAction()
+            # After the drop: a question must not keep the program that the file came from waiting.
+            QTimer.singleShot(0, self, lambda: self.files.open_path(path))
+
+    def changeEvent(self, event: Any) -> None:
+        super().changeEvent(event)
+        if event.type() == event.Type.ThemeChange and self.settings.theme == "system":
+            self._set_theme("system")
+
+    # ---- assembling ---------------------------------------------------------------------------
+
+    def _arrange_panels(self) -> None:
+        centre = QWidget(self)
+        column = QVBoxLayout(centre)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.notice)
+        column.addWidget(self.breadcrumbs)
+        column.addWidget(self.canvas, 1)
+        self.setCentralWidget(centre)
+        self.setDockOptions(self.DockOption.AllowTabbedDocks | self.DockOption.AnimatedDocks)
+        self.setCorner(Qt.Corner.BottomLeftCorner, _Area.LeftDockWidgetArea)
+        self.setCorner(Qt.Corner.BottomRightCorner, _Area.RightDockWidgetArea)
+        left, right = _Area.LeftDockWidgetArea, _Area.RightDockWidgetArea
+        bottom = _Area.BottomDockWidgetArea
+        self.docks = {
+            name: self._add_dock(name, title, panel, area)
+            for name, title, panel, area in (
+                ("palette", self.tr("Blocks"), self.palette_panel, left),
+                ("inspector", self.tr("Inspector"), self.inspector, right),
+                ("why", self.tr("Why"), self.why, right),
+                ("variables", self.tr("Variables"), self.variables, bottom),
+                ("problems", self.tr("Problems"), self.problems, bottom),
+            )
+        }
+        self.tabifyDockWidget(self.docks["variables"], self.docks["problems"])
+        self.docks["variables"].raise_()
+        self.resize(1280, 820)
+        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self.resizeDocks([self.docks["palette"], self.docks["inspector"]], [220, 300], horizontal)
+        self.resizeDocks([self.docks["inspector"], self.docks["why"]], [460, 300], vertical)
+        self.resizeDocks([self.docks["variables"]], [150], vertical)
+
+    def _add_dock(self, name: str, title: str, panel: QWidget, area: _Area) -> QDockWidget:
+        dock = QDockWidget(title, self)
+        dock.setObjectName(name)
+        dock.setFeatures(
+            dock.DockWidgetFeature.DockWidgetMovable | dock.DockWidgetFeature.DockWidgetClosable
+        )
+        dock.setWidget(panel)
+        self.addDockWidget(area, dock)
+        return dock
+
+    def _fill_menus(self) -> None:
+        panels = self._menus["panels"]
+        for dock in self.docks.values():
+            panels.addAction(dock.toggleViewAction())
+        for example in examples():
+            action = self._menus["examples"].addAction(example.title)
+            action.setStatusTip(example.description.partition("\n")[0])
+            action.triggered.connect(
+                lambda _=False, path=example.path: self.files.open_example(path)
+            )
+        self._menus["recent"].aboutToShow.connect(self._fill_recent)
+
+    def _fill_recent(self) -> None:
+        menu = self._menus["recent"]
+        menu.clear()
+        for path in self.settings.recent:
+            action = menu.addAction(path.name)
+            action.setStatusTip(str(path))
+            action.triggered.connect(lambda _=False, path=path: self.files.open_path(path))
+        if menu.isEmpty():
+            menu.addAction(self.tr("No files yet")).setEnabled(False)
+
+    def _build_status_bar(self) -> None:
+        self._busy = QLabel(self)
+        self._zoom = QLabel(self)
+        self._losses = QLabel(self)
+        for label in (self._busy, self._losses, self._zoom):
+            label.setContentsMargins(8, 0, 8, 0)
+            self.statusBar().addPermanentWidget(label)
+        self.statusBar().setSizeGripEnabled(False)
+        self._busy_timer = QTimer(self, singleShot=True, interval=_BUSY_SHOWS_AFTER)
+        self._busy_timer.timeout.connect(lambda: self._busy.setText(self.tr("Computing …")))
+
+    def _connect_document(self) -> None:
+        document, stack, evaluator = self.document, self.document.undo_stack, self.evaluator
+        document.opened.connect(self._begin)
+        document.diagramChanged.connect(self._show_diagram)
+        document.pathChanged.connect(self._show_title)
+        document.cleanChanged.connect(self._show_title)
+        document.problem.connect(self.notice.tell)
+        self.place.changed.connect(self._show_place)
+        stack.canUndoChanged.connect(self._show_history)
+        stack.undoTextChanged.connect(self._show_history)
+        stack.redoTextChanged.connect(self._show_history)
+        stack.canRedoChanged.connect(self._show_history)
+        evaluator.readingChanged.connect(self._show_reading)
+        evaluator.busyChanged.connect(self._show_busy)
+        self._show_history()
+
+    def _connect_canvas(self) -> None:
+        canvas = self.canvas
+        canvas.changeRequested.connect(self.commands.change)
+        canvas.selectionChanged.connect(self._show_selection)
+        canvas.wireClicked.connect(self._show_wire)
+        canvas.pageEntered.connect(self.place.enter)
+        canvas.statusMessage.connect(self.statusBar().showMessage)
+        canvas.zoomChanged.connect(self._show_zoom)
+        self._show_zoom(canvas.zoom())
+        self._show_selection(canvas.selection())
+
+    def _connect_panels(self) -> None:
+        self.palette_panel.blockChosen.connect(self.commands.add_block)
+        self.inspector.changeRequested.connect(self.commands.change)
+        self.inspector.blockRequested.connect(self.commands.reveal_here)
+        self.why.blockRequested.connect(self.commands.reveal_path)
+        self.variables.blockRequested.connect(self.commands.reveal_path)
+        self.problems.placeRequested.connect(self.commands.reveal)
+        self.problems.countChanged.connect(self._show_problem_count)
+        self.breadcrumbs.trailRequested.connect(self.place.go)
+        self.welcome.exampleRequested.connect(self.files.open_example)
+        self.welcome.fileRequested.connect(self.files.open_path)
+        self.files.closeRequested.connect(self.close)
+        self.commands.themeChosen.connect(self._choose_theme)
+
+    # ---- leading what one says to the others --------------------------------------------------
+
+    def _begin(self) -> None:
+        self.notice.dismiss()
+        self.inspector.forget()
+        self.place.go(())
+        self.canvas.select(())
+        self.canvas.select_wire(None)
+        self._fit_wanted = True
+
+    def _show_diagram(self, diagram: Diagram) -> None:
+        self.notice.dismiss()
+        self.place.set_diagram(diagram)
+        self._show_place()
+        self._show_title()
+        self._show_welcome()
+        if self._fit_wanted:
+            self._fit_wanted = False
+            self.canvas.zoom_to_fit()
+        self.evaluator.request(diagram)
+
+    def _show_place(self) -> None:
+        diagram, page = self.document.diagram, self.place.page
+        self.canvas.set_diagram(diagram, page)
+        self.inspector.set_diagram(diagram, page)
+        self.why.set_diagram(diagram, page)
+        self.breadcrumbs.show_trail(self.place.trail)
+        self.actions_by_name["leave_page"].setEnabled(bool(self.place.trail))
+        if self.evaluator.reading is not None:
+            self._show_reading(self.evaluator.reading)
+
+    def _show_reading(self, reading: Reading) -> None:
+        prefix = self.place.prefix
+        self.canvas.set_reading(reading, prefix)
+        self.inspector.set_reading(reading, prefix)
+        self.why.set_reading(reading, prefix)
+        self.variables.show_reading(reading)
+        self.problems.show_problems(reading.diagnostics)
+        if reading.error is not None:
+            self.notice.tell(reading.error)
+        self._losses.setText(_losses_text(reading))
+
+    def _show_welcome(self) -> None:
+        diagram = self.document.diagram
+        empty = not any(page.blocks or page.notes for page in diagram.pages.values())
+        if empty and self.document.path is None and not self.welcome.isVisible():
+            self.welcome.show_recent(self.settings.recent)
+        self.welcome.setVisible(empty and self.document.path is None)
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(f"{self.files.title()}[*] — Gradwire")
+        self.setWindowFilePath(str(self.document.path or ""))
+        self.setWindowModified(not self.document.is_clean)
+
+    def _show_history(self) -> None:
+        stack, by_name = self.document.undo_stack, self.actions_by_name
+        undo, redo = by_name["undo"], by_name["redo"]
+        undo.setEnabled(stack.canUndo())
+        redo.setEnabled(stack.canRedo())
+        undo.setText(self.tr("&Undo {0}").format(stack.undoText()).rstrip())
+        redo.setText(self.tr("&Redo {0}").format(stack.redoText()).rstrip())
+
+    def _show_selection(self, names: frozenset[str]) -> None:
+        self.inspector.set_selection(names)
+        self._show_enabled()
+
+    def _show_wire(self, key: str) -> None:
+        self.why.set_wire(key)
+        self._show_enabled()
+        if key:
+            self.docks["why"].show()
+            self.docks["why"].raise_()
+
+    def _show_enabled(self) -> None:
+        count, by_name = len(self.canvas.selection()), self.actions_by_name
+        by_name["delete"].setEnabled(bool(count or self.canvas.selected_wire()))
+        by_name["duplicate"].setEnabled(bool(count))
+        by_name["zoom_selection"].setEnabled(bool(count))
+        by_name["rename"].setEnabled(count == 1)
+
+    def _show_zoom(self, zoom: float) -> None:
+        self._zoom.setText(f"{100 * zoom:.0f} %")
+
+    def _show_busy(self, busy: bool) -> None:
+        if busy:
+            self._busy_timer.start()
+        else:
+            self._busy_timer.stop()
+            self._busy.clear()
+
+    def _show_problem_count(self, count: int) -> None:
+        title = self.tr("Problems")
+        self.docks["problems"].setWindowTitle(f"{title} ({count})" if count else title)
+
+    def _choose_theme(self, name: str) -> None:
+        self.settings.theme = name
+        self._set_theme(name)
+
+    def _set_theme(self, name: str) -> None:
+        self._theme = look.THEMES.get(name) or look.system()
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            look.apply(self._theme, application)
+        self.setStyleSheet(sheet(self._theme))
+        for panel in (
+            self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
+        ):  # fmt: skip
+            panel.set_theme(self._theme)
+        chosen = name.replace(" ", "_") if name in look.THEMES else "system"
+        self.actions_by_name[f"theme_{chosen}"].setChecked(True)
+
+
+def _dropped_file(event: QDropEvent) -> Path | None:
+    """The diagram file that is dragged, if it is one."""
+    for url in event.mimeData().urls():
+        if url.isLocalFile() and url.toLocalFile().endswith(SUFFIX):
+            return Path(url.toLocalFile())
+    return None
+
+
+def _losses_text(reading: Reading) -> str:
+    """``loss 0.693``, the sum where a loss has several elements."""
+    shown = [name for name in reading.losses if name in reading.values][:3]
+    return "   ".join(
+        f"{name.rpartition('.')[0]} {number(reading.values[name].sum())}" for name in shown
+    )

@@ -1,0 +1,74 @@
+"""Labels in the three sizes of type, coloured by the palette so that every theme fits."""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
+
+from app import theme as look
+
+Role = QPalette.ColorRole
+
+
+def heading(text: str) -> QLabel:
+    """The title of a section."""
+    label = QLabel(text)
+    label.setFont(look.font(look.SMALL, bold=True))
+    label.setForegroundRole(Role.PlaceholderText)
+    label.setContentsMargins(0, 10, 0, 0)
+    return label
+
+
+def caption(text: str = "", *, role: Role = Role.PlaceholderText) -> QLabel:
+    """Small text, quiet unless ``role`` says more; wraps."""
+    label = _wrapping(text)
+    label.setFont(look.font(look.SMALL))
+    label.setForegroundRole(role)
+    return label
+
+
+def body(text: str = "") -> QLabel:
+    """Running text that can be selected; its links can be reached by keyboard."""
+    label = _wrapping(text)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
+    return label
+
+
+def complaint(text: str = "") -> QLabel:
+    """What is wrong with the input above it; hidden while there is nothing to say."""
+    label = caption(text, role=Role.BrightText)
+    label.setVisible(bool(text))
+    return label
+
+
+def show_or_hide(label: QLabel, text: str | None) -> None:
+    """Give ``label`` its text, and take it off the page when there is none."""
+    label.setText(text or "")
+    label.setVisible(bool(text))
+
+
+def link(target: str, text: str | None = None) -> str:
+    """HTML for a link; ``target`` is what the label's ``linkActivated`` carries."""
+    return f'<a href="{escape(target)}" style="text-decoration:none">{escape(text or target)}</a>'
+
+
+def clear(layout: QLayout) -> None:
+    """Take everything out of ``layout`` and delete it once the running event is over."""
+    while (item := layout.takeAt(0)) is not None:
+        widget, inner = item.widget(), item.layout()
+        if isinstance(widget, QWidget):
+            widget.hide()
+            widget.deleteLater()
+        elif inner is not None:
+            clear(inner)
+            inner.deleteLater()
+
+
+def _wrapping(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setWordWrap(True)
+    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    return label

@@ -1,0 +1,114 @@
+"""How a block looks in a list: its symbol on the tint of its family, then its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView, QWidget
+
+from app import theme as look
+from app.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from blocks.block import Block
+
+BLOCK_ROLE = Qt.ItemDataRole.UserRole + 1
+"""The block class of a row; None for a family."""
+
+TILE = 22
+"""Height of a tile, px."""
+TILE_WIDTH = 30
+_GAP = 8
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class Tile(QWidget):
+    """The symbol of one block class on the tint of its family."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._block: type[Block] | None = None
+        self._theme = LIGHT
+        self.setFixedSize(TILE_WIDTH + 6, TILE + 6)
+
+    def show_block(self, cls: type[Block] | None, theme: Theme) -> None:
+        """Show the tile of another block class."""
+        self._block, self._theme = cls, theme
+        self.update()
+
+    def paintEvent(self, event: object) -> None:
+        if self._block is not None:
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            paint_tile(painter, QRectF(self.rect()), self._block, self._theme)
+
+
+class BlockRows(QStyledItemDelegate):
+    """Paints families as quiet headings and blocks as tile and name."""
+
+    def __init__(self, view: QTreeView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._theme = LIGHT
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``."""
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        return QSize(120, TILE + 8 if index.data(BLOCK_ROLE) else TILE + 12)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        cls = index.data(BLOCK_ROLE)
+        rect = QRectF(option.rect)
+        if cls is None:
+            self._paint_family(painter, rect, index)
+        else:
+            self._paint_block(painter, rect, option, cls)
+        painter.restore()
+
+    def _paint_family(self, painter: QPainter, rect: QRectF, index: _Index) -> None:
+        painter.setFont(look.font(look.SMALL, bold=True))
+        painter.setPen(QColor(self._theme.ink_soft))
+        open_ = self._view.isExpanded(index)
+        bottom = Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(rect.adjusted(20, 4, 0, 0), bottom, index.data().capitalize())
+        arrow = QRectF(rect.left() + 2, rect.top() + 4, 14, rect.height() - 4)
+        painter.setPen(QColor(self._theme.ink_faint))
+        painter.drawText(arrow, Qt.AlignmentFlag.AlignCenter, "▾" if open_ else "▸")
+
+    def _paint_block(
+        self, painter: QPainter, rect: QRectF, option: QStyleOptionViewItem, cls: type[Block]
+    ) -> None:
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        if selected or hovered:
+            painter.setPen(Qt.PenStyle.NoPen)
+            wash = self._theme.accent_wash if selected else self._theme.surface
+            painter.setBrush(QColor(wash))
+            painter.drawRoundedRect(rect.adjusted(0, 1, -1, -1), 5, 5)
+        tile = QRectF(rect.left() + _GAP / 2, rect.center().y() - TILE / 2, TILE_WIDTH, TILE)
+        paint_tile(painter, tile, cls, self._theme)
+        painter.setPen(QColor(self._theme.ink))
+        painter.setFont(look.font(look.BODY))
+        text = rect.adjusted(TILE_WIDTH + 2 * _GAP, 0, 0, 0)
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, cls.type_name())
+
+
+def paint_tile(painter: QPainter, rect: QRectF, cls: type[Block], theme: Theme) -> None:
+    """The symbol of ``cls`` in ``rect``; a long one is set as small as it must be to fit."""
+    painter.setPen(theme.border(cls.family))
+    painter.setBrush(theme.face(cls.family))
+    painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+    symbol = cls.symbol or cls.type_name()[0]
+    painter.setPen(theme.symbol(cls.family))
+    face = look.font(look.BODY)
+    needed = QFontMetricsF(face).horizontalAdvance(symbol)
+    if needed > rect.width() - 6:
+        face.setPixelSize(max(7, int(look.BODY * (rect.width() - 4) / needed)))
+    painter.setFont(face)
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, symbol)

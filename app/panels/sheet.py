@@ -1,0 +1,42 @@
+"""The rules of style that the panels add to the theme's: flat fields, tabs, headers and bars."""
+
+from __future__ import annotations
+
+from app.theme import SMALL, Theme
+
+
+def sheet(theme: Theme) -> str:
+    """For the window; widgets of the canvas keep the theme's own looks."""
+    return f"""
+    QLineEdit, QPlainTextEdit {{
+        background: {theme.field}; color: {theme.ink};
+        border: 1px solid {theme.hairline}; border-radius: 4px; padding: 3px 5px;
+        selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
+    }}
+    QLineEdit:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
+    QTableView {{ background: {theme.field}; border: none; gridline-color: {theme.hairline}; }}
+    QTableView::item {{ padding: 2px 8px; }}
+    QTableView::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
+    QTableView QLineEdit {{ border-radius: 0; padding: 0 2px; border-color: {theme.accent}; }}
+    QHeaderView {{ background: {theme.surface}; border: none; }}
+    QHeaderView::section {{
+        background: {theme.surface}; color: {theme.ink_soft}; font-size: {SMALL}px;
+        border: none; border-bottom: 1px solid {theme.hairline}; padding: 3px 8px;
+    }}
+    QTabBar {{ background: {theme.surface}; qproperty-drawBase: 0; }}
+    QTabBar::tab {{
+        background: {theme.surface}; color: {theme.ink_soft};
+        border: none; border-top: 2px solid transparent; padding: 5px 12px;
+    }}
+    QTabBar::tab:selected {{ color: {theme.ink}; border-top-color: {theme.accent}; }}
+    QTabBar::tab:hover {{ color: {theme.ink}; }}
+    QScrollBar {{ background: transparent; margin: 0; }}
+    QScrollBar:vertical {{ width: 10px; }}
+    QScrollBar:horizontal {{ height: 10px; }}
+    QScrollBar::handle {{ background: {theme.hairline}; border-radius: 3px; margin: 2px; }}
+    QScrollBar::handle:hover {{ background: {theme.ink_faint}; }}
+    QScrollBar::handle:vertical {{ min-height: 28px; }}
+    QScrollBar::handle:horizontal {{ min-width: 28px; }}
+    QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+    QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+    """

@@ -1,0 +1,183 @@
+"""Why: what one wire says about its gradient, and which blocks cut it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.canvas.readout import dimensions, number
+from app.panels import labels, notation
+from app.panels.block_form import linked
+from app.panels.grid import Grid
+from app.theme import LIGHT, Theme
+from runtime.diagram import MAIN, Diagram, PortName
+from runtime.flow import State, Verdict
+
+if TYPE_CHECKING:
+    from app.evaluator import Reading
+
+WORDS = {
+    State.CARRIES: "Carries gradient",
+    State.STOPPED: "Stopped",
+    State.NO_RULE: "No derivative",
+    State.OFF_ROUTE: "Off route",
+    State.FROZEN: "Frozen",
+    State.NOTHING_TO_TRAIN: "Nothing to train",
+    State.UNKNOWN: "Not known",
+}
+"""States in words; one that is missing here is shown by its name."""
+
+
+class Why(QScrollArea):
+    """The verdict on the clicked wire: state, sentence, size, numbers; per loss when several."""
+
+    blockRequested = Signal(str)
+    """Instance path of a block that a link points to."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._diagram, self._page = Diagram(), MAIN
+        self._reading: Reading | None = None
+        self._prefix = ""
+        self._key = ""
+        self._theme = LIGHT
+        self._column = QVBoxLayout()
+        self._column.setContentsMargins(12, 12, 12, 12)
+        self._column.setSpacing(6)
+        self._sheet = QWidget(self)
+        self._sheet.setLayout(self._column)
+        self.setWidget(self._sheet)
+        self._rebuild()
+
+    def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
+        """Show the wire as it is in another diagram."""
+        self._diagram, self._page = diagram, page
+        self._rebuild()
+
+    def set_wire(self, key: str) -> None:
+        """Show another wire of the page, by its target port; none for an empty text."""
+        self._key = key
+        self._rebuild()
+
+    def set_reading(self, reading: Reading | None, prefix: str = "") -> None:
+        """Take verdicts and numbers from another run."""
+        self._reading, self._prefix = reading, prefix
+        self._rebuild()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``."""
+        self._theme = theme
+        self._rebuild()
+
+    def text(self) -> str:
+        """All that is shown, as plain text."""
+        return "\n".join(label.text() for label in self._sheet.findChildren(QLabel))
+
+    def _rebuild(self) -> None:
+        labels.clear(self._column)
+        source = self._source()
+        if source is None:
+            self._say(self.tr("Click a wire to see whether a gradient passes, and why not."))
+        else:
+            self._column.addWidget(labels.heading(f"{source} → {self._key}"))
+            self._add_verdicts()
+            self._add_numbers(source)
+        self._column.addStretch(1)
+
+    def _source(self) -> PortName | None:
+        if not self._key:
+            return None
+        return self._diagram.pages[self._page].wires.get(PortName.parse(self._key))
+
+    def _add_verdicts(self) -> None:
+        reading, wire = self._reading, self._prefix + self._key
+        if reading is None or wire not in reading.states:
+            self._say(self.tr("Not computed."))
+            return
+        losses: tuple[str | None, ...] = reading.losses if len(reading.losses) > 1 else (None,)
+        for loss in losses:
+            verdict = reading.verdict(wire, loss)
+            if verdict is not None:
+                self._add_verdict(verdict, loss)
+
+    def _add_verdict(self, verdict: Verdict, loss: str | None) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state.name)), self))
+        words = self.tr(WORDS.get(verdict.state, verdict.state.name.capitalize()))
+        row.addWidget(QLabel(f"<b>{words}</b>"))
+        row.addStretch(1)
+        if loss is not None:
+            row.addWidget(QLabel(escape(loss.removesuffix(".out"))))
+        self._column.addLayout(row)
+        sentence = labels.body(linked(verdict))
+        sentence.linkActivated.connect(self.blockRequested)
+        self._column.addWidget(sentence)
+        if verdict.cutters:
+            names = dict.fromkeys(cutter.block for cutter in verdict.cutters)
+            cut = labels.body(
+                self.tr("Cut by {0}").format(", ".join(labels.link(name) for name in names))
+            )
+            cut.linkActivated.connect(self.blockRequested)
+            self._column.addWidget(cut)
+
+    def _add_numbers(self, source: PortName) -> None:
+        reading = self._reading
+        if reading is None:
+            return
+        wire, port = self._prefix + self._key, f"{self._prefix}{source}"
+        norm = reading.norms.get(wire)
+        if norm is not None:
+            self._say(self.tr("Contribution, rms {0}").format(number(norm)))
+            self._add_array(reading.contributions.get(wire))
+        if port in reading.values:
+            value = reading.values[port]
+            kind = f"{dimensions(value.shape)} · {value.dtype}"
+            self._say(self.tr("Value, {0}").format(kind))
+            self._add_array(value)
+
+    def _add_array(self, array: NDArray[Any] | None) -> None:
+        """A table up to two axes, one line beyond."""
+        if array is None:
+            return
+        if array.ndim in (1, 2) and 0 < array.size <= 256:
+            grid = Grid(self)
+            grid.show_array(np.asarray(array), editable=False)
+            self._column.addWidget(grid)
+        else:
+            self._column.addWidget(labels.body(notation.glimpse(array)))
+
+    def _say(self, text: str) -> None:
+        self._column.addWidget(labels.caption(text))
+
+
+class _Swatch(QWidget):
+    """A dot in the colour of a state."""
+
+    def __init__(self, colour: QColor, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._colour = colour
+        self.setFixedSize(10, 10)
+
+    def paintEvent(self, event: object) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._colour)
+        painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))

@@ -1,0 +1,99 @@
+"""Where in the diagram the window is: the trail of page blocks that were entered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram import MAIN, Diagram
+
+if TYPE_CHECKING:
+    from blocks.errors import Location
+
+MOST_USES = 10_000
+"""Uses of pages that are looked through for a place; pages can nest without end."""
+
+
+class Place(QObject):
+    """The page that is shown, as the names of the page blocks that lead there from ``main``."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._diagram = Diagram()
+        self._trail: tuple[str, ...] = ()
+
+    @property
+    def trail(self) -> tuple[str, ...]:
+        """Names of the blocks that were entered, outermost first."""
+        return self._trail
+
+    @property
+    def page(self) -> str:
+        """Name of the page that is shown."""
+        return page_at(self._diagram, self._trail) or MAIN
+
+    @property
+    def prefix(self) -> str:
+        """What instance paths of this page begin with: ``enc/``, nothing on ``main``."""
+        return "".join(f"{name}/" for name in self._trail)
+
+    def set_diagram(self, diagram: Diagram) -> None:
+        """Stay where it was as far as that place still exists."""
+        self._diagram = diagram
+        trail = self._trail
+        while page_at(diagram, trail) is None:
+            trail = trail[:-1]
+        self.go(trail)
+
+    def go(self, trail: Sequence[str]) -> None:
+        """Show the page at the end of ``trail``; nothing happens where none is."""
+        new = tuple(trail)
+        if new != self._trail and page_at(self._diagram, new) is not None:
+            self._trail = new
+            self.changed.emit()
+
+    def enter(self, block: str) -> None:
+        """Go into a page block of this page."""
+        self.go((*self._trail, block))
+
+    def leave(self) -> None:
+        """Go back to the page that uses this one."""
+        self.go(self._trail[:-1])
+
+    def reveal(self, location: Location) -> str | None:
+        """Go to the page of ``location``; the name of its block there, None if it has none."""
+        *trail, block = (location.block or "").split("/")
+        if location.page not in (None, self.page, MAIN):
+            trail = list(next(_uses(self._diagram, location.page), ()))
+        elif location.page == self.page and not trail:
+            trail = list(self._trail)
+        self.go(trail)
+        return block or None
+
+
+def page_at(diagram: Diagram, trail: Sequence[str]) -> str | None:
+    """Name of the page that ``trail`` leads to; None when a step is no page block."""
+    page = MAIN
+    for name in trail:
+        block = diagram.pages[page].blocks.get(name)
+        if not isinstance(block, PageBlock) or block.page not in diagram.pages:
+            return None
+        page = block.page
+    return page
+
+
+def _uses(diagram: Diagram, wanted: str | None) -> Iterator[tuple[str, ...]]:
+    """Trails that lead to the page ``wanted``, the shortest first."""
+    waiting: list[tuple[str, ...]] = [()]
+    for trail in waiting:
+        page = page_at(diagram, trail)
+        if page == wanted:
+            yield trail
+        if page is not None and len(waiting) < MOST_USES and len(trail) < len(diagram.pages):
+            blocks = diagram.pages[page].blocks.items()
+            waiting += [(*trail, name) for name, block in blocks if isinstance(block, PageBlock)]

@@ -1,0 +1,63 @@
+"""What the editor remembers between sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QByteArray, QSettings
+
+_MOST_RECENT = 8
+
+
+class Settings:
+    """Recent files, the theme, the learning rate and the window's arrangement."""
+
+    def __init__(self, store: QSettings | None = None) -> None:
+        self._store = store or QSettings("Gradwire", "Gradwire")
+
+    @property
+    def recent(self) -> list[Path]:
+        """Files that were open, the last one first; those that are gone are left out."""
+        stored: Any = self._store.value("recent", [])
+        names = [stored] if isinstance(stored, str) else list(stored or [])  # one entry reads so
+        return [path for path in map(Path, names) if path.exists()]
+
+    def remember(self, path: Path) -> None:
+        """Put ``path`` first among the recent files."""
+        others = [other for other in self.recent if other != path.resolve()]
+        names = [str(other) for other in [path.resolve(), *others][:_MOST_RECENT]]
+        self._store.setValue("recent", names)
+
+    @property
+    def theme(self) -> str:
+        """Name of the chosen theme; ``system`` for that of the desktop."""
+        return str(self._store.value("theme", "system"))
+
+    @theme.setter
+    def theme(self, name: str) -> None:
+        self._store.setValue("theme", name)
+
+    @property
+    def rate(self) -> float:
+        """Learning rate of gradient steps."""
+        try:
+            return float(str(self._store.value("rate", 0.1)))
+        except ValueError:
+            return 0.1
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        self._store.setValue("rate", rate)
+
+    @property
+    def arrangement(self) -> tuple[QByteArray, QByteArray]:
+        """Geometry and dock state of the window; empty before the first close."""
+        read = [self._store.value(key) for key in ("geometry", "state")]
+        geometry, state = (v if isinstance(v, QByteArray) else QByteArray() for v in read)
+        return geometry, state
+
+    @arrangement.setter
+    def arrangement(self, arrangement: tuple[QByteArray, QByteArray]) -> None:
+        for key, value in zip(("geometry", "state"), arrangement, strict=True):
+            self._store.setValue(key, value)

@@ -79,8 +79,7 @@ class Variable(_Given):
     """Numbers that training moves: given by value, or drawn by an initialiser; ``out = value``.
 
     With neither value nor full shape, the shape is inferred from the diagram. A trainable
-    variable of a floating dtype wants a gradient; integers, booleans and frozen variables
-    don't, but gradient still passes to what lies elsewhere.
+    variable of a floating dtype wants a gradient; integers, booleans and frozen ones don't.
 
     Sources: Glorot & Bengio 2010, He et al. 2015 for ``glorot_*`` and ``he_*``.
     """

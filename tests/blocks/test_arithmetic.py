@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import ParameterError
+from blocks.errors import GradwireError, ParameterError
 from blocks.library.arithmetic import (
     Add,
     AddN,
@@ -180,6 +180,11 @@ def test_any_number_of_terms_add_up() -> None:
     parts = {f"terms.{i}": floats(i, 2 * i) for i in range(4)}
     np.testing.assert_array_equal(value(AddN(), **parts), [6, 12])
     assert all(np.array_equal(g, [1, 1]) for g in gradients(AddN(), **parts).values())
+
+
+def test_nothing_to_add() -> None:
+    with pytest.raises(GradwireError, match="Nothing to add"):
+        value(AddN())
 
 
 def test_scalar_literals_are_weak() -> None:

@@ -13,6 +13,7 @@ from blocks.library.arithmetic import Add, Mul
 from blocks.library.convolution import Conv2D
 from blocks.library.gradient import Gradient, StopGradient
 from blocks.library.linear import Dot, Linear, MatMul
+from blocks.library.logic import Where
 from blocks.library.losses import CrossEntropy, Loss, MeanSquaredError
 from blocks.library.parts import Concat, Pad, Stack
 from blocks.library.random import RandomNormal
@@ -75,6 +76,8 @@ def test_variables_are_drawn_in_the_shape_that_was_found() -> None:
         (Add(), {"a": None, "b": ()}, None, {}),
         (Add(), {"a": None, "b": None}, None, {}),
         (Add(), {"a": None, "b": None}, (2,), {"a": (2,), "b": (2,)}),
+        (Where(), {"condition": (2, 1), "a": (3,), "b": None}, None, {"b": (2, 3)}),
+        (Where(), {"condition": (2,), "a": (3,), "b": None}, None, {}),
         (Relu(), {"x": None}, (2, 3), {"x": (2, 3)}),
         (Softmax(), {"x": None}, (2, 3), {"x": (2, 3)}),
         (Cast(), {"x": None}, (2, 3), {"x": (2, 3)}),

@@ -9,9 +9,7 @@ from typing import Annotated
 
 import typer
 
-from blocks.errors import RunError
 from runtime.cli import COMMANDS
-from runtime.cli.display import why_no_window
 from runtime.cli.outcome import UsageError
 
 
@@ -30,14 +28,11 @@ def edit(
             if near
             else "`gradwire --help` lists the commands; `gradwire` alone starts a new diagram.",
         )
-    if reason := why_no_window(unseen=True):
-        instead = f"gradwire run {file}" if file else "gradwire run FILE"
-        raise RunError(reason, next_step=f"Without the editor: {instead}")
     raise typer.Exit(open_window(file))
 
 
 def open_window(file: Path | None) -> int:
-    """Run the editor until its window is closed; its exit code."""
+    """Run the editor until its window is closed; its exit code. RunError where none can open."""
     # By name: the runtime stands without the floor above it, and Qt comes in here and nowhere else.
     code: int = importlib.import_module("app.application").run(file)
     return code

@@ -24,6 +24,7 @@ DTYPES: tuple[str, ...] = get_args(DType)
 """Names of the dtypes that values have."""
 
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_UNSIGNED_ONLY = 2.0**63
 _WEAK = {"bool": "bool", "int64": "int64", "float64": "float32"}
 
 
@@ -36,8 +37,55 @@ def _plain(data: Any) -> Any:
     return [_plain(item) for item in data] if isinstance(data, list | tuple) else data
 
 
+def _array(data: Any) -> NDArray[Any]:
+    """A read-only array of its own; see Tensor for what it may be."""
+    if isinstance(data, dict):
+        array = _empty(data)
+    elif isinstance(data, list | tuple | str):
+        array = _nested(_plain(data))
+    else:
+        array = np.array(data)
+    if array.dtype.name not in DTYPES:
+        raise ValueError(f"not an array of numbers or booleans: dtype {array.dtype}")
+    array.setflags(write=False)
+    return array
+
+
+def _nested(data: Any) -> NDArray[Any]:
+    try:
+        array = np.array(data)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError("rows of different lengths; an array needs equal rows") from None
+        raise
+    if not array.size:
+        return array.astype(np.float64)
+    if array.dtype == np.float64 and np.any(np.abs(array) >= _UNSIGNED_ONLY):
+        return _large_integers(data, array)
+    return array
+
+
+def _large_integers(data: Any, floats: NDArray[Any]) -> NDArray[Any]:
+    """Integers that numpy would round to floats, because some fit in uint64 only."""
+    if not all(type(item) is int for item in np.array(data, dtype=object).flat):
+        return floats
+    try:
+        return np.array(data, dtype=np.uint64)
+    except OverflowError:
+        raise ValueError("integers below 0 and from 2⁶³ on have no dtype in common") from None
+
+
+def _empty(data: dict[str, Any]) -> NDArray[Any]:
+    shape = data.get("shape")
+    if set(data) != {"shape"} or not isinstance(shape, list | tuple) or 0 not in shape:
+        raise ValueError('an array is nested lists, or {"shape": …} if it has no elements')
+    return np.zeros(shape)
+
+
 def _jsonable(array: NDArray[Any]) -> Any:
     """Nested lists; a float16 or float32 by its shortest decimal, not by its float64 digits."""
+    if 0 in array.shape[:-1]:
+        return {"shape": list(array.shape)}
     if array.dtype.kind != "f":
         return array.tolist()
     if array.dtype != np.float64:
@@ -57,30 +105,16 @@ class Tensor:
     """An immutable array of numbers or booleans, of any shape and one of ``DTYPES``.
 
     ``Tensor([[1, 2]])`` is int64, ``Tensor(0.5)`` float64; an array keeps its dtype. Equal
-    tensors have equal dtype, shape and bytes (so NaN equals NaN). Raises ValueError for ragged
-    lists and for anything that is not a number.
+    tensors have equal dtype, shape and bytes (so NaN equals NaN). ``{"shape": [0, 3]}`` is an
+    array without elements, where lists can't say its shape. Raises ValueError for ragged lists
+    and for anything that is not a number.
     """
 
     __slots__ = ("array",)
     array: NDArray[Any]
 
-    def __init__(self, data: ArrayLike | Tensor) -> None:
-        if isinstance(data, Tensor):
-            array = data.array
-        else:
-            try:
-                array = np.array(_plain(data) if isinstance(data, list | tuple | str) else data)
-            except ValueError as error:
-                if "inhomogeneous" in str(error):
-                    raise ValueError(
-                        "rows of different lengths; an array needs equal rows"
-                    ) from None
-                raise
-            if array.size == 0 and isinstance(data, list | tuple):
-                array = array.astype(np.float64)
-            if array.dtype.name not in DTYPES:
-                raise ValueError(f"not an array of numbers or booleans: dtype {array.dtype}")
-            array.setflags(write=False)
+    def __init__(self, data: ArrayLike | Tensor | dict[str, Any]) -> None:
+        array = data.array if isinstance(data, Tensor) else _array(data)
         object.__setattr__(self, "array", array)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -97,7 +131,9 @@ class Tensor:
         return self.array.dtype.name
 
     def to_json(self) -> Any:
-        """Nested lists (a bare number for rank 0); non-finite numbers as strings."""
+        """Nested lists (a bare number for rank 0), non-finite numbers as strings; see Tensor for
+        arrays without elements.
+        """
         return _jsonable(self.array)
 
     def __eq__(self, other: object) -> bool:
@@ -131,12 +167,18 @@ class Tensor:
     ) -> dict[str, Any]:
         return {
             "description": "A number, a boolean, or nested arrays of them with equal rows; "
-            'non-finite numbers as "nan", "inf", "-inf".',
+            'non-finite numbers as "nan", "inf", "-inf"; without elements its shape.',
             "anyOf": [
                 {"type": "number"},
                 {"type": "boolean"},
                 {"enum": ["nan", "inf", "-inf"]},
                 {"type": "array"},
+                {
+                    "type": "object",
+                    "properties": {"shape": {"type": "array", "items": {"type": "integer"}}},
+                    "required": ["shape"],
+                    "additionalProperties": False,
+                },
             ],
         }
 
@@ -156,7 +198,7 @@ class PortLiteral:
     def __init__(self, data: Any, dtype: str | None = None) -> None:
         if isinstance(data, PortLiteral):
             data, dtype = data.tensor, dtype or (data.dtype if data.typed else None)
-        elif isinstance(data, dict):
+        elif isinstance(data, dict) and set(data) != {"shape"}:
             if set(data) != {"dtype", "value"}:
                 raise ValueError('a typed literal is {"dtype": …, "value": …}')
             data, dtype = data["value"], data["dtype"]

@@ -137,6 +137,8 @@ class Constant(Source):
 
     @model_validator(mode="after")
     def _hold(self) -> Self:
+        if not self.value.array.size:  # an empty list can't tell its dtype
+            object.__setattr__(self, "dtype", self.leaf_dtype)
         object.__setattr__(self, "value", fitted(self.value, self.leaf_dtype))
         return self
 
@@ -199,7 +201,7 @@ def fitted(value: Tensor, dtype: str) -> Tensor:
 
 def without_needless_points(value: Tensor) -> Any:
     """JSON of a value whose dtype is known otherwise: whole numbers without ``.0``."""
-    if value.array.dtype.kind != "f":
+    if value.array.dtype.kind != "f" or not value.array.size:
         return value.to_json()
     array = value.array.astype(np.float64)
     negative_zero = np.signbit(array) & (array == 0)

@@ -29,7 +29,9 @@ def test_value_that_is_not_whole_keeps_its_digits() -> None:
 
 @given(
     st.sampled_from(DTYPES).flatmap(
-        lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, max_side=3))
+        lambda dtype: hnp.arrays(
+            dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
+        )
     )
 )
 def test_records_keep_every_bit(array: np.ndarray) -> None:
@@ -104,6 +106,13 @@ def test_constant_dtype_by_content(value: object, dtype: str) -> None:
 def test_constant_writes_floats_as_floats() -> None:
     assert Constant(value=[1.0, 2.0]).to_record() == {"value": [1.0, 2.0]}
     assert Constant(value=[1.0], dtype="float64").to_record() == {"value": [1], "dtype": "float64"}
+
+
+def test_constant_without_elements_keeps_its_dtype() -> None:
+    empty = Constant(value=np.zeros((0, 3), np.int64))
+    assert empty.to_record() == {"value": {"shape": [0, 3]}, "dtype": "int64"}
+    assert Constant.from_record(empty.to_record()) == empty
+    assert Constant(value=[]).leaf_dtype == "float32"
 
 
 def test_input_must_be_fed_without_value() -> None:

@@ -23,10 +23,31 @@ def test_dtypes_by_content() -> None:
     assert Tensor([[1, 2]]).shape == (1, 2)
 
 
-@pytest.mark.parametrize("data", [[[1], [2, 3]], "three", [1, "x"], [None], {}, 1j, [2**70]])
+@pytest.mark.parametrize(
+    "data",
+    [
+        [[1], [2, 3]], "three", [1, "x"], [None], {}, 1j, [2**70], [-1, 2**63],
+        {"shape": [2, 3]}, {"shape": [0], "dtype": "int8"}, {"shape": 0}, {"shape": [0, -1]},
+    ],
+)  # fmt: skip
 def test_what_is_no_array(data: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         Tensor(data)
+
+
+def test_large_unsigned_integers_are_exact() -> None:
+    assert Tensor([0, 2**63 + 1]).array.tolist() == [0, 2**63 + 1]
+    assert Tensor([0, 2**63 + 1]).dtype == "uint64"
+    assert Tensor([0.5, 2**63]).dtype == "float64"
+    assert Tensor([1e300, math.inf]).dtype == "float64"
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3), (2, 0, 3)])
+def test_without_elements_the_shape_stays(shape: tuple[int, ...]) -> None:
+    tensor = Tensor(np.zeros(shape))
+    assert Tensor(json.loads(json.dumps(tensor.to_json()))) == tensor
+    literal = PortLiteral(np.zeros(shape, np.float32))
+    assert PortLiteral(json.loads(json.dumps(literal.to_json()))).array.shape == shape
 
 
 def test_non_finite_numbers_are_strings_in_json() -> None:
@@ -38,7 +59,9 @@ def test_non_finite_numbers_are_strings_in_json() -> None:
 
 @given(
     st.sampled_from(DTYPES).flatmap(
-        lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, max_side=3))
+        lambda dtype: hnp.arrays(
+            dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
+        )
     )
 )
 def test_json_is_exact(array: np.ndarray) -> None:

@@ -40,7 +40,7 @@ def flow(
         session,
         analyse(session.program, losses),
         losses,
-        choose_wires(session, wire),
+        choose_wires(session, wire) if wire else None,
         str(file),
         problems,
     )

@@ -41,14 +41,13 @@ def choose_losses(session: Session, names: Sequence[str] | None) -> list[str]:
     return [_one(outputs, name, "--loss", "output") for name in names]
 
 
-def choose_wires(session: Session, names: Sequence[str] | None) -> list[str]:
-    """The wires meant by ``--wire``, by target, or by source for all that leave it; else all."""
+def choose_wires(session: Session, names: Sequence[str]) -> list[str]:
+    """The wires meant by ``--wire``: by target, or by source for all that leave it."""
     sources = session.program.wire_sources
-    if not names:
-        return list(sources)
     chosen: dict[str, None] = {}
     for name in names:
-        leaving = [target for target, source in sources.items() if source == name]
+        port = session.program.flat.source(name)
+        leaving = [target for target, source in sources.items() if source == port]
         chosen |= dict.fromkeys(leaving or [_one({t: t for t in sources}, name, "--wire", "wire")])
     return list(chosen)
 

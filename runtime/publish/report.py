@@ -214,19 +214,23 @@ def flow_report(
     session: Session,
     flow: Flow,
     losses: Sequence[str],
-    wires: Iterable[str],
+    wires: Sequence[str] | None,
     file: str,
     problems: Iterable[Problem] = (),
 ) -> FlowReport:
-    """The verdicts for those wires and for all variables, by loss."""
+    """The verdicts by loss: for those wires, or for all wires and all variables."""
     program = session.program
+    if wires is None:
+        wires, variables = list(program.wire_sources), list(program.sources("variable"))
+    else:
+        variables = []
     return FlowReport(
         file,
         session.diagram.title,
         tuple(losses),
         program.wire_sources,
         {wire: {loss: flow.verdict(wire, loss) for loss in losses} for wire in wires},
-        {n: {loss: flow.variable(n, loss) for loss in losses} for n in program.sources("variable")},
+        {n: {loss: flow.variable(n, loss) for loss in losses} for n in variables},
         tuple(problems),
     )
 

@@ -77,10 +77,21 @@ def diagram(tmp_path):
     """``diagram(blocks, wires)`` writes a file and gives its path."""
 
     def write(
-        blocks: dict[str, Any], wires: dict[str, str], title: str = "", name: str = "d"
+        blocks: dict[str, Any],
+        wires: dict[str, str],
+        title: str = "",
+        name: str = "d",
+        **pages: tuple[dict[str, Any], dict[str, str]],
     ) -> Any:
-        page = {"blocks": blocks, "wires": wires, "layout": {}}
-        data = {"gradwire": 1, "title": title, "pages": {"main": page}}
+        contents = {"main": (blocks, wires)} | pages
+        data = {
+            "gradwire": 1,
+            "title": title,
+            "pages": {
+                page: {"blocks": blocks, "wires": wires, "layout": {}}
+                for page, (blocks, wires) in contents.items()
+            },
+        }
         path = tmp_path / f"{name}.gradwire.json"
         path.write_text(json.dumps(data), encoding="utf-8")
         return path

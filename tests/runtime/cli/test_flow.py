@@ -35,6 +35,7 @@ def test_json_names_the_cutters(gradwire, seed):
 def test_one_wire_by_target_and_all_wires_by_source(gradwire, seed):
     rows = gradwire("flow", seed, "--wire", "stop.x").table("Wires")[1:]
     assert [row[1] for row in rows] == ["stop.x"]
+    assert "Variables" not in gradwire("flow", seed, "--wire", "stop.x").out
     report = gradwire("flow", seed, "--wire", "b.out", "--wire", "loss", "--json").json
     assert list(report["wires"]) == ["mul.b", "loss.x"]
 

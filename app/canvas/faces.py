@@ -1,0 +1,348 @@
+"""Blocks as pictures: drawn once for each look, zoom and pixel ratio, then copied."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
+
+from app.canvas.camera import NUMBERS
+from app.canvas.geometry import FOOT, HEADER, PORT_RADIUS, ROW, WIDTH
+from app.theme import BODY, SMALL, TITLE, Theme, font
+
+if TYPE_CHECKING:
+    from app.canvas.readout import Readout
+
+MARGIN = 9.0
+"""Room around a face for port dots and badge, px at 100 %."""
+CORNER = 5.0
+GUTTER = 10.0
+"""From the edge to the text."""
+SYMBOL = 22.0
+"""Width of the symbol's place."""
+_AT_LEAST = 4
+"""Pictures that every frame may make."""
+_LEAST_INK = 5.0
+_LEAST_LABEL = 36.0
+
+
+@dataclass(frozen=True, slots=True)
+class PortLook:
+    """A port's dot and words: ``wired``, ``open`` (takes a default), ``missing`` or ``free``."""
+
+    text: str
+    kind: str
+    trouble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Numbers under each other, after a mark: ∇ for a gradient."""
+
+    mark: str
+    readout: Readout
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """All that a face shows; equal looks share a picture."""
+
+    family: str
+    symbol: str
+    name: str
+    label: str = ""
+    lines: int = 1
+    """Lines of ports or numbers: what gives the height."""
+    inputs: tuple[PortLook, ...] = ()
+    outputs: tuple[PortLook, ...] = ()
+    sections: tuple[Section, ...] = ()
+    stale: bool = False
+    badge: str = ""
+    """Severity of the worst problem; empty without one."""
+    head: bool = False
+    surrogate: bool = False
+    """Its gradient is deliberately not the derivative: ≈."""
+
+    @property
+    def height(self) -> float:
+        return HEADER + ROW * self.lines + FOOT
+
+    def plain(self) -> Look:
+        """The look from afar: no numbers and no words at ports."""
+        return replace(
+            self,
+            label="",
+            sections=(),
+            stale=False,
+            inputs=tuple(replace(port, text="") for port in self.inputs),
+            outputs=tuple(replace(port, text="") for port in self.outputs),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawn face with :func:`margin` around it."""
+
+    pixmap: QPixmap
+    zoom: float
+    ratio: float
+
+    @property
+    def size(self) -> int:
+        """Bytes of its pixels."""
+        return self.pixmap.width() * self.pixmap.height() * 4
+
+
+class FaceCache:
+    """Pictures of looks, drawn anew for each zoom, pixel ratio and theme.
+
+    ``budget`` is what one frame may spend on drawing, in seconds; a few faces it always draws.
+    Where the time is up, the picture of another zoom stands in: ``behind`` says so.
+    """
+
+    def __init__(self, budget: float = math.inf) -> None:
+        self.budget = budget
+        self.behind = False
+        self._pictures: dict[Look, Picture] = {}
+        self._zoom = self._ratio = 0.0
+        self._theme: Theme | None = None
+        self._bytes = 0
+        self._drawn = 0
+        self._spent = 0.0
+
+    def begin(self, zoom: float, ratio: float, theme: Theme, limit: int) -> None:
+        """Start a frame; ``limit`` is what the pictures of many frames may take, in bytes."""
+        if theme is not self._theme or self._bytes > limit:
+            self._pictures, self._bytes = {}, 0
+        self._zoom, self._ratio, self._theme = zoom, ratio, theme
+        self._drawn, self._spent, self.behind = 0, 0.0, False
+
+    def picture(self, look: Look) -> Picture | None:
+        """The picture, of another zoom if need be; None where there is no time to draw any."""
+        known = self._pictures.get(look)
+        if known is not None and known.zoom == self._zoom and known.ratio == self._ratio:
+            return known
+        if self._drawn >= _AT_LEAST and self._spent > self.budget:
+            self.behind = True
+            return known
+        start = time.perf_counter()
+        assert self._theme is not None
+        pixmap = draw_picture(look, self._zoom, self._ratio, self._theme)
+        made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio)
+        self._bytes += made.size - (known.size if known else 0)
+        self._drawn += 1
+        self._spent += time.perf_counter() - start
+        return made
+
+
+def margin(zoom: float, ratio: float) -> float:
+    """Room around a picture's face in widget px, a whole number of device px."""
+    return math.ceil(MARGIN * zoom * ratio) / ratio
+
+
+def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap:
+    """A picture of the face with :func:`margin` around it."""
+    room = margin(zoom, ratio)
+    width = math.ceil((2 * room + WIDTH * zoom) * ratio)
+    height = math.ceil((2 * room + look.height * zoom) * ratio)
+    pixmap = QPixmap(width, height)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    with QPainter(pixmap) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(room, room)
+        painter.scale(zoom, zoom)
+        draw_face(painter, look, theme, close=zoom >= NUMBERS)
+    return pixmap
+
+
+def draw_face(painter: QPainter, look: Look, theme: Theme, *, close: bool) -> None:
+    """Draw the face in scene units, its top left at the origin; numbers and words if ``close``."""
+    _Face(painter, look, theme, close).draw()
+
+
+@cache
+def _outline(symbol: str) -> QPainterPath:
+    path = QPainterPath()
+    path.addText(0.0, 0.0, font(TITLE), symbol)
+    return path
+
+
+class _Face:
+    """One drawing of one face, in scene units with the top left corner at the origin."""
+
+    def __init__(self, painter: QPainter, look: Look, theme: Theme, close: bool) -> None:
+        self.painter = painter
+        self.look = look
+        self.theme = theme
+        self.close = close
+        self.small = font(SMALL)
+
+    def draw(self) -> None:
+        self._ground()
+        self._header()
+        if self.close:
+            left, right = self._port_words()
+            self._numbers(left, right)
+        self._dots()
+        if self.look.badge:
+            self._badge()
+
+    def _ground(self) -> None:
+        look, theme = self.look, self.theme
+        edge = theme.symbol(look.family) if look.head else theme.border(look.family)
+        self.painter.setPen(QPen(edge, 1.5 if look.head else 1.0))
+        self.painter.setBrush(theme.face(look.family))
+        box = QRectF(0.5, 0.5, WIDTH - 1.0, look.height - 1.0)
+        self.painter.drawRoundedRect(box, CORNER, CORNER)
+
+    def _header(self) -> None:
+        look, theme = self.look, self.theme
+        self._symbol(QRectF(GUTTER - 2.0, 1.0, SYMBOL, HEADER))
+        left, bold = GUTTER + SYMBOL + 5.0, font(BODY, bold=True)
+        room = WIDTH - GUTTER - left
+        place = QRectF(left, 0.0, room, HEADER)
+        self._elided(place, look.name, bold, theme.ink, Qt.AlignmentFlag.AlignLeft)
+        label = f"{look.label} ≈".strip() if look.surrogate else look.label
+        room -= QFontMetricsF(bold).horizontalAdvance(look.name) + 8.0
+        if label and room >= min(_LEAST_LABEL, QFontMetricsF(self.small).horizontalAdvance(label)):
+            place = QRectF(WIDTH - GUTTER - room, 1.0, room, HEADER)
+            self._elided(place, label, self.small, theme.ink_soft, Qt.AlignmentFlag.AlignRight)
+
+    def _symbol(self, place: QRectF) -> None:
+        """The symbol as an outline, centred by its ink: fonts differ in where they put it."""
+        outline = _outline(self.look.symbol)
+        ink = outline.boundingRect()
+        size = max(ink.width(), ink.height(), 1.0)
+        scale = min(place.width() / size, 1.0) if size > _LEAST_INK else _LEAST_INK / size
+        self.painter.save()
+        self.painter.translate(place.center())
+        self.painter.scale(scale, scale)
+        self.painter.translate(-ink.center())
+        self.painter.fillPath(outline, self.theme.symbol(self.look.family))
+        self.painter.restore()
+
+    def _port_words(self) -> tuple[float, float]:
+        """Write the ports' names; where the numbers may begin and end."""
+        metrics = QFontMetricsF(self.small)
+        widths = [0.0, 0.0]
+        for side, ports in enumerate((self.look.inputs, self.look.outputs)):
+            for row, port in enumerate(ports):
+                if not port.text:
+                    continue
+                taken = min(metrics.horizontalAdvance(port.text), 0.4 * WIDTH)
+                widths[side] = max(widths[side], taken + 8.0)
+                left = GUTTER if side == 0 else WIDTH - GUTTER - taken
+                place = QRectF(left, HEADER + ROW * row, taken + 1.0, ROW)
+                colour = self.theme.error if port.trouble else self.theme.ink_soft
+                align = Qt.AlignmentFlag.AlignRight if side else Qt.AlignmentFlag.AlignLeft
+                self._elided(place, port.text, self.small, colour, align)
+        return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
+
+    def _numbers(self, left: float, right: float) -> None:
+        """The sections, in the middle of the lines there are."""
+        total = sum(len(section.readout.cells) for section in self.look.sections)
+        top = HEADER + ROW * (self.look.lines - total) / 2.0
+        for section in self.look.sections:
+            count = len(section.readout.cells)
+            self._section(section, QRectF(left, top, right - left, ROW * count))
+            top += ROW * count
+
+    def _section(self, section: Section, place: QRectF) -> None:
+        theme, painter = self.theme, self.painter
+        shown = section.readout
+        ink = QColor(theme.accent if section.mark else theme.ink)
+        if shown.prose:
+            ink = QColor(theme.ink_soft)
+        if self.look.stale:
+            ink = QColor(theme.ink_faint)
+        used = self.small
+        metrics = QFontMetricsF(used)
+        mark = metrics.horizontalAdvance(section.mark) + 6.0 if section.mark else 0.0
+        columns = [
+            max(metrics.horizontalAdvance(row[c]) for row in shown.cells)
+            for c in range(len(shown.cells[0]))
+        ]
+        gap, bracket = 9.0, 5.0 if shown.bracketed else 0.0
+        width = mark + sum(columns) + gap * (len(columns) - 1) + 2 * bracket
+        painter.save()
+        shrink = min(1.0, place.width() / width)
+        painter.translate(place.right() if False else place.left(), place.center().y())
+        painter.scale(shrink, shrink)
+        x = max(0.0, (place.width() / shrink - width))
+        top = -place.height() / 2.0
+        painter.setFont(used)
+        if section.mark:
+            faded = theme.ink_faint if self.look.stale else theme.accent
+            row = QRectF(x, top, mark, place.height())
+            self._text(row, section.mark, used, QColor(faded), Qt.AlignmentFlag.AlignLeft)
+        x += mark
+        if shown.bracketed:
+            self._brackets(x, width - mark, top, len(shown.cells), ink)
+        for c, column in enumerate(columns):
+            for r, cells in enumerate(shown.cells):
+                cell = QRectF(x + bracket, top + ROW * r, column + 0.5, ROW)
+                self._text(cell, cells[c], used, ink, Qt.AlignmentFlag.AlignRight)
+            x += column + gap
+        painter.restore()
+
+    def _brackets(self, left: float, width: float, top: float, rows: int, ink: QColor) -> None:
+        self.painter.setPen(QPen(ink, 0.8))
+        upper, lower = top + 2.5, top + ROW * rows - 2.5
+        for x, inward in ((left, 2.5), (left + width, -2.5)):
+            corners = [(x + inward, upper), (x, upper), (x, lower), (x + inward, lower)]
+            self.painter.drawPolyline([QPointF(*corner) for corner in corners])
+
+    def _dots(self) -> None:
+        for x, ports in ((0.0, self.look.inputs), (WIDTH, self.look.outputs)):
+            for row, port in enumerate(ports):
+                centre = QPointF(x, HEADER + ROW * (row + 0.5))
+                self._dot(centre, port)
+
+    def _dot(self, centre: QPointF, port: PortLook) -> None:
+        theme = self.theme
+        colour = QColor(theme.wire)
+        if port.trouble or port.kind == "missing":
+            colour = QColor(theme.error if port.trouble else theme.warning)
+        pen = QPen(colour, 1.4)
+        if port.kind == "free":
+            pen.setStyle(Qt.PenStyle.DotLine)
+        self.painter.setPen(pen)
+        self.painter.setBrush(colour if port.kind == "wired" else QColor(theme.canvas))
+        self.painter.drawEllipse(centre, PORT_RADIUS - 0.5, PORT_RADIUS - 0.5)
+
+    def _badge(self) -> None:
+        theme = self.theme
+        colours = {"error": theme.error, "warning": theme.warning}
+        self.painter.setPen(QPen(QColor(theme.canvas), 1.5))
+        self.painter.setBrush(QColor(colours.get(self.look.badge, theme.ink_soft)))
+        centre = QPointF(WIDTH - 3.0, 3.0)
+        self.painter.drawEllipse(centre, 7.0, 7.0)
+        place = QRectF(centre.x() - 7.0, centre.y() - 7.5, 14.0, 14.0)
+        bold = font(SMALL, bold=True)
+        sign = "i" if self.look.badge == "info" else "!"
+        self._text(place, sign, bold, QColor(theme.canvas), Qt.AlignmentFlag.AlignCenter)
+
+    def _text(
+        self, place: QRectF, text: str, used: QFont, colour: QColor, align: Qt.AlignmentFlag
+    ) -> None:
+        wide = QFontMetricsF(used).horizontalAdvance(text)
+        if align == Qt.AlignmentFlag.AlignCenter and wide > place.width():
+            used = QFont(used)
+            used.setPixelSize(max(7, int(used.pixelSize() * place.width() / wide)))
+        self.painter.setFont(used)
+        self.painter.setPen(colour)
+        flags = align | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+        self.painter.drawText(place, int(flags), text)
+
+    def _elided(
+        self, place: QRectF, text: str, used: QFont, colour: str, align: Qt.AlignmentFlag
+    ) -> None:
+        metrics = QFontMetricsF(used)
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width() + 0.5)
+        self._text(place, shown, used, QColor(colour), align)

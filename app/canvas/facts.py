@@ -1,0 +1,299 @@
+"""A reading laid over a scene: what each face says, and the state of each wire as one int8."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.canvas.faces import Look, PortLook, Section
+from app.canvas.lanes import CODES, FAINT, FLOOD, NONFINITE, NOT_READ, ZERO, lane_width
+from app.canvas.readout import (
+    Readout,
+    brief,
+    described,
+    gradient_readout,
+    lines,
+    number,
+    power_of_ten,
+    readout,
+)
+from blocks.block import Block, InputPort, Opaque, Source
+from blocks.library.pages import Page as PageBlock
+
+if TYPE_CHECKING:
+    from app.canvas.geometry import Floats, Ints, Scene, Slots
+    from app.canvas.reading import Reading
+    from runtime.diagram import Diagnostic, Diagram
+
+_WORST_FIRST = ("error", "warning", "info")
+_DASH = Readout((("–",),), prose=True)
+
+
+class Facts:
+    """One reading (or none) for one scene, inside the page used at the path ``prefix``."""
+
+    def __init__(
+        self, scene: Scene, reading: Reading | None, prefix: str = "", *, dimmed: bool = False
+    ) -> None:
+        self.scene = scene
+        self.reading = reading
+        self.prefix = prefix
+        self.stale = reading is not None and not same_meaning(reading.diagram, scene.diagram)
+        """The reading is of an older diagram."""
+        self.dimmed = dimmed and self.stale
+        self.problems: dict[tuple[str, str], list[Diagnostic]] = {}
+        """By block and port; the port is empty for the block as a whole."""
+        self._sort_problems()
+        self.codes: NDArray[np.int8]
+        """State of each wire (m,), see :data:`app.canvas.lanes.CODES`."""
+        self.widths: Floats
+        """Width of each wire's lane (m,), px at 100 %."""
+        self._read_wires()
+        self._driven = set(scene.wire_ports[:, 1].tolist())
+        self._looks: list[Look | None] = [None] * len(scene.names)
+        self._plain_looks: dict[int, Look] = {}
+        self._cuts: dict[int, bool] = {}
+
+    def rows(self) -> Ints:
+        """Lines of numbers that each face needs (n,); as they were where nothing is known."""
+        if self.reading is None:
+            return self.scene.rows
+        values, prefix = self.reading.values, self.prefix
+        counts = self.scene.rows.tolist()
+        known: dict[tuple[int, ...], int] = {}
+        for i, (name, slots) in enumerate(zip(self.scene.names, self.scene.slots, strict=True)):
+            if len(slots.outputs) != 1:
+                counts[i] = max(len(slots.outputs), 1)
+                continue
+            value = values.get(f"{prefix}{name}.{slots.outputs[0]}")
+            if value is None and isinstance(self.scene.blocks[i], PageBlock):
+                value = self._value(name, slots.outputs[0])
+            if value is not None:
+                shape = value.shape
+                counts[i] = known.get(shape) or known.setdefault(shape, lines(shape))
+        for i in np.flatnonzero(self.scene.least_rows > 1).tolist():
+            if self._values(i)[0] is not None:
+                counts[i] += len(gradient_readout(self._gradient(i)).cells)
+        return np.array(counts, np.int32)
+
+    def look(self, i: int) -> Look:
+        """What the face of block ``i`` shows."""
+        known = self._looks[i]
+        if known is None:
+            known = self._looks[i] = self._make_look(i)
+        return known
+
+    def plain_look(self, i: int) -> Look:
+        """What the face of block ``i`` shows from afar."""
+        known = self._plain_looks.get(i)
+        if known is None:
+            known = self._plain_looks[i] = self.look(i).plain()
+        return known
+
+    def mark(self, wire: int, *, in_full: bool = False) -> str:
+        """The words beside a wire's lane: ``0``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``; mostly none.
+
+        ``in_full``, the rms of a gradient that needs no warning, too.
+        """
+        code, norm = self.codes[wire], None
+        if self.reading is not None:
+            norm = self.reading.norms.get(self.prefix + self.scene.wire_keys[wire])
+        if code == ZERO:
+            return "0"
+        if code == NONFINITE:
+            return "NaN"
+        if code in (FAINT, FLOOD):
+            arrow = "▽" if code == FAINT else "▲"
+            return arrow if norm is None else f"{arrow} {power_of_ten(norm)}"
+        return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
+
+    def cut(self, wire: int) -> bool:
+        """Whether this wire ends in the slot that cuts its gradient off."""
+        if wire not in self._cuts:
+            self._cuts[wire] = self._is_cut(self.prefix + self.scene.wire_keys[wire])
+        return self._cuts[wire]
+
+    def tip(self, i: int) -> str:
+        """The tooltip of a block: its problems, or its name, type and what it does."""
+        name = self.scene.names[i]
+        found = [str(d) for (block, _), ds in self.problems.items() if block == name for d in ds]
+        if found:
+            return "\n".join(found)
+        block = self.scene.blocks[i]
+        return f"{name}: {_type_name(block)}\n{type(block).summary()}"
+
+    def port_tip(self, port: int) -> str:
+        """The tooltip of a port: its problems, shape, dtype and the head of its value."""
+        name = self.scene.port_name(port)
+        text = [str(name), *map(str, self.problems.get((name.block, name.port), ()))]
+        source = name
+        if self.scene.port_is_input[port]:
+            found = self.scene.page.wires.get(name)
+            if found is None:
+                return "\n".join([*text, *self._unwired(name.block, name.port)])
+            source = found
+        value = self._value(source.block, source.port)
+        if value is not None:
+            text.append(described(value))
+        return "\n".join(text)
+
+    def _unwired(self, block: str, port: str) -> list[str]:
+        owner = self.scene.page.blocks[block]
+        literal = owner.literals.get(port)
+        if literal is not None:
+            return [described(literal.array)]
+        declared = owner.port(port)
+        if declared is None or declared.required:
+            return ["Not wired."]
+        return [f"Not wired: takes {declared.default}."]
+
+    def _read_wires(self) -> None:
+        keys = [self.prefix + key for key in self.scene.wire_keys]
+        if self.reading is None:
+            self.codes = np.full(len(keys), NOT_READ, np.int8)
+            self.widths = np.ones(len(keys))
+            return
+        states, norms = self.reading.states, self.reading.norms
+        unread = NOT_READ if self.stale else CODES["UNKNOWN"]
+        by_state = {state: CODES[state.name] for state in set(states.values())}
+        self.codes = np.array(
+            [by_state[states[key]] if key in states else unread for key in keys], np.int8
+        )
+        rms = np.array([norms.get(key) or 0.0 for key in keys], float)
+        self.widths = lane_width(rms)
+
+    def _sort_problems(self) -> None:
+        """Sort the diagnostics of this page by block and port; those deeper in go to their page."""
+        if self.reading is None:
+            return
+        page = self.scene.page_name
+        for diagnostic in self.reading.diagnostics:
+            place = diagnostic.location
+            path = place.block or ""
+            inside = bool(self.prefix) and path.startswith(self.prefix)
+            if inside:
+                path = path.removeprefix(self.prefix)
+            elif (place.page or "main") != page:
+                continue
+            block, _, deeper = path.partition("/")
+            if block in self.scene.index:
+                port = "" if deeper else place.port or ""
+                self.problems.setdefault((block, port), []).append(diagnostic)
+
+    def _value(self, block: str, port: str) -> NDArray[Any] | None:
+        if self.reading is None:
+            return None
+        values = self.reading.values
+        found = values.get(f"{self.prefix}{block}.{port}")
+        if found is None and isinstance(self.scene.page.blocks.get(block), PageBlock):
+            found = values.get(f"{self.prefix}{block}/{port}.out")
+        return found
+
+    def _gradient(self, i: int) -> NDArray[Any] | None:
+        gradients = {} if self.reading is None else self.reading.gradients
+        return gradients.get(self.prefix + self.scene.names[i])
+
+    def _values(self, i: int) -> list[NDArray[Any] | None]:
+        name = self.scene.names[i]
+        return [self._value(name, port) for port in self.scene.slots[i].outputs]
+
+    def _sections(self, i: int) -> tuple[Section, ...]:
+        if self.reading is None:
+            return ()
+        values = self._values(i)
+        if len(values) != 1:
+            return tuple(Section("", _DASH if v is None else brief(v)) for v in values)
+        if values[0] is None:
+            return ()
+        shown = [Section("", readout(values[0]))]
+        if self.scene.least_rows[i] > 1:
+            shown.append(Section("∇", gradient_readout(self._gradient(i))))
+        return tuple(shown)
+
+    def _make_look(self, i: int) -> Look:
+        scene = self.scene
+        name, block, slots = scene.names[i], scene.blocks[i], scene.slots[i]
+        severities = {d.severity for (b, _), ds in self.problems.items() if b == name for d in ds}
+        type_name = _type_name(block)
+        return Look(
+            family=type(block).family,
+            symbol=type(block).symbol or type_name[:1],
+            name=name,
+            label=_label(name, type_name, block),
+            lines=max(int(scene.port_rows[i]), int(scene.rows[i])),
+            inputs=self._input_looks(i, slots),
+            outputs=self._output_looks(name, slots),
+            sections=self._sections(i),
+            stale=self.dimmed,
+            badge=next((s for s in _WORST_FIRST if s in severities), ""),
+            head=type(block).head,
+            surrogate=type(block).surrogate,
+        )
+
+    def _input_looks(self, i: int, slots: Slots) -> tuple[PortLook, ...]:
+        name, block = self.scene.names[i], self.scene.blocks[i]
+        first = int(self.scene.first_port[i])
+        looks = []
+        for local, port in enumerate(slots.inputs):
+            trouble = (name, port) in self.problems
+            if port in slots.free:
+                looks.append(PortLook("", "free", trouble))
+            elif first + local in self._driven:
+                looks.append(PortLook(port if len(slots.inputs) > 1 else "", "wired", trouble))
+            else:
+                looks.append(PortLook(*_open_port(block, port), trouble))
+        return tuple(looks)
+
+    def _output_looks(self, name: str, slots: Slots) -> tuple[PortLook, ...]:
+        words = len(slots.outputs) > 1
+        return tuple(
+            PortLook(port if words else "", "wired", (name, port) in self.problems)
+            for port in slots.outputs
+        )
+
+    def _is_cut(self, key: str) -> bool:
+        if self.reading is None:
+            return False
+        verdict = self.reading.verdict(key)
+        cutters = () if verdict is None else verdict.cutters
+        return any(f"{cutter.block}.{cutter.port}" == key for cutter in cutters)
+
+
+def same_meaning(one: Diagram, other: Diagram) -> bool:
+    """Whether two diagrams compute the same: their blocks and wires are the very same objects."""
+    if one is other:
+        return True
+    return one.pages.keys() == other.pages.keys() and all(
+        page.blocks is other.pages[name].blocks and page.wires is other.pages[name].wires
+        for name, page in one.pages.items()
+    )
+
+
+def _type_name(block: Block) -> str:
+    return block.original_type if isinstance(block, Opaque) else type(block).type_name()
+
+
+def _label(name: str, type_name: str, block: Block) -> str:
+    """What stands beside the name: the block's own label, or the type where the name hides it."""
+    if isinstance(block, Source):
+        frozen = block.kind == "variable" and not block.wants_gradient
+        return "frozen" if frozen else ""
+    if block.label() not in ("", type(block).symbol):
+        return block.label()
+    told = (name.lower().replace("_", "").replace(" ", ""), type(block).symbol)
+    return "" if any(type_name.lower() in words for words in told) else type_name
+
+
+def _open_port(block: Block, port: str) -> tuple[str, str]:
+    """Words and kind of an input port that no wire drives."""
+    literal = block.literals.get(port)
+    if literal is not None:
+        scalar = not literal.tensor.shape
+        return f"{port} = {number(literal.array[()]) if scalar else '[…]'}", "open"
+    declared: InputPort | None = block.port(port)
+    if declared is None or declared.required:
+        return port, "missing"
+    default = declared.default
+    return (port if default is None else f"{port} = {number(default)}"), "open"

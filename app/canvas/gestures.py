@@ -1,0 +1,214 @@
+"""What a press becomes: pan, rubber band, drag, wiring. One gesture at a time, none when idle.
+
+A gesture moves the picture only; when it ends it asks for one Change, and the document decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from app.canvas.geometry import REACH, Floats, Indices, Scene, overlapping
+from runtime.diagram import Change, MoveBlocks, SetNote
+from runtime.diagram.model import Note, Point
+
+if TYPE_CHECKING:
+    from app.canvas.camera import Camera
+    from app.canvas.painter import View
+
+GRID = 10.0
+"""Blocks and notes are put on multiples of this, in scene units."""
+
+
+class Host(Protocol):
+    """What a gesture may do to the canvas."""
+
+    view: View
+
+    def ask(self, change: Change) -> None:
+        """Ask the document for a change."""
+
+    def hint(self, text: str) -> None:
+        """Say something in the status bar."""
+
+    def select(self, names: Iterable[str]) -> None:
+        """Select these blocks and no others."""
+
+    def look(self, camera: Camera) -> None:
+        """Look at the page differently."""
+
+    def redraw(self, area: QRectF | None = None) -> None:
+        """Repaint ``area`` of the widget, or all of it."""
+
+
+class Gesture:
+    """From a press to its release. Positions are widget px."""
+
+    cursor = Qt.CursorShape.ArrowCursor
+
+    def __init__(self, host: Host, start: QPointF) -> None:
+        self.host = host
+        self.start = start
+
+    def move(self, at: QPointF) -> None:
+        """The pointer moved."""
+
+    def finish(self, at: QPointF) -> None:
+        """The button was released."""
+
+    def cancel(self) -> None:
+        """Put everything back as it was."""
+
+    def paint(self, painter: QPainter) -> None:
+        """Draw what is in the hand."""
+
+
+class Pan(Gesture):
+    """Moves the view with the pointer."""
+
+    cursor = Qt.CursorShape.ClosedHandCursor
+
+    def __init__(self, host: Host, start: QPointF) -> None:
+        super().__init__(host, start)
+        self._camera = host.view.camera
+
+    def move(self, at: QPointF) -> None:
+        moved = at - self.start
+        self.host.look(self._camera.panned(moved.x(), moved.y()))
+
+    def cancel(self) -> None:
+        self.host.look(self._camera)
+
+
+class RubberBand(Gesture):
+    """Selects the blocks that a rectangle touches; ``kept`` stay selected with them."""
+
+    cursor = Qt.CursorShape.CrossCursor
+
+    def __init__(self, host: Host, start: QPointF, kept: frozenset[str]) -> None:
+        super().__init__(host, start)
+        self._before = host.view.selected
+        self._kept = kept
+        self._box = QRectF()
+
+    def move(self, at: QPointF) -> None:
+        last, self._box = self._box, QRectF(self.start, at).normalized()
+        view = self.host.view
+        box = self._box
+        area = view.camera.area(box.x(), box.y(), box.width(), box.height())
+        touched = overlapping(view.scene.rects, area)
+        chosen = self._kept.union(view.scene.names[i] for i in touched.tolist())
+        if chosen != view.selected:
+            self.host.select(chosen)
+        self.host.redraw(last.united(box).adjusted(-2, -2, 2, 2))
+
+    def finish(self, at: QPointF) -> None:
+        if self._box.isNull():
+            self.host.select(self._kept)
+        self.host.redraw(self._box.adjusted(-2, -2, 2, 2))
+
+    def cancel(self) -> None:
+        self.host.select(self._before)
+        self.host.redraw()
+
+    def paint(self, painter: QPainter) -> None:
+        accent = QColor(self.host.view.theme.accent)
+        painter.setPen(QPen(accent, 1.0))
+        accent.setAlphaF(0.10)
+        painter.setBrush(accent)
+        painter.drawRect(self._box)
+
+
+class DragBlocks(Gesture):
+    """Moves the selected blocks; ``grabbed`` keeps to the grid, the rest keep their distance."""
+
+    cursor = Qt.CursorShape.SizeAllCursor
+
+    def __init__(self, host: Host, start: QPointF, grabbed: int) -> None:
+        super().__init__(host, start)
+        scene = host.view.scene
+        chosen = [scene.index[name] for name in host.view.selected if name in scene.index]
+        self._scene: Scene = scene
+        self._blocks: Indices = np.array(sorted(chosen), np.intp)
+        self._wires = scene.wires_of(self._blocks)
+        self._corners: Floats = scene.rects[self._blocks, :2].copy()
+        self._grabbed: Floats = scene.rects[grabbed, :2].copy()
+        self._shift = np.zeros(2)
+
+    def move(self, at: QPointF) -> None:
+        moved = at - self.start
+        wanted = self._grabbed + np.array([moved.x(), moved.y()]) / self.host.view.camera.zoom
+        shift = np.round(wanted / GRID) * GRID - self._grabbed
+        if not np.array_equal(shift, self._shift):
+            self._shift = shift
+            self._place(self._corners + shift)
+
+    def finish(self, at: QPointF) -> None:
+        shift = self._shift
+        self.cancel()
+        if shift.any():
+            scene = self._scene
+            self.host.ask(
+                MoveBlocks(
+                    {
+                        scene.names[i]: Point(*corner)
+                        for i, corner in zip(
+                            self._blocks.tolist(), (self._corners + shift).tolist(), strict=True
+                        )
+                    },
+                    page=scene.page_name,
+                )
+            )
+
+    def cancel(self) -> None:
+        self._place(self._corners)
+
+    def _place(self, corners: Floats) -> None:
+        before = self._area()
+        self._scene.place(self._blocks, corners)
+        self.host.redraw(before.united(self._area()))
+
+    def _area(self) -> QRectF:
+        """Where the blocks and their wires are, in widget px."""
+        rects = self._scene.rects[self._blocks]
+        low, high = rects[:, :2] - REACH, rects[:, :2] + rects[:, 2:] + REACH
+        if len(self._wires):
+            bounds = self._scene.wire_bounds[self._wires]
+            low, high = np.vstack([low, bounds[:, :2]]), np.vstack([high, bounds[:, 2:]])
+        camera = self.host.view.camera
+        corners = np.array([low.min(axis=0), high.max(axis=0)])
+        left, top, right, bottom = camera.to_widget(corners).ravel().tolist()
+        return QRectF(left, top, right - left, bottom - top).adjusted(-8, -8, 8, 8)
+
+
+class DragNote(Gesture):
+    """Moves a note, on the grid."""
+
+    cursor = Qt.CursorShape.SizeAllCursor
+
+    def __init__(self, host: Host, start: QPointF, name: str) -> None:
+        super().__init__(host, start)
+        self._name = name
+        self._note: Note = host.view.scene.page.notes[name]
+
+    def move(self, at: QPointF) -> None:
+        moved = (at - self.start) / self.host.view.camera.zoom
+        x = round((self._note.at.x + moved.x()) / GRID) * GRID
+        y = round((self._note.at.y + moved.y()) / GRID) * GRID
+        self.host.view.held_notes = {self._name: replace(self._note, at=Point(x, y))}
+        self.host.redraw()
+
+    def finish(self, at: QPointF) -> None:
+        moved = self.host.view.held_notes.get(self._name)
+        self.cancel()
+        if moved is not None and moved != self._note:
+            self.host.ask(SetNote(self._name, moved, page=self.host.view.scene.page_name))
+
+    def cancel(self) -> None:
+        self.host.view.held_notes = {}
+        self.host.redraw()

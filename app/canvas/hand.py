@@ -1,0 +1,242 @@
+"""Mouse and keys, told apart: which gesture a press begins, and what a click or a key asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from PySide6.QtCore import QPointF, Qt
+
+from app.canvas.gestures import DragBlocks, DragNote, Gesture, Host, Pan, RubberBand
+from app.canvas.hits import block_at, note_at, port_at, wire_at
+from app.canvas.wiring import Wiring
+from blocks.library.pages import Page as PageBlock
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+
+CLICK = 3.0
+"""How far the pointer may wander in a click, widget px."""
+NUDGE = 10.0
+"""What an arrow key moves, scene units; Shift makes it one."""
+_WHEEL = 1.0015
+_ARROWS = {
+    Qt.Key.Key_Left: (-1.0, 0.0),
+    Qt.Key.Key_Right: (1.0, 0.0),
+    Qt.Key.Key_Up: (0.0, -1.0),
+    Qt.Key.Key_Down: (0.0, 1.0),
+}
+_ADDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
+
+
+class Commands(Host, Protocol):
+    """What input may ask of the canvas, besides what a gesture may."""
+
+    def select_wire(self, key: str | None) -> None:
+        """Select a wire, or none."""
+
+    def select_note(self, name: str | None) -> None:
+        """Select a note, or none."""
+
+    def delete_selection(self) -> None:
+        """Ask to remove what is selected."""
+
+    def select_all(self) -> None:
+        """Select every block."""
+
+    def nudge(self, dx: float, dy: float) -> None:
+        """Ask to move the selected blocks."""
+
+    def start_rename(self, name: str) -> None:
+        """Open the field of a block's name."""
+
+    def start_note(self, name: str) -> None:
+        """Open the field of a note's text."""
+
+    def enter_page(self, name: str) -> None:
+        """Show the page that a block stands for."""
+
+    def zoom_at(self, factor: float, at: QPointF) -> None:
+        """Zoom with the point under ``at`` kept there."""
+
+    def show_cursor(self, cursor: Qt.CursorShape) -> None:
+        """Give the pointer another shape."""
+
+
+class Hand:
+    """Turns events into gestures and commands. ``gesture`` is the one going on, or None."""
+
+    def __init__(self, canvas: Commands) -> None:
+        self.canvas = canvas
+        self.gesture: Gesture | None = None
+        self._begin: tuple[QPointF, Callable[[QPointF], Gesture]] | None = None
+        self._click: Callable[[], None] | None = None
+        self._space = False
+
+    def press(self, event: QMouseEvent) -> None:
+        """A button went down: begin, or be ready to begin, what lies there."""
+        at = event.position()
+        if self.gesture is not None:
+            return
+        left = event.button() == Qt.MouseButton.LeftButton
+        if event.button() == Qt.MouseButton.MiddleButton or (left and self._space):
+            self._start(Pan(self.canvas, at))
+        elif left:
+            self._press_left(at, adding=bool(event.modifiers() & _ADDING))
+
+    def move(self, event: QMouseEvent) -> None:
+        """The pointer moved: on with the gesture, or begin the one that was ready."""
+        at = event.position()
+        if self._begin is not None:
+            start, begin = self._begin
+            if (at - start).manhattanLength() <= CLICK:
+                return
+            self._begin = self._click = None
+            self._start(begin(start))
+        if self.gesture is not None:
+            self.gesture.move(at)
+        elif not event.buttons():
+            self._hover(at)
+
+    def release(self, event: QMouseEvent) -> None:
+        """A button went up: the gesture ends, or it was a click."""
+        click, self._click, self._begin = self._click, None, None
+        gesture, self.gesture = self.gesture, None
+        if gesture is not None:
+            gesture.finish(event.position())
+            self._hover(event.position())
+        elif click is not None:
+            click()
+
+    def double_click(self, event: QMouseEvent) -> None:
+        """Enter a page, or write a name or a note."""
+        at, canvas = event.position(), self.canvas
+        scene, camera = canvas.view.scene, canvas.view.camera
+        if port_at(scene, camera, at.x(), at.y()) is not None:
+            return
+        block = block_at(scene, camera, at.x(), at.y())
+        note = note_at(scene, camera, at.x(), at.y())
+        if block is not None and isinstance(scene.blocks[block], PageBlock):
+            canvas.enter_page(scene.names[block])
+        elif block is not None:
+            canvas.start_rename(scene.names[block])
+        elif note is not None:
+            canvas.start_note(note)
+
+    def cancel(self) -> bool:
+        """Drop what is in the hand, as if it had never been taken; False if there was nothing."""
+        gesture, self.gesture = self.gesture, None
+        held = gesture is not None or self._begin is not None
+        self._begin = self._click = None
+        if gesture is not None:
+            gesture.cancel()
+        self.canvas.show_cursor(Qt.CursorShape.ArrowCursor)
+        return held
+
+    def key(self, event: QKeyEvent) -> bool:
+        """A key went down; False if it means nothing here."""
+        key, canvas = event.key(), self.canvas
+        if key == Qt.Key.Key_Space:
+            self._hold_space(held=True)
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            canvas.delete_selection()
+        elif key == Qt.Key.Key_Escape:
+            if not self.cancel():
+                self._choose(frozenset())
+        elif key == Qt.Key.Key_F2 and len(canvas.view.selected) == 1:
+            canvas.start_rename(next(iter(canvas.view.selected)))
+        elif key in _ARROWS and canvas.view.selected:
+            step = 1.0 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else NUDGE
+            dx, dy = _ARROWS[Qt.Key(key)]
+            canvas.nudge(dx * step, dy * step)
+        elif key == Qt.Key.Key_A and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            canvas.select_all()
+        else:
+            return False
+        return True
+
+    def key_up(self, event: QKeyEvent) -> None:
+        """A key went up."""
+        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
+            self._hold_space(held=False)
+
+    def leave(self) -> None:
+        """The window lost the keyboard: no key is held any more."""
+        self._hold_space(held=False)
+
+    def wheel(self, event: QWheelEvent) -> None:
+        """Zoom at the pointer; a touchpad's two fingers pan, with Ctrl they zoom."""
+        pixels = event.pixelDelta()
+        zooming = pixels.isNull() or event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if zooming:
+            turned = event.angleDelta().y() or pixels.y()
+            self.canvas.zoom_at(_WHEEL**turned, event.position())
+        else:
+            self.canvas.look(self.canvas.view.camera.panned(pixels.x(), pixels.y()))
+
+    def _press_left(self, at: QPointF, *, adding: bool) -> None:
+        canvas = self.canvas
+        scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
+        if (port := port_at(scene, camera, x, y)) is not None:
+            self._begin = (at, lambda start: self._wiring(start, port))
+        elif (block := block_at(scene, camera, x, y)) is not None:
+            self._press_block(at, block, adding=adding)
+        elif (wire := wire_at(scene, camera, x, y)) is not None:
+            self._choose(frozenset(), wire=scene.wire_keys[wire])
+        elif (note := note_at(scene, camera, x, y)) is not None:
+            self._choose(frozenset(), note=note)
+            self._begin = (at, lambda start: DragNote(canvas, start, note))
+        else:
+            kept = canvas.view.selected if adding else frozenset()
+            self._begin = (at, lambda start: RubberBand(canvas, start, kept))
+            self._click = lambda: self._choose(kept)
+
+    def _press_block(self, at: QPointF, block: int, *, adding: bool) -> None:
+        canvas = self.canvas
+        name, selected = canvas.view.scene.names[block], canvas.view.selected
+        if adding:
+            self._choose(selected ^ {name})
+        elif name not in selected:
+            self._choose(frozenset({name}))
+        else:
+            self._click = lambda: self._choose(frozenset({name}))
+        if name in canvas.view.selected:
+            self._begin = (at, lambda start: DragBlocks(canvas, start, block))
+
+    def _choose(
+        self, names: frozenset[str], *, wire: str | None = None, note: str | None = None
+    ) -> None:
+        self.canvas.select(names)
+        self.canvas.select_wire(wire)
+        self.canvas.select_note(note)
+
+    def _wiring(self, start: QPointF, port: int) -> Gesture:
+        """A new wire from ``port``, or the one that ends there taken off it."""
+        scene = self.canvas.view.scene
+        name = scene.port_name(port)
+        source = scene.page.wires.get(name) if scene.port_is_input[port] else None
+        origin = None if source is None else scene.port(source.block, source.port, is_input=False)
+        if origin is None:
+            return Wiring(self.canvas, start, port, None)
+        return Wiring(self.canvas, start, origin, name)
+
+    def _start(self, gesture: Gesture) -> None:
+        self.gesture = gesture
+        self.canvas.show_cursor(gesture.cursor)
+
+    def _hover(self, at: QPointF) -> None:
+        view = self.canvas.view
+        port = port_at(view.scene, view.camera, at.x(), at.y())
+        if port != view.near_port:
+            view.near_port = port
+            self.canvas.redraw()
+        if self._space:
+            return
+        over = Qt.CursorShape.CrossCursor if port is not None else Qt.CursorShape.ArrowCursor
+        self.canvas.show_cursor(over)
+
+    def _hold_space(self, *, held: bool) -> None:
+        if held != self._space:
+            self._space = held
+            shape = Qt.CursorShape.OpenHandCursor if held else Qt.CursorShape.ArrowCursor
+            self.canvas.show_cursor(shape)

@@ -1,0 +1,274 @@
+"""Paints a page: notes, wires, faces, what is selected. Knows nothing of widgets and events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from app.canvas import glyphs, lanes
+from app.canvas.camera import NUMBERS, PLAIN, Camera
+from app.canvas.curves import draw_lines, draw_rects, flatten, strokes
+from app.canvas.faces import CORNER, FaceCache, draw_face, margin
+from app.canvas.geometry import WIDTH
+from app.canvas.lanes import Bundle
+from app.canvas.legend import legend_size, paint_legend
+from app.theme import BODY, Theme, font
+
+if TYPE_CHECKING:
+    from app.canvas.facts import Facts
+    from app.canvas.geometry import Floats, Indices, Scene
+    from runtime.diagram.model import Note
+
+_SIGNS_ABOVE = 0.45
+"""Zoom from which lanes carry their signs."""
+
+
+@dataclass
+class View:
+    """What one painting shows: the scene, what is known of it, and what is picked out."""
+
+    scene: Scene
+    facts: Facts
+    camera: Camera
+    theme: Theme
+    ratio: float = 1.0
+    """Device px per widget px."""
+    selected: frozenset[str] = frozenset()
+    wire: str | None = None
+    """Key of the selected wire."""
+    note: str | None = None
+    """The selected note."""
+    hidden_wire: str | None = None
+    """A wire that a gesture holds in its hand."""
+    lit_ports: tuple[int, ...] = ()
+    """Ports that the wire in the hand fits."""
+    near_port: int | None = None
+    """The one of them it would snap to, or the port under the pointer."""
+    held_notes: Mapping[str, Note] = field(default_factory=dict)
+    """Notes as a drag has them."""
+
+
+def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) -> None:
+    """Paint what lies in ``area`` of the widget; without a cache, faces as vectors."""
+    theme = view.theme
+    painter.fillRect(area, QColor(theme.canvas))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    shown = view.camera.area(area.x(), area.y(), area.width(), area.height())
+    blocks = view.scene.blocks_in(shown)
+    wires = _wires(view, shown)
+    _paint_notes(painter, view, shown, frames=True)
+    if view.camera.zoom < PLAIN:
+        lanes.draw_plain(painter, _bundle(view, wires), theme)
+        _paint_plain_blocks(painter, view, blocks)
+    else:
+        _paint_wires(painter, view, wires)
+        if faces is None:
+            _paint_vector_faces(painter, view, blocks)
+        else:
+            _paint_faces(painter, view, blocks, faces)
+        _paint_signs(painter, view, wires)
+    _paint_notes(painter, view, shown, frames=False)
+    _paint_selection(painter, view, blocks)
+    _paint_ports(painter, view)
+
+
+def paint_fitted(
+    painter: QPainter, view: View, area: QRectF, theme: Theme, *, legend: bool = False
+) -> None:
+    """Paint the whole page, fitted into ``area``, with nothing picked out."""
+    bounds = view.scene.bounds()
+    aside = legend_size().width() + 24.0 if legend else 0.0
+    room = QRectF(area.left() + aside, area.top(), area.width() - aside, area.height())
+    camera = Camera()
+    if bounds is not None:
+        camera = Camera.fitting(bounds, room.width(), room.height(), margin=24.0, most=4.0)
+    camera = camera.panned(room.left(), room.top())
+    paint(painter, View(view.scene, view.facts, camera, theme), area, None)
+    if legend:
+        corner = QPointF(area.left() + 12.0, area.bottom() - legend_size().height() - 12.0)
+        paint_legend(painter, corner, theme)
+
+
+def _wires(view: View, shown: Floats) -> Indices:
+    wires = view.scene.wires_in(shown)
+    hidden = view.scene.wire_index.get(view.hidden_wire or "")
+    return wires if hidden is None else wires[wires != hidden]
+
+
+def _bundle(view: View, wires: Indices) -> Bundle:
+    facts = view.facts
+    ends = view.camera.ends(view.scene.wire_ends[wires])
+    return Bundle(ends, facts.codes[wires], facts.widths[wires])
+
+
+def _paint_wires(painter: QPainter, view: View, wires: Indices) -> None:
+    unit, theme = view.camera.unit, view.theme
+    chosen = view.scene.wire_index.get(view.wire or "")
+    if chosen is not None and chosen in wires:
+        points = flatten(view.camera.ends(view.scene.wire_ends[[chosen]]), lanes.STEPS)
+        line = strokes(points)
+        wash = QPen(QColor(theme.accent_wash), (2 * lanes.GAP + 10.0) * unit)
+        wash.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(wash)
+        draw_lines(painter, line)
+    lanes.draw_curves(painter, _bundle(view, wires), theme, unit, faded=view.facts.dimmed)
+    if chosen is not None and chosen in wires:
+        painter.setPen(QPen(QColor(theme.ink), 2.2 * unit))
+        draw_lines(painter, line)
+
+
+def _paint_plain_blocks(painter: QPainter, view: View, blocks: Indices) -> None:
+    scene, theme = view.scene, view.theme
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    rects = view.camera.ends(scene.rects[blocks])
+    rects[:, 2:] = scene.rects[blocks, 2:] * view.camera.zoom
+    families = np.array([type(scene.blocks[i]).family for i in blocks.tolist()])
+    painter.setPen(Qt.PenStyle.NoPen)
+    for family in np.unique(families):
+        painter.setBrush(theme.border(str(family)))
+        draw_rects(painter, rects[families == family])
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+
+
+def _paint_faces(painter: QPainter, view: View, blocks: Indices, faces: FaceCache) -> None:
+    zoom, ratio = view.camera.zoom, view.ratio
+    look_of = view.facts.look if zoom >= NUMBERS else view.facts.plain_look
+    corners = np.round(view.camera.to_widget(view.scene.rects[blocks, :2]) * ratio) / ratio
+    for i, (x, y) in zip(blocks.tolist(), corners.tolist(), strict=True):
+        look = look_of(i)
+        picture = faces.picture(look)
+        if picture is None:
+            painter.setPen(QPen(view.theme.border(look.family), 1.0))
+            painter.setBrush(view.theme.face(look.family))
+            box = QRectF(x, y, WIDTH * zoom, look.height * zoom)
+            painter.drawRoundedRect(box, CORNER * zoom, CORNER * zoom)
+            continue
+        room, pixmap = margin(picture.zoom, picture.ratio), picture.pixmap
+        if picture.zoom == zoom and picture.ratio == ratio:
+            painter.drawPixmap(QPointF(x - room, y - room), pixmap)
+        else:
+            scale = zoom / picture.zoom
+            size = pixmap.deviceIndependentSize() * scale
+            place = QRectF(QPointF(x - room * scale, y - room * scale), size)
+            painter.drawPixmap(place, pixmap, QRectF(pixmap.rect()))
+
+
+def _paint_vector_faces(painter: QPainter, view: View, blocks: Indices) -> None:
+    camera = view.camera
+    corners = camera.to_widget(view.scene.rects[blocks, :2]).tolist()
+    for i, (x, y) in zip(blocks.tolist(), corners, strict=True):
+        painter.save()
+        painter.translate(x, y)
+        painter.scale(camera.zoom, camera.zoom)
+        draw_face(painter, view.facts.look(i), view.theme, close=camera.zoom >= NUMBERS)
+        painter.restore()
+
+
+def _paint_signs(painter: QPainter, view: View, wires: Indices) -> None:
+    """Glyphs on the lanes, words beside them."""
+    camera, facts = view.camera, view.facts
+    if camera.zoom < _SIGNS_ABOVE:
+        return
+    chosen = view.scene.wire_index.get(view.wire or "")
+    codes = facts.codes[wires].tolist()
+    signed = [w for w, c in zip(wires.tolist(), codes, strict=True) if c in _SIGNED or w == chosen]
+    if not signed:
+        return
+    tracks = lanes.lane_points(camera.ends(view.scene.wire_ends[signed]), camera.unit)
+    order = np.arange(len(signed))
+    middle, end = tracks.at(order, tracks.lengths / 2.0), tracks.at(order, tracks.lengths)
+    along = tracks.direction(order, tracks.lengths / 2.0)
+    for i, wire in enumerate(signed):
+        name = lanes.NAMES.get(int(facts.codes[wire]), "NOTHING_TO_TRAIN")
+        style = lanes.STYLES[name]
+        if style.cut and facts.cut(wire):
+            _paint_sign(painter, view, style.cut, name, end[i])
+        if style.glyph:
+            _paint_sign(painter, view, style.glyph, name, middle[i])
+        words = facts.mark(wire, in_full=wire == chosen)
+        if words:
+            box = np.array([glyphs.width(words), glyphs.SIZE]) * camera.unit
+            side = np.array([-along[i, 1], along[i, 0]])
+            away = 0.5 * np.abs(side) @ box + 3.0 * camera.unit
+            _paint_sign(painter, view, words, name, middle[i] + away * side)
+
+
+_SIGNED = frozenset(
+    code for name, code in lanes.CODES.items() if lanes.STYLES[name].glyph or lanes.STYLES[name].cut
+) | {lanes.ZERO, lanes.FAINT, lanes.FLOOD, lanes.NONFINITE}
+
+
+def _paint_sign(painter: QPainter, view: View, sign: str, state: str, centre: Floats) -> None:
+    theme, ratio, unit = view.theme, view.ratio, round(view.camera.unit, 3)
+    halo = theme.canvas if sign in glyphs.ON_LANE else ""
+    picture = glyphs.picture(sign, theme.lane(state).name(), halo, unit, ratio)
+    size = picture.deviceIndependentSize()
+    x, y = (centre - (size.width() / 2.0, size.height() / 2.0)).tolist()
+    painter.drawPixmap(QPointF(round(x * ratio) / ratio, round(y * ratio) / ratio), picture)
+
+
+def _paint_notes(painter: QPainter, view: View, shown: Floats, *, frames: bool) -> None:
+    left, top, right, bottom = shown.tolist()
+    for name, note in {**view.scene.page.notes, **view.held_notes}.items():
+        x, y = note.at
+        seen = x < right and x + note.width > left and y < bottom and y + note.height > top
+        if seen and note.frame == frames:
+            _paint_note(painter, view, note, selected=name == view.note)
+
+
+def _paint_note(painter: QPainter, view: View, note: Note, *, selected: bool) -> None:
+    theme, zoom = view.theme, view.camera.zoom
+    painter.save()
+    painter.translate(view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y)
+    painter.scale(zoom, zoom)
+    box = QRectF(0.0, 0.0, note.width, note.height)
+    edge = QPen(QColor(theme.accent if selected else theme.hairline), 1.5 if selected else 1.0)
+    painter.setPen(edge)
+    painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
+    painter.drawRoundedRect(box, CORNER, CORNER)
+    painter.setPen(QColor(theme.ink_soft if note.frame else theme.ink))
+    painter.setFont(font(BODY, bold=True) if note.frame else font(BODY))
+    inner = box.adjusted(10.0, 7.0, -10.0, -7.0)
+    flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
+    if zoom >= PLAIN:
+        painter.drawText(inner, int(flags), note.text)
+    painter.restore()
+
+
+def _paint_selection(painter: QPainter, view: View, blocks: Indices) -> None:
+    if not view.selected:
+        return
+    scene, zoom = view.scene, view.camera.zoom
+    chosen = [i for i in blocks.tolist() if scene.names[i] in view.selected]
+    pen = QPen(QColor(view.theme.accent), 2.0)
+    painter.setPen(pen)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    ratio = view.ratio
+    for i in chosen:
+        x, y, w, h = scene.rects[i].tolist()
+        left = round((view.camera.x + x * zoom) * ratio) / ratio
+        top = round((view.camera.y + y * zoom) * ratio) / ratio
+        box = QRectF(left, top, w * zoom, h * zoom).adjusted(-2.5, -2.5, 2.5, 2.5)
+        corner = CORNER * zoom + 2.0
+        painter.drawRoundedRect(box, corner, corner)
+
+
+def _paint_ports(painter: QPainter, view: View) -> None:
+    """Ports that the wire in the hand fits, and larger the one it would snap to."""
+    lit = dict.fromkeys(view.lit_ports, 6.0)
+    if view.near_port is not None:
+        lit[view.near_port] = 8.0 if lit else 6.0
+    if not lit:
+        return
+    theme, unit = view.theme, view.camera.unit
+    points = view.camera.to_widget(view.scene.port_points(np.fromiter(lit, np.intp)))
+    painter.setPen(QPen(QColor(theme.accent), 2.0))
+    for (x, y), radius in zip(points.tolist(), lit.values(), strict=True):
+        painter.setBrush(QColor(theme.accent if radius > 6.0 else theme.accent_wash))
+        painter.drawEllipse(QPointF(x, y), radius * unit, radius * unit)

@@ -1,0 +1,48 @@
+"""What the canvas shows besides the diagram: one evaluation, as the evaluator hands it over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagnostic, Diagram
+    from runtime.flow import State, Verdict
+
+
+class Reading(Protocol):
+    """Values, gradients and lane states of one diagram, keyed by instance path.
+
+    A port is ``mul1.out``, or ``enc/mul1.out`` inside the page used as ``enc``; a wire is its
+    target port; a variable is its block.
+    """
+
+    @property
+    def diagram(self) -> Diagram:
+        """What was evaluated; a reading of another diagram than the shown one is stale."""
+
+    @property
+    def values(self) -> Mapping[str, NDArray[Any]]:
+        """By output port; ports that were not computed are absent."""
+
+    @property
+    def gradients(self) -> Mapping[str, NDArray[Any] | None]:
+        """By variable; None where no path connects it to a loss."""
+
+    @property
+    def states(self) -> Mapping[str, State]:
+        """By wire."""
+
+    @property
+    def norms(self) -> Mapping[str, float | None]:
+        """Root mean square of each wire's contribution; None where there is none."""
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The problems found on the way."""
+
+    @property
+    def verdict(self) -> Callable[[str], Verdict | None]:
+        """Why a wire is in its state; None for a wire it doesn't know."""

@@ -1,0 +1,222 @@
+"""The widget without hands: a page of a diagram, what is known of it, and where it is looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QImage, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QWidget
+
+from app.canvas.camera import Camera
+from app.canvas.curves import flatten
+from app.canvas.faces import FaceCache
+from app.canvas.facts import Facts
+from app.canvas.geometry import Floats, Scene
+from app.canvas.legend import legend_size, paint_legend
+from app.canvas.painter import View, paint, paint_fitted
+from app.theme import Theme, system
+from runtime.diagram import Diagram
+from runtime.diagram.model import MAIN, Point
+
+if TYPE_CHECKING:
+    from app.canvas.reading import Reading
+
+_FACE_BUDGET = 0.008
+"""Seconds of a frame for drawing new faces; the rest follow in the next frames."""
+_STALE_AFTER = 150
+"""Milliseconds before values of an older diagram are dimmed: a new reading mostly comes sooner."""
+
+
+class Stage(QWidget):
+    """Shows a page of a diagram with a reading of it, through a camera."""
+
+    zoomChanged = Signal(float)
+    """Widget px per scene unit."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        scene = Scene(Diagram(), MAIN)
+        self.view = View(scene, Facts(scene, None), Camera(), system())
+        self._reading: Reading | None = None
+        self._prefix = ""
+        self._faces = FaceCache(_FACE_BUDGET)
+        self._cameras: dict[str, Camera] = {}
+        self._fit_wanted = True
+        self._legend = False
+        self._stale_timer = QTimer(self)
+        self._stale_timer.setSingleShot(True)
+        self._stale_timer.setInterval(_STALE_AFTER)
+        self._stale_timer.timeout.connect(self._dim)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setMinimumSize(200, 150)
+        self.setAccessibleName("Diagram")
+
+    def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
+        """Show a page as it is in ``diagram``. Each page is looked at through its own camera."""
+        view = self.view
+        if page == view.scene.page_name:
+            if not view.scene.update(diagram):
+                self._learn()
+        else:
+            self._cameras[view.scene.page_name] = view.camera
+            view.scene = Scene(diagram, page)
+            self._learn()
+            known = self._cameras.get(page)
+            if known is not None:
+                self.look(known)
+            self._fit_wanted = known is None
+        self._fit_if_wanted()
+        self.update()
+
+    def set_reading(self, reading: Reading | None, prefix: str = "") -> None:
+        """Show values, lanes and problems; ``prefix`` is the path of the shown page's use."""
+        if reading is self._reading and prefix == self._prefix:
+            return
+        self._reading, self._prefix = reading, prefix
+        self._learn()
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw with other colours."""
+        self.view.theme = theme
+        self.update()
+
+    def set_legend_visible(self, visible: bool) -> None:
+        """Show or hide the legend of the lanes, at the lower left."""
+        self._legend = visible
+        self.update()
+
+    def legend_visible(self) -> bool:
+        """Whether the legend is shown."""
+        return self._legend
+
+    def zoom(self) -> float:
+        """Widget px per scene unit."""
+        return self.view.camera.zoom
+
+    def set_zoom(self, zoom: float) -> None:
+        """Zoom with the middle of the widget kept."""
+        centre = QRectF(self.rect()).center()
+        self.look(self.view.camera.zoomed(zoom, centre.x(), centre.y()))
+
+    def zoom_at(self, factor: float, at: QPointF) -> None:
+        """Zoom by ``factor`` with what is under ``at`` kept there."""
+        camera = self.view.camera
+        self.look(camera.zoomed(camera.zoom * factor, at.x(), at.y()))
+
+    def zoom_to_fit(self) -> None:
+        """Show all of the page, at most at 100 %."""
+        self._fit(self.view.scene.bounds())
+
+    def zoom_to_selection(self) -> None:
+        """Show the selected blocks, or all where none is."""
+        scene = self.view.scene
+        chosen = np.array([scene.index[name] for name in self.view.selected], np.intp)
+        self._fit(scene.bounds(chosen) if len(chosen) else scene.bounds())
+
+    def look(self, camera: Camera) -> None:
+        """Look through another camera."""
+        before, self.view.camera = self.view.camera, camera
+        self._fit_wanted = False
+        if camera != before:
+            self.update()
+        if camera.zoom != before.zoom:
+            self.zoomChanged.emit(camera.zoom)
+
+    def scene_position(self, position: QPoint) -> Point:
+        """The scene point under a widget position."""
+        at = np.array([position.x(), position.y()], float)
+        return Point(*self.view.camera.to_scene(at).tolist())
+
+    def block_rect(self, name: str) -> QRect:
+        """Where a block is, in widget px; raises KeyError for one that is not on the page."""
+        scene, camera = self.view.scene, self.view.camera
+        x, y, width, height = scene.rects[scene.index[name]].tolist()
+        left, top = camera.to_widget(np.array([x, y])).tolist()
+        return QRectF(left, top, width * camera.zoom, height * camera.zoom).toRect()
+
+    def port_position(self, block: str, port: str) -> QPoint:
+        """Where a port is, in widget px; raises KeyError for one that is not on the page."""
+        number = self.view.scene.port(block, port)
+        if number is None:
+            raise KeyError(f"{block}.{port}")
+        return self._widget_point(self.view.scene.port_points(np.array([number]))[0])
+
+    def wire_position(self, key: str) -> QPoint:
+        """The middle of a wire, in widget px; raises KeyError for one that is not on the page."""
+        scene = self.view.scene
+        ends = scene.wire_ends[[scene.wire_index[key]]]
+        return self._widget_point(flatten(ends, 2)[0, 1])
+
+    def render_to(
+        self,
+        target: QImage | QPainter,
+        area: QRectF | None = None,
+        *,
+        theme: Theme | None = None,
+        legend: bool = False,
+    ) -> None:
+        """Draw the whole page, fitted into ``area`` (all of an image), as vectors where it can be.
+
+        For pictures and export: nothing is shown as selected.
+        """
+        if isinstance(target, QImage):
+            size = target.deviceIndependentSize()
+            with QPainter(target) as painter:
+                box = area or QRectF(0.0, 0.0, size.width(), size.height())
+                self.render_to(painter, box, theme=theme, legend=legend)
+            return
+        box = area or QRectF(target.viewport())
+        paint_fitted(target, self.view, box, theme or self.view.theme, legend=legend)
+
+    def paint_over(self, painter: QPainter) -> None:
+        """Draw what is in the hand, over the page."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        view = self.view
+        view.ratio = self.devicePixelRatioF()
+        pixels = self.width() * self.height() * view.ratio**2
+        self._faces.begin(view.camera.zoom, view.ratio, view.theme, round(8 * pixels))
+        with QPainter(self) as painter:
+            paint(painter, view, QRectF(event.rect()), self._faces)
+            self.paint_over(painter)
+            if self._legend:
+                corner = QPointF(12.0, self.height() - legend_size().height() - 13.0)
+                paint_legend(painter, corner, view.theme)
+        if self._faces.behind:
+            QTimer.singleShot(0, self, self.update)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_if_wanted()
+
+    def _learn(self, *, dimmed: bool = False) -> None:
+        """Lay the reading over the scene anew."""
+        view = self.view
+        reading = self._reading
+        view.facts = Facts(view.scene, reading, self._prefix, dimmed=dimmed or view.facts.dimmed)
+        view.scene.set_rows(view.facts.rows())
+        if view.facts.stale and not view.facts.dimmed:
+            self._stale_timer.start()
+        else:
+            self._stale_timer.stop()
+
+    def _dim(self) -> None:
+        """The reading is still of an older diagram: show that."""
+        self._learn(dimmed=True)
+        self.update()
+
+    def _fit(self, bounds: Floats | None) -> None:
+        if bounds is None:
+            self.look(Camera(1.0, 40.0, 40.0))
+        else:
+            self.look(Camera.fitting(bounds, self.width(), self.height()))
+
+    def _fit_if_wanted(self) -> None:
+        if self._fit_wanted and self.isVisible():
+            self.zoom_to_fit()
+
+    def _widget_point(self, point: Floats) -> QPoint:
+        return QPoint(*(round(c) for c in self.view.camera.to_widget(point).tolist()))

@@ -1,0 +1,266 @@
+"""The canvas widget: shows one page of a diagram, takes input, and asks for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDropEvent,
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QPainter,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from app.canvas import edits
+from app.canvas.editing import NameEdit, NoteEdit
+from app.canvas.geometry import HEADER
+from app.canvas.hand import Hand
+from app.canvas.hits import block_at, port_at
+from app.canvas.stage import Stage
+from blocks.errors import BlockError, ChangeError
+from runtime.diagram.model import MAIN, Point
+
+if TYPE_CHECKING:
+    from app.canvas.camera import Camera
+    from runtime.diagram import Change, Diagram
+
+BLOCK_MIME = "application/x-gradwire-block"
+"""What the palette drags: the type name of a block in UTF-8."""
+
+
+class CanvasView(Stage):
+    """Shows a page of a diagram. Never changes it: asks by ``changeRequested``."""
+
+    changeRequested = Signal(object)
+    """A Change for the document; one undo each."""
+    selectionChanged = Signal(object)
+    """The selected blocks' names, a frozenset."""
+    wireClicked = Signal(str)
+    """Key of the selected wire (its target ``block.port``); empty when none is any more."""
+    pageEntered = Signal(str)
+    """Name of the page block that was double-clicked."""
+    statusMessage = Signal(str)
+    """A hint, or why something can't be; empty to clear."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._hand = Hand(self)
+        self._field: NameEdit | NoteEdit | None = None
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setAcceptDrops(True)
+
+    def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
+        """Show a page as it is in ``diagram``.
+
+        View and selection stay, as far as what was selected exists; each page has its own view.
+        """
+        self._hand.cancel()
+        self.close_field()
+        super().set_diagram(diagram, page)
+        self.select(self.view.selected)
+        self.select_wire(self.view.wire)
+        if self.view.note not in self.view.scene.page.notes:
+            self.view.note = None
+        self.view.near_port = None
+
+    def look(self, camera: Camera) -> None:
+        """Look through another camera."""
+        if camera != self.view.camera:
+            self.close_field()
+        super().look(camera)
+
+    # Selection
+
+    def selection(self) -> frozenset[str]:
+        """Names of the selected blocks."""
+        return self.view.selected
+
+    def select(self, names: Iterable[str]) -> None:
+        """Select the blocks of these names, as far as they exist, and no others."""
+        chosen = frozenset(names) & self.view.scene.index.keys()
+        if chosen != self.view.selected:
+            self.view.selected = frozenset(chosen)
+            self.selectionChanged.emit(self.view.selected)
+            self.update()
+
+    def selected_wire(self) -> str | None:
+        """Key of the selected wire."""
+        return self.view.wire
+
+    def select_wire(self, key: str | None) -> None:
+        """Select the wire with this key, if there is one, or none."""
+        chosen = key if key in self.view.scene.wire_index else None
+        if chosen != self.view.wire:
+            self.view.wire = chosen
+            self.wireClicked.emit(chosen or "")
+            self.update()
+
+    def select_note(self, name: str | None) -> None:
+        """Select a note, or none."""
+        if name != self.view.note:
+            self.view.note = name
+            self.update()
+
+    def select_all(self) -> None:
+        """Select every block of the page."""
+        self.select(self.view.scene.names)
+
+    # Asking for changes
+
+    def ask(self, change: Change | None) -> None:
+        """Ask the document for a change, if there is one."""
+        if change is not None:
+            self.changeRequested.emit(change)
+
+    def hint(self, text: str) -> None:
+        """Say something in the status bar."""
+        self.statusMessage.emit(text)
+
+    def delete_selection(self) -> None:
+        """Ask to remove the selected blocks, else the selected wire, else the selected note."""
+        self.ask(edits.removal(self.view))
+
+    def nudge(self, dx: float, dy: float) -> None:
+        """Ask to move the selected blocks by scene units."""
+        self.ask(edits.nudge(self.view, dx, dy))
+
+    def add_block(self, type_name: str, at: Point) -> None:
+        """Ask for a block of that type with its top left at ``at``, and select it."""
+        try:
+            change = edits.addition(self.view, type_name, at)
+        except BlockError as error:
+            self.hint(str(error))
+            return
+        self.ask(change)
+        self.select([change.name])
+
+    def start_rename(self, name: str) -> None:
+        """Open a field on the block's face to write its name."""
+        if name not in self.view.scene.index:
+            return
+        self.close_field()
+        box = QRectF(self.block_rect(name))
+        box.setHeight(HEADER * self.zoom())
+        self._field = NameEdit(self, name, box, self.zoom(), lambda new: self._rename(name, new))
+
+    def start_note(self, name: str) -> None:
+        """Open a field in place of a note to write its text."""
+        self.close_field()
+        note = self.view.scene.page.notes[name]
+        left, top = self.view.camera.to_widget(np.array(note.at)).tolist()
+        box = QRectF(left, top, note.width * self.zoom(), note.height * self.zoom())
+        self._field = NoteEdit(
+            self,
+            note.text,
+            box,
+            self.zoom(),
+            lambda text: self.ask(edits.rewording(self.view, name, text)),
+        )
+
+    def close_field(self) -> None:
+        """Close the field that is open, if one is; what is written in it is dropped."""
+        field, self._field = self._field, None
+        if field is not None:
+            field.close_field(take=False)
+
+    def enter_page(self, name: str) -> None:
+        """Say that a page block was entered."""
+        self.pageEntered.emit(name)
+
+    def show_cursor(self, cursor: Qt.CursorShape) -> None:
+        """Give the pointer another shape."""
+        if self.cursor().shape() != cursor:
+            self.setCursor(cursor)
+
+    def redraw(self, area: QRectF | None = None) -> None:
+        """Repaint ``area`` of the widget, or all of it."""
+        if area is None:
+            self.update()
+        else:
+            self.update(area.toAlignedRect())
+
+    def _rename(self, old: str, new: str) -> bool:
+        try:
+            change = edits.renaming(self.view, old, new)
+        except ChangeError as error:
+            self.hint(str(error))
+            return False
+        chosen = self.view.selected
+        self._field = None
+        self.ask(change)
+        if old in chosen:
+            self.select((chosen - {old}) | {new})
+        return True
+
+    # Events
+
+    def paint_over(self, painter: QPainter) -> None:
+        if self._hand.gesture is not None:
+            self._hand.gesture.paint(painter)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.close_field()
+        self._hand.press(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._hand.move(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._hand.release(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self._hand.double_click(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._hand.wheel(event)
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self._hand.key(event):
+            super().keyPressEvent(event)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        self._hand.key_up(event)
+        super().keyReleaseEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._hand.leave()
+        super().focusOutEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasFormat(BLOCK_MIME):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        type_name = bytes(event.mimeData().data(BLOCK_MIME).data()).decode()
+        self.add_block(type_name, self.scene_position(event.position().toPoint()))
+        event.acceptProposedAction()
+        self.setFocus()
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            QToolTip.showText(event.globalPos(), self._tip(event.pos()), self)
+            return True
+        if isinstance(event, QNativeGestureEvent):
+            if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
+                self.zoom_at(1.0 + event.value(), event.position())
+                return True
+        return super().event(event)
+
+    def _tip(self, at: QPoint) -> str:
+        scene, camera = self.view.scene, self.view.camera
+        port = port_at(scene, camera, at.x(), at.y())
+        if port is not None:
+            return self.view.facts.port_tip(port)
+        block = block_at(scene, camera, at.x(), at.y())
+        return "" if block is None else self.view.facts.tip(block)

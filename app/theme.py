@@ -1,0 +1,343 @@
+"""How the editor looks: colours, one accent, three sizes of type. Light, dark, high contrast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+SMALL = 11
+"""Size of port names, values and captions, px at 100 %."""
+BODY = 13
+"""Size of names and of all text of the panels, px at 100 %."""
+TITLE = 17
+"""Size of symbols and headings, px at 100 %."""
+
+HUES: Mapping[str, float | None] = MappingProxyType(
+    {
+        "sources": 85.0,
+        "arithmetic": 250.0,
+        "functions": 250.0,
+        "activations": 150.0,
+        "logic": 305.0,
+        "reduce": 200.0,
+        "linear": 270.0,
+        "shape": 225.0,
+        "convolution": 175.0,
+        "gradient": 20.0,
+        "losses": 50.0,
+        "view": None,
+        "pages": None,
+    }
+)
+"""Hue of each family in degrees of OKLCH; None is grey."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tone:
+    """Lightness 0 … 1 and chroma of OKLCH, for one part of every family's blocks."""
+
+    lightness: float
+    chroma: float
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Every colour the editor draws with, as ``#rrggbb``. Lanes are keyed by name of state."""
+
+    name: str
+    dark: bool
+    canvas: str
+    """Behind the diagram."""
+    surface: str
+    """Panels and bars."""
+    field: str
+    """Where text is typed, and lists."""
+    hairline: str
+    """Separators and frames."""
+    ink: str
+    ink_soft: str
+    ink_faint: str
+    """Text that is there when looked for: captions, stale values."""
+    accent: str
+    """Gradient, selection and focus."""
+    on_accent: str
+    accent_wash: str
+    """Behind what is selected."""
+    wire: str
+    """Values on their way forward."""
+    error: str
+    warning: str
+    note: str
+    lanes: Mapping[str, str]
+    tint: Tone
+    edge: Tone
+    glyph: Tone
+
+    def face(self, family: str) -> QColor:
+        """Ground of a block of ``family``."""
+        return _toned(family, self.tint)
+
+    def border(self, family: str) -> QColor:
+        """Outline of a block of ``family``."""
+        return _toned(family, self.edge)
+
+    def symbol(self, family: str) -> QColor:
+        """Symbol of a block of ``family``."""
+        return _toned(family, self.glyph)
+
+    def lane(self, state: str) -> QColor:
+        """Colour of the gradient lane in ``state`` (name of a State)."""
+        return QColor(self.lanes[state])
+
+
+def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:
+    """The application's family at ``size`` px, unhinted so that it scales, with even figures."""
+    made = QFont(QGuiApplication.font().families())
+    made.setPixelSize(size)
+    made.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
+    made.setItalic(italic)
+    made.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    made.setFeature(QFont.Tag("tnum"), 1)
+    return made
+
+
+LIGHT = Theme(
+    name="light",
+    dark=False,
+    canvas="#ffffff",
+    surface="#f5f5f3",
+    field="#ffffff",
+    hairline="#d9d9d5",
+    ink="#1b1f24",
+    ink_soft="#555d66",
+    ink_faint="#70777f",
+    accent="#0a5fc4",
+    on_accent="#ffffff",
+    accent_wash="#d5e5f8",
+    wire="#8d949c",
+    error="#c0271d",
+    warning="#a96400",
+    note="#fbf8ec",
+    lanes=MappingProxyType(
+        {
+            "CARRIES": "#0a5fc4",
+            "PARTIAL": "#0a5fc4",
+            "ZERO": "#0a5fc4",
+            "FAINT": "#2f86c8",
+            "FLOOD": "#c2480a",
+            "NONFINITE": "#b3108f",
+            "STOPPED": "#5b636c",
+            "NO_RULE": "#8a5a00",
+            "OFF_ROUTE": "#7d858e",
+            "FROZEN": "#2d7f96",
+            "NOTHING_TO_TRAIN": "#8d949c",
+            "UNKNOWN": "#7d858e",
+        }
+    ),
+    tint=Tone(0.968, 0.016),
+    edge=Tone(0.80, 0.045),
+    glyph=Tone(0.46, 0.095),
+)
+
+DARK = Theme(
+    name="dark",
+    dark=True,
+    canvas="#16191d",
+    surface="#1e2227",
+    field="#14171a",
+    hairline="#363c43",
+    ink="#e6e8eb",
+    ink_soft="#a9b0b8",
+    ink_faint="#848c95",
+    accent="#6cb0ff",
+    on_accent="#0b1420",
+    accent_wash="#203a58",
+    wire="#727a83",
+    error="#ff7b70",
+    warning="#e9b04d",
+    note="#26261f",
+    lanes=MappingProxyType(
+        {
+            "CARRIES": "#6cb0ff",
+            "PARTIAL": "#6cb0ff",
+            "ZERO": "#6cb0ff",
+            "FAINT": "#5b96d1",
+            "FLOOD": "#ff9150",
+            "NONFINITE": "#f07ad8",
+            "STOPPED": "#a3abb4",
+            "NO_RULE": "#d3a65a",
+            "OFF_ROUTE": "#838b94",
+            "FROZEN": "#74c3d8",
+            "NOTHING_TO_TRAIN": "#727a83",
+            "UNKNOWN": "#838b94",
+        }
+    ),
+    tint=Tone(0.265, 0.018),
+    edge=Tone(0.43, 0.045),
+    glyph=Tone(0.80, 0.085),
+)
+
+HIGH_CONTRAST = Theme(
+    name="high contrast",
+    dark=True,
+    canvas="#000000",
+    surface="#000000",
+    field="#000000",
+    hairline="#ffffff",
+    ink="#ffffff",
+    ink_soft="#ffffff",
+    ink_faint="#d0d0d0",
+    accent="#ffe14d",
+    on_accent="#000000",
+    accent_wash="#4a4000",
+    wire="#c8c8c8",
+    error="#ff8a80",
+    warning="#ffc04d",
+    note="#000000",
+    lanes=MappingProxyType(
+        {
+            "CARRIES": "#ffe14d",
+            "PARTIAL": "#ffe14d",
+            "ZERO": "#ffe14d",
+            "FAINT": "#ffe14d",
+            "FLOOD": "#ff9a3d",
+            "NONFINITE": "#ff8cf0",
+            "STOPPED": "#ffffff",
+            "NO_RULE": "#7fe0ff",
+            "OFF_ROUTE": "#c8c8c8",
+            "FROZEN": "#7fe0ff",
+            "NOTHING_TO_TRAIN": "#c8c8c8",
+            "UNKNOWN": "#c8c8c8",
+        }
+    ),
+    tint=Tone(0.0, 0.0),
+    edge=Tone(0.90, 0.09),
+    glyph=Tone(0.92, 0.10),
+)
+
+THEMES: Mapping[str, Theme] = MappingProxyType(
+    {theme.name: theme for theme in (LIGHT, DARK, HIGH_CONTRAST)}
+)
+
+
+def system() -> Theme:
+    """What the system asks for; light where it doesn't say. Needs a QGuiApplication."""
+    hints = QGuiApplication.styleHints()
+    accessibility = getattr(hints, "accessibility", None)  # Qt 6.10
+    if accessibility and accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
+        return HIGH_CONTRAST
+    return DARK if hints.colorScheme() == Qt.ColorScheme.Dark else LIGHT
+
+
+def apply(theme: Theme, app: QApplication) -> None:
+    """Dress the whole application: style, palette, font size and the few rules of a sheet."""
+    app.setStyle("Fusion")
+    app.setPalette(palette(theme))
+    shown = app.font()
+    shown.setPixelSize(BODY)
+    app.setFont(shown)
+    app.setStyleSheet(stylesheet(theme))
+
+
+def palette(theme: Theme) -> QPalette:
+    """The theme as Qt's widgets know it."""
+    made = QPalette(QColor(theme.surface))
+    role = QPalette.ColorRole
+    for target, colour in {
+        role.Window: theme.surface,
+        role.WindowText: theme.ink,
+        role.Base: theme.field,
+        role.AlternateBase: theme.surface,
+        role.Text: theme.ink,
+        role.PlaceholderText: theme.ink_faint,
+        role.Button: theme.surface,
+        role.ButtonText: theme.ink,
+        role.BrightText: theme.error,
+        role.Highlight: theme.accent,
+        role.HighlightedText: theme.on_accent,
+        role.Accent: theme.accent,
+        role.Link: theme.accent,
+        role.LinkVisited: theme.accent,
+        role.ToolTipBase: theme.field,
+        role.ToolTipText: theme.ink,
+        role.Light: theme.field,
+        role.Midlight: theme.hairline,
+        role.Mid: theme.hairline,
+        role.Dark: theme.ink_faint,
+        role.Shadow: theme.hairline,
+    }.items():
+        made.setColor(target, QColor(colour))
+    disabled = QPalette.ColorGroup.Disabled
+    for target in (role.WindowText, role.Text, role.ButtonText):
+        made.setColor(disabled, target, QColor(theme.ink_faint))
+    return made
+
+
+def stylesheet(theme: Theme) -> str:
+    """The rules that a palette can't say: flat bars, hairlines, no bevels."""
+    return f"""
+    QMainWindow::separator {{ background: {theme.hairline}; width: 1px; height: 1px; }}
+    QToolBar {{ background: {theme.surface}; border: none; spacing: 4px; padding: 4px; }}
+    QStatusBar {{ background: {theme.surface}; border-top: 1px solid {theme.hairline}; }}
+    QStatusBar::item {{ border: none; }}
+    QDockWidget::title {{ background: {theme.surface}; padding: 6px 8px; }}
+    QToolTip {{ background: {theme.field}; color: {theme.ink};
+                border: 1px solid {theme.hairline}; padding: 4px 6px; }}
+    """
+
+
+@cache
+def _toned(family: str, tone: Tone) -> QColor:
+    hue = HUES.get(family, math.nan)
+    if hue is None:
+        return oklch(tone.lightness, 0.0, 0.0)
+    if math.isnan(hue):  # a plug-in's family: a hue of its own, the same on every run
+        hue = sum(family.encode()) * 37.0 % 360.0
+    return oklch(tone.lightness, tone.chroma, hue)
+
+
+def oklch(lightness: float, chroma: float, hue: float) -> QColor:
+    """The sRGB colour of lightness 0 … 1, chroma and hue (degrees), clipped to the gamut.
+
+    Source: Björn Ottosson, A perceptual color space for image processing, 2020.
+    """
+    a = chroma * math.cos(math.radians(hue))
+    b = chroma * math.sin(math.radians(hue))
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+    return QColor.fromRgbF(*(_encoded(min(max(part, 0.0), 1.0)) for part in linear))
+
+
+def _encoded(linear: float) -> float:
+    """The sRGB transfer curve (IEC 61966-2-1)."""
+    return 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
+
+
+def contrast(one: str | QColor, other: str | QColor) -> float:
+    """Contrast ratio of two colours, 1 … 21. Source: WCAG 2.2."""
+    lighter, darker = sorted((_luminance(QColor(one)), _luminance(QColor(other))), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: QColor) -> float:
+    def decoded(part: float) -> float:
+        return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = (decoded(part) for part in (colour.redF(), colour.greenF(), colour.blueF()))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

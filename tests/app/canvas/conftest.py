@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from app.canvas import CanvasView
+from app.theme import LIGHT
+from tests.app.canvas.pages import Shell, seed
+
+
+@pytest.fixture
+def canvas(qtbot) -> CanvasView:
+    made = CanvasView()
+    qtbot.addWidget(made)
+    made.resize(1200, 500)
+    made.set_theme(LIGHT)
+    with qtbot.waitExposed(made):
+        made.show()
+    made.setFocus()
+    return made
+
+
+@pytest.fixture
+def shell(canvas) -> Shell:
+    """The seed diagram on the canvas, with a document behind it."""
+    return Shell(canvas, seed())

@@ -1,0 +1,176 @@
+"""Small diagrams, readings of them, and a shell that does what the canvas asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from app.canvas import CanvasView
+from blocks import registry
+from blocks.block import Block
+from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
+from runtime.flow import State, Verdict
+
+
+def block(kind: str, **parameters: Any) -> Block:
+    return registry().get(kind)(**parameters)
+
+
+def page(
+    blocks: Mapping[str, Block],
+    wires: Mapping[str, str] | None = None,
+    layout: Mapping[str, tuple[float, float]] | None = None,
+    notes: Mapping[str, Note] | None = None,
+) -> Page:
+    parse = PortName.parse
+    return Page(
+        dict(blocks),
+        {parse(target): parse(source) for target, source in (wires or {}).items()},
+        {name: Point(*at) for name, at in (layout or {}).items()},
+        dict(notes or {}),
+    )
+
+
+def diagram(*arguments: Any, **more: Any) -> Diagram:
+    return Diagram({"main": page(*arguments, **more)})
+
+
+def seed() -> Diagram:
+    """loss = stop(3·b) + a, laid out in a row."""
+    return diagram(
+        {
+            "a": block("Variable", value=[[1, 2]]),
+            "b": block("Variable", value=[[0, 1]]),
+            "mul1": block("Mul", a=3),
+            "stop1": block("StopGradient"),
+            "add1": block("Add"),
+            "loss": block("Loss"),
+        },
+        {
+            "mul1.b": "b.out",
+            "stop1.x": "mul1.out",
+            "add1.a": "stop1.out",
+            "add1.b": "a.out",
+            "loss.x": "add1.out",
+        },
+        {
+            "b": (0, 0),
+            "mul1": (240, 0),
+            "stop1": (480, 0),
+            "a": (480, 120),
+            "add1": (720, 40),
+            "loss": (960, 40),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Reading:
+    diagram: Diagram
+    values: Mapping[str, Any] = field(default_factory=dict)
+    gradients: Mapping[str, Any] = field(default_factory=dict)
+    states: Mapping[str, State] = field(default_factory=dict)
+    norms: Mapping[str, float | None] = field(default_factory=dict)
+    diagnostics: tuple[Any, ...] = ()
+    verdict: Callable[[str], Verdict | None] = lambda wire: None
+
+
+def seed_reading(shown: Diagram) -> Reading:
+    values = {"a": [[1, 2]], "b": [[0, 1]], "mul1": [[0, 3]], "stop1": [[0, 3]]}
+    values |= {"add1": [[1, 5]], "loss": [[1, 5]]}
+    return Reading(
+        shown,
+        {f"{name}.out": np.array(value, np.float32) for name, value in values.items()},
+        {"a": np.ones((1, 2), np.float32), "b": None},
+        {
+            "mul1.b": State.STOPPED,
+            "stop1.x": State.STOPPED,
+            "add1.a": State.NOTHING_TO_TRAIN,
+            "add1.b": State.CARRIES,
+            "loss.x": State.CARRIES,
+        },
+        {"add1.b": 1.0, "loss.x": 1.0},
+    )
+
+
+class Shell:
+    """Applies what the canvas asks for, as the document does, and remembers all it says."""
+
+    def __init__(self, canvas: CanvasView, shown: Diagram) -> None:
+        self.canvas = canvas
+        self.diagram = shown
+        self.changes: list[Any] = []
+        self.selections: list[frozenset[str]] = []
+        self.wires: list[str] = []
+        self.messages: list[str] = []
+        self.pages: list[str] = []
+        self.page = "main"
+        canvas.changeRequested.connect(self._apply)
+        canvas.selectionChanged.connect(self.selections.append)
+        canvas.wireClicked.connect(self.wires.append)
+        canvas.statusMessage.connect(self.messages.append)
+        canvas.pageEntered.connect(self.pages.append)
+        canvas.set_diagram(shown)
+
+    def _apply(self, change: Any) -> None:
+        self.changes.append(change)
+        self.diagram = apply(self.diagram, change).after
+        self.canvas.set_diagram(self.diagram, self.page)
+
+    @property
+    def main(self) -> Page:
+        return self.diagram.main
+
+
+LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
+PLAIN = Qt.KeyboardModifier.NoModifier
+
+
+def drag(
+    canvas: CanvasView,
+    start: QPoint,
+    end: QPoint,
+    button: Qt.MouseButton = LEFT,
+    modifiers: Qt.KeyboardModifier = PLAIN,
+    *,
+    release: bool = True,
+) -> None:
+    """Press, move in three steps, and let go."""
+    QTest.mousePress(canvas, button, modifiers, start)
+    for share in (0.3, 0.7, 1.0):
+        at = start + (end - start) * share
+        move(canvas, at, button, modifiers)
+    if release:
+        QTest.mouseRelease(canvas, button, modifiers, end)
+
+
+def move(
+    canvas: CanvasView,
+    at: QPoint,
+    button: Qt.MouseButton = LEFT,
+    modifiers: Qt.KeyboardModifier = PLAIN,
+) -> None:
+    """Move with a button held; QTest's own move tells of none."""
+    from PySide6.QtCore import QEvent, QPointF
+    from PySide6.QtGui import QMouseEvent
+    from PySide6.QtWidgets import QApplication
+
+    where = QPointF(at)
+    event = QMouseEvent(
+        QEvent.Type.MouseMove,
+        where,
+        QPointF(canvas.mapToGlobal(at)),
+        Qt.MouseButton.NoButton,
+        button,
+        modifiers,
+    )
+    QApplication.sendEvent(canvas, event)
+
+
+def click(canvas: CanvasView, at: QPoint, modifiers: Qt.KeyboardModifier = PLAIN) -> None:
+    QTest.mouseClick(canvas, LEFT, modifiers, at)

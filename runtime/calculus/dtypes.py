@@ -12,14 +12,19 @@ Kinds are ordered bool < integer < float, and the higher kind wins *without wide
 | float             | the wider                                                       |
 
 Python scalars are *weak*: they take the dtype of what they meet, unless their kind is higher
-(``1.5`` with an integer is float32, ``2`` with a bool is int64). Where a float is needed and an
+(``1.5`` with an integer is float32, ``2`` with a bool is int64). An integer that its dtype does
+not hold is an error; a number too large for a float is infinite. Where a float is needed and an
 integer or bool is given (division, exp, mean …), it becomes float32. ``sum`` and ``prod`` of
 integers are int64, of unsigned uint64.
 """
 
 from __future__ import annotations
 
+from functools import reduce
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from blocks.errors import DTypeError
 from blocks.values import DTYPES
@@ -35,12 +40,22 @@ INTEGERS = frozenset(SIGNED + UNSIGNED)
 DEFAULT_FLOAT = "float32"
 DEFAULT_INT = "int64"
 
+_LIMITS = {name: (int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in INTEGERS}
+_LIMITS["bool"] = (0, 1)
+
 _RANK = {"bool": 0} | dict.fromkeys(INTEGERS, 1) | dict.fromkeys(FLOATS, 2)
 
 
 def is_float(dtype: str) -> bool:
     """Whether values of that dtype can have a gradient."""
     return dtype in FLOATS
+
+
+def checked_dtype(dtype: str) -> str:
+    """``dtype`` if it is the name of one; raises DTypeError."""
+    if dtype not in NUMPY:
+        raise DTypeError(f"There is no dtype {dtype!r}.", expected="one of " + ", ".join(DTYPES))
+    return dtype
 
 
 def _build_table() -> dict[tuple[str, str], str]:
@@ -81,16 +96,33 @@ def promote_weak(dtype: str, weak: str) -> str:
     return strong(weak)
 
 
+def common_dtype(*kinds: tuple[str, bool]) -> tuple[str, bool]:
+    """The dtype of a result of operands of (dtype, weak), and whether the result is weak too.
+
+    Raises DTypeError for uint64 with signed, unless a float decides.
+    """
+    firm = sorted((dtype for dtype, weak in kinds if not weak), key=_RANK.__getitem__, reverse=True)
+    weak = reduce(promote, (dtype for dtype, weak in kinds if weak), "bool")
+    if not firm:
+        return weak, True
+    return promote_weak(reduce(promote, firm), weak), False
+
+
 def strong(weak: str) -> str:
     """What a weak scalar becomes where nothing tells it otherwise."""
     return (weak, DEFAULT_INT, DEFAULT_FLOAT)[_RANK[weak]]
 
 
+def is_scalar(x: object) -> bool:
+    """Whether ``x`` is a Python number or boolean; numpy's own scalars have a dtype, so no."""
+    return isinstance(x, bool | int | float) and not isinstance(x, np.generic)
+
+
 def scalar_dtype(scalar: bool | int | float) -> str:
     """The weak dtype of a Python scalar; full precision is kept until it meets something."""
-    if isinstance(scalar, bool | np.bool_):
+    if isinstance(scalar, bool):
         return "bool"
-    return DEFAULT_INT if isinstance(scalar, int | np.integer) else "float64"
+    return DEFAULT_INT if isinstance(scalar, int) else "float64"
 
 
 def to_float(dtype: str) -> str:
@@ -101,3 +133,28 @@ def to_float(dtype: str) -> str:
 def to_number(dtype: str) -> str:
     """``dtype``, but int64 for bool."""
     return DEFAULT_INT if dtype == "bool" else dtype
+
+
+def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
+    """A read-only copy of data in ``dtype``; by default in its own, float32 for lists of floats.
+
+    Raises DTypeError for what is no array of numbers or booleans, and for a Python scalar that
+    an integer or boolean dtype does not hold.
+    """
+    if dtype in _LIMITS and is_scalar(x):
+        low, high = _LIMITS[dtype]
+        if not (low <= x <= high and x == int(x)):
+            raise DTypeError(f"{x} is no {dtype}.", expected=f"an integer from {low} to {high}")
+    try:
+        array = np.array(float(x) if dtype in FLOATS and is_scalar(x) else x)
+    except (ValueError, OverflowError) as error:
+        raise DTypeError(f"This is no array: {error}.", got=repr(x)[:60]) from None
+    if array.dtype.name not in NUMPY:
+        raise DTypeError(f"{array.dtype} can't be traced.", expected=", ".join(DTYPES))
+    if dtype is None and isinstance(x, list | tuple) and array.dtype == np.float64:
+        dtype = DEFAULT_FLOAT
+    if dtype is not None:
+        with np.errstate(all="ignore"):
+            array = array.astype(NUMPY[checked_dtype(dtype)], copy=False)
+    array.setflags(write=False)
+    return array

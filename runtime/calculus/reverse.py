@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.gradient import WIRE
-from runtime.calculus.trace import Value
+
+if TYPE_CHECKING:
+    from runtime.calculus.trace import Value
 
 
 def passes(value: Value, slot: int) -> bool:
@@ -76,9 +79,7 @@ def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict
             rule, source = value.primitive.rule(slot), value.inputs[slot]
             assert rule is not None  # the slot is open
             arguments = (slot, *value.inputs) if value.primitive.variadic else value.inputs
-            part = rule(xp, adjoint, value, *arguments, **value.attributes)
-            part = xp.sum_to(part, source.shape) if part.size > source.size else part
-            part = xp.broadcast_to(part, source.shape)
+            part = xp.sum_to(rule(xp, adjoint, value, *arguments, **value.attributes), source.shape)
             arrived.setdefault(source, []).append(xp.astype(part, source.dtype))
         trace.owner = owner
     return adjoints

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from blocks.block import Shape
-from blocks.errors import DTypeError
+from blocks.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
+    from blocks.block import Shape
     from runtime.calculus.namespace import Namespace
 
 Attributes = Mapping[str, Any]
@@ -25,9 +26,11 @@ class Primitive:
     ``kernel(*arrays, out=array, **attributes)`` computes into ``out``; where ``view``, it is
     ``kernel(array, **attributes)`` and its result may share memory with the input.
     ``rules[slot](xp, g, out, *inputs, **attributes)`` is the vector-Jacobian product for that
-    input, written in primitives; None closes the slot. With ``variadic`` there is one rule,
-    called with ``slot`` after ``out``, for any number of inputs.
-    ``unread`` are slots whose numbers the kernel does not need. ``stops`` tells a closed slot that was meant (stop_gradient) from one that has no derivative.
+    input, written in primitives; None closes the slot. It may be left in the broadcast shape of
+    the output: the sweep sums it to the input's. With ``variadic`` there is one rule, called
+    with ``slot`` after ``out``, for any number of inputs.
+    ``unread`` are slots whose numbers the kernel does not need. ``stops`` tells a closed slot
+    that was meant (stop_gradient) from one that has no derivative.
     """
 
     name: str
@@ -58,6 +61,8 @@ class Value:
     __slots__ = ("attributes", "dtype", "index", "inputs", "owner", "primitive", "shape", "trace",
                  "weak")  # fmt: skip
 
+    __array_ufunc__ = None  # so that numpy_array * value asks the value
+
     def __init__(
         self,
         trace: Trace,
@@ -81,18 +86,17 @@ class Value:
 
     @property
     def ndim(self) -> int:
+        """The rank: the number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        size = 1
-        for length in self.shape:
-            size *= length
-        return size
+        """The number of elements."""
+        return math.prod(self.shape)
 
     @property
     def T(self) -> Value:
-        """The transpose of a matrix."""
+        """The axes in reverse order: the transpose of a matrix."""
         return self.trace.xp.permute_dims(self, tuple(reversed(range(self.ndim))))
 
     def __repr__(self) -> str:
@@ -100,14 +104,18 @@ class Value:
 
     def __bool__(self) -> bool:
         raise DTypeError(
-            "A traced value has no truth value: which branch runs can't depend on data.",
+            f"A traced value ({self.dtype}{list(self.shape)}) has no truth value: which branch "
+            "runs can't depend on data.",
             next_step="Use xp.where.",
         )
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("a value of rank 0 has no length")
+            raise ShapeError("A scalar has no length and can't be iterated over.", got="shape []")
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[Value]:
+        return (self[row] for row in range(len(self)))
 
     def __add__(self, other: Any) -> Value:
         return self.trace.xp.add(self, other)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.block import Shape, Source
 from blocks.errors import DTypeError, ShapeError
-from blocks.values import DTYPES
 from runtime.calculus.dtypes import (
-    NUMPY,
-    is_float,
-    promote,
-    promote_weak,
+    DEFAULT_FLOAT,
+    FLOATS,
+    array_of,
+    checked_dtype,
+    common_dtype,
+    is_scalar,
     scalar_dtype,
     strong,
     to_float,
     to_number,
 )
 from runtime.calculus.trace import Primitive, Trace, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape, Source
+
+Axis = int | tuple[int, ...] | None
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -51,31 +58,43 @@ def axis_of(axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def axes_of(axis: int | tuple[int, ...] | list[int] | None, ndim: int) -> tuple[int, ...]:
+def axes_of(axis: Axis | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Sorted axes counted from 0; None means all of them."""
     if axis is None:
         return tuple(range(ndim))
-    axes = [axis_of(a, ndim) for a in (axis if isinstance(axis, tuple | list) else (axis,))]
+    axes = [axis_of(a, ndim) for a in ((axis,) if isinstance(axis, int) else axis)]
     if len(set(axes)) != len(axes):
         raise ShapeError(f"Axes {axis} name one axis twice.")
     return tuple(sorted(axes))
 
 
+def lengths_of(shape: int | Sequence[int]) -> Shape:
+    """A shape given by one length or several; raises ShapeError where one is negative."""
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(length < 0 for length in lengths):
+        raise ShapeError(f"Shape {list(lengths)} has a negative length.")
+    return lengths
+
+
 def _broadcast_to(x: Value, *, shape: Shape) -> tuple[Shape, str]:
-    if broadcast_shapes(x.shape, shape) != shape:
+    try:
+        fits = broadcast_shapes(x.shape, shape) == shape
+    except ShapeError:
+        fits = False
+    if not fits:
         raise ShapeError(f"Shape {list(x.shape)} doesn't broadcast to {list(shape)}.")
     return shape, x.dtype
-
-
-def _reshape_kernel(x: Any, *, shape: Shape) -> Any:
-    return x.reshape(shape)
 
 
 def _cast_kernel(x: Any, *, out: Any, dtype: str) -> None:
     np.copyto(out, x, casting="unsafe")
 
 
-LEAF = Primitive("leaf", lambda *, shape, dtype: (shape, dtype), kernel=None)  # type: ignore[arg-type]  # never run: the session binds leaves
+def _unbound(**_: Any) -> Any:
+    raise AssertionError("a leaf is bound, not computed")
+
+
+LEAF = Primitive("leaf", lambda *, shape, dtype: (shape, dtype), _unbound)
 CONSTANT = Primitive(
     "constant",
     lambda *, array: (array.shape, array.dtype.name),
@@ -93,13 +112,13 @@ BROADCAST = Primitive(
     "broadcast_to",
     _broadcast_to,
     lambda x, *, shape: np.broadcast_to(x, shape),
-    (lambda xp, g, out, x, *, shape: xp.sum_to(g, x.shape),),
+    (lambda xp, g, out, x, *, shape: g,),
     view=True,
 )
 RESHAPE = Primitive(
     "reshape",
     lambda x, *, shape: (shape, x.dtype),
-    _reshape_kernel,
+    lambda x, *, shape: x.reshape(shape),
     (lambda xp, g, out, x, *, shape: xp.reshape(g, x.shape),),
     view=True,
 )
@@ -114,17 +133,21 @@ class BaseNames:
         self.trace = trace
 
     def asarray(self, x: Any, dtype: str | None = None) -> Value:
-        """``x`` as a value: scalars are float32/int64/bool, arrays keep their dtype."""
-        if not isinstance(x, Value):
-            x = self._constant(x)
-        return self.astype(x, dtype) if dtype else self._strong(x)
+        """``x`` as a value: scalars and lists are float32, int64 or bool, arrays keep their dtype.
+
+        Raises DTypeError for what is no array of numbers, and for an integer that ``dtype`` does
+        not hold.
+        """
+        if isinstance(x, Value):
+            return self.astype(x, dtype) if dtype else self._strong(x)
+        return self._constant(x, dtype or (strong(scalar_dtype(x)) if is_scalar(x) else None))
 
     def scalar(self, x: bool | int | float) -> Value:
         """A weak scalar: it takes the dtype of what it meets."""
         return self._constant(x)
 
     def leaf(self, source: Source, shape: Shape | None = None) -> Value:
-        """The value of a source block, bound before each run; of ``shape`` where it is left open."""
+        """The value of a source block, bound before each run; of ``shape`` where it is open."""
         wanted = source.open_shape if shape is None else shape
         if wanted is None or None in wanted:
             raise ShapeError(
@@ -136,52 +159,45 @@ class BaseNames:
     def astype(self, x: Any, dtype: str) -> Value:
         """``x`` in another dtype; gradient passes between floats only.
 
-        Float to integer truncates towards zero.
+        Float to integer truncates towards zero; NaN, ∞ and what the integer dtype does not hold
+        become any number.
         """
-        if dtype not in DTYPES:
-            raise DTypeError(
-                f"There is no dtype {dtype!r}.", expected="one of " + ", ".join(DTYPES)
-            )
-        x = self._lift(x)
-        if x.dtype == dtype and not x.weak:
-            return x
-        return self.trace.apply(CAST, x, dtype=dtype)
+        checked_dtype(dtype)
+        value = self._lift(x)
+        if value.dtype == dtype and not value.weak:
+            return value
+        return self.trace.apply(CAST, value, dtype=dtype)
 
-    def broadcast_to(self, x: Any, shape: Shape) -> Value:
+    def broadcast_to(self, x: Any, shape: int | Sequence[int]) -> Value:
         """``x`` repeated along new and length-1 axes; nothing is copied."""
-        x = self.asarray(x)
-        shape = tuple(shape)
+        x, shape = self.asarray(x), lengths_of(shape)
         return x if x.shape == shape else self.trace.apply(BROADCAST, x, shape=shape)
 
-    def reshape(self, x: Any, shape: int | Shape) -> Value:
+    def reshape(self, x: Any, shape: int | Sequence[int]) -> Value:
         """The same elements in row-major order in another shape; one length may be -1."""
         x = self.asarray(x)
         wanted = (shape,) if isinstance(shape, int) else tuple(shape)
-        known = 1
-        for length in wanted:
-            known *= 1 if length == -1 else length
-        if wanted.count(-1) == 1 and known and x.size % known == 0:
-            wanted = tuple(x.size // known if length == -1 else length for length in wanted)
-            known = x.size
-        if -1 in wanted or any(length < 0 for length in wanted) or known != x.size:
+        if wanted.count(-1) == 1:
+            rest = -math.prod(wanted)
+            if rest > 0 and x.size % rest == 0:
+                wanted = tuple(x.size // rest if length == -1 else length for length in wanted)
+        if any(length < 0 for length in wanted) or math.prod(wanted) != x.size:
             raise ShapeError(
-                f"Shape {list(x.shape)} ({x.size} elements) can't be reshaped "
-                f"to {list(wanted)}.",
+                f"Shape {list(x.shape)} ({x.size} elements) can't be reshaped to {list(wanted)}.",
                 next_step="The product of the lengths must stay the same; one may be -1.",
             )
         return x if x.shape == wanted else self.trace.apply(RESHAPE, x, shape=wanted)
 
-    def full(self, shape: int | Shape, fill: Any, dtype: str | None = None) -> Value:
+    def full(self, shape: int | Sequence[int], fill: Any, dtype: str | None = None) -> Value:
         """An array of ``fill``; float32/int64/bool by the fill unless told otherwise."""
-        shape = (shape,) if isinstance(shape, int) else shape
-        if dtype and not isinstance(fill, Value):
-            fill = np.asarray(fill, dtype)
         return self.broadcast_to(self.asarray(fill, dtype), shape)
 
-    def zeros(self, shape: int | Shape, dtype: str = "float32") -> Value:
+    def zeros(self, shape: int | Sequence[int], dtype: str = DEFAULT_FLOAT) -> Value:
+        """An array of 0."""
         return self.full(shape, 0, dtype)
 
-    def ones(self, shape: int | Shape, dtype: str = "float32") -> Value:
+    def ones(self, shape: int | Sequence[int], dtype: str = DEFAULT_FLOAT) -> Value:
+        """An array of 1."""
         return self.full(shape, 1, dtype)
 
     def full_like(self, x: Value, fill: Any) -> Value:
@@ -189,26 +205,30 @@ class BaseNames:
         return self.full(x.shape, fill, x.dtype)
 
     def zeros_like(self, x: Value) -> Value:
+        """0 in the shape and dtype of ``x``, of which nothing else is used."""
         return self.full_like(x, 0)
 
     def ones_like(self, x: Value) -> Value:
+        """1 in the shape and dtype of ``x``, of which nothing else is used."""
         return self.full_like(x, 1)
 
     def arange(
         self, start: int, stop: int | None = None, step: int = 1, dtype: str = "int64"
     ) -> Value:
+        """Start, start + step, … before ``stop``; from 0 when only one number is given."""
         first, last = (0, start) if stop is None else (start, stop)
-        return self._constant(np.arange(first, last, step, dtype=dtype))
+        if step == 0:
+            raise ShapeError("arange needs a step that is not 0.")
+        return self._constant(np.arange(first, last, step), dtype)
 
-    def eye(self, n: int, dtype: str = "float32") -> Value:
-        return self._constant(np.eye(n, dtype=dtype))
+    def eye(self, n: int, dtype: str = DEFAULT_FLOAT) -> Value:
+        """The identity matrix of n rows."""
+        (length,) = lengths_of(n)
+        return self._constant(np.eye(length), dtype)
 
     def _constant(self, x: Any, dtype: str | None = None) -> Value:
-        weak = dtype is None and isinstance(x, bool | int | float)
-        array = np.array(x, dtype=dtype or (scalar_dtype(x) if weak else None))
-        if array.dtype.name not in DTYPES:
-            raise DTypeError(f"{array.dtype} can't be traced.", expected=", ".join(DTYPES))
-        array.setflags(write=False)
+        weak = dtype is None and is_scalar(x)
+        array = array_of(x, scalar_dtype(x) if weak else dtype)
         return self.trace.apply(CONSTANT, array=array, weak=weak)
 
     def _lift(self, x: Any) -> Value:
@@ -222,39 +242,50 @@ class BaseNames:
         x = self.asarray(x)
         return self.astype(x, to_float(x.dtype))
 
-    def _promoted(self, a: Any, b: Any, floats: bool = False, numbers: bool = False) -> Any:
-        """Both as values of their common dtype, and whether the result stays weak."""
-        a, b = self._arrays_lifted(a), self._arrays_lifted(b)
-        weak_a, weak_b = _weak_dtype(a), _weak_dtype(b)
-        if weak_a and weak_b:
-            dtype = promote(weak_a, weak_b)
-            if floats and not is_float(dtype):
-                dtype = "float64"
-        elif weak_b:
-            dtype = promote_weak(a.dtype, weak_b)
-        elif weak_a:
-            dtype = promote_weak(b.dtype, weak_a)
-        else:
-            dtype = promote(a.dtype, b.dtype)
-        if floats:
-            dtype = to_float(dtype)
+    def _number(self, x: Any) -> Value:
+        """``x``, a boolean as int64; a weak scalar stays weak."""
+        x = self._lift(x)
+        return self.astype(x, to_number(x.dtype)) if x.dtype == "bool" else x
+
+    def _promoted(
+        self, a: Any, b: Any, floats: bool = False, numbers: bool = False
+    ) -> tuple[Value, Value, bool]:
+        """Both as values of their common dtype, and whether the result stays weak.
+
+        With ``floats`` integers and booleans become floats, with ``numbers`` booleans integers.
+        """
+        a, b = _operand(self, a), _operand(self, b)
+        dtype, weak = _kind(a)
+        if (dtype, weak) != _kind(b):
+            dtype, weak = common_dtype((dtype, weak), _kind(b))
+        if floats and dtype not in FLOATS:
+            dtype = "float64" if weak else DEFAULT_FLOAT
         elif numbers:
             dtype = to_number(dtype)
-        return self._as(a, dtype), self._as(b, dtype), bool(weak_a and weak_b)
+        return self._as(a, dtype), self._as(b, dtype), weak
 
-    def _arrays_lifted(self, x: Any) -> Any:
-        return self._constant(x) if isinstance(x, np.ndarray | np.generic) else x
+    def _common(self, parts: Sequence[Any], numbers: bool = False) -> list[Value]:
+        """All as values of their common dtype, which is not weak."""
+        operands = [_operand(self, part) for part in parts]
+        dtype, weak = common_dtype(*map(_kind, operands))
+        dtype = strong(dtype) if weak else dtype
+        return [self._as(x, to_number(dtype) if numbers else dtype) for x in operands]
 
-    def _as(self, x: Any, dtype: str) -> Value:
+    def _as(self, x: Value | bool | int | float, dtype: str) -> Value:
         if isinstance(x, Value):
             return x if x.dtype == dtype else self.trace.apply(CAST, x, dtype=dtype)
-        with np.errstate(over="ignore"):
-            return self._constant(np.array(x).astype(NUMPY[dtype]), dtype)
+        return self._constant(x, dtype)
 
 
-def _weak_dtype(x: Any) -> str | None:
-    if isinstance(x, Value):
-        return x.dtype if x.weak else None
-    if isinstance(x, bool | int | float):
-        return scalar_dtype(x)
+def _operand(xp: BaseNames, x: Any) -> Any:
+    """``x`` itself where it is a value or a Python scalar, else lifted."""
+    if isinstance(x, Value) or is_scalar(x):
+        return x
+    if isinstance(x, np.ndarray | np.generic):
+        return xp._constant(x)
     raise DTypeError(f"A {type(x).__name__} can't be used as a value.", got=repr(x)[:60])
+
+
+def _kind(x: Value | bool | int | float) -> tuple[str, bool]:
+    """The dtype of an operand, and whether it is weak."""
+    return (x.dtype, x.weak) if isinstance(x, Value) else (scalar_dtype(x), True)

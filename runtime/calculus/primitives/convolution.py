@@ -7,15 +7,16 @@ reduction over windows; *windows* and *fold* are each other's transpose.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from blocks.block import Shape
 from blocks.errors import ShapeError
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import BaseNames
+from runtime.calculus.primitives.linear import LinearNames
 from runtime.calculus.trace import Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
 
 Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]
@@ -31,6 +32,12 @@ class Geometry(NamedTuple):
 
     def output(self, image: Pair) -> Pair:
         """Places the window takes; raises ShapeError when it doesn't fit once."""
+        if min(*self.window, *self.stride, *self.dilation) < 1 or min(map(min, self.padding)) < 0:
+            raise ShapeError(
+                "A window needs lengths, strides and dilations of at least 1, and paddings of at "
+                "least 0.",
+                got=", ".join(f"{name} {value}" for name, value in self._asdict().items()),
+            )
         lengths = []
         for axis in (0, 1):
             padded = image[axis] + sum(self.padding[axis])
@@ -117,11 +124,10 @@ def _conv_w_kernel(
 
 
 def _conv_infer(x: Value, w: Value, *, geometry: Geometry, groups: int) -> tuple[Shape, str]:
-    if x.shape[1] != w.shape[1] * groups or w.shape[0] % groups:
+    if groups < 1 or x.shape[1] != w.shape[1] * groups or w.shape[0] % groups:
         raise ShapeError(
             f"Weights {list(w.shape)} don't fit an image {list(x.shape)} in {groups} group(s).",
-            expected=f"(filters, {x.shape[1] // groups}, rows, columns), "
-            "filters divisible by groups",
+            expected="(filters, channels / groups, rows, columns), filters divisible by groups",
         )
     return (x.shape[0], w.shape[0], *geometry.output((x.shape[2], x.shape[3]))), x.dtype
 
@@ -184,7 +190,7 @@ FOLD = Primitive(
 )
 
 
-class ConvolutionNames(BaseNames):
+class ConvolutionNames(LinearNames):
     """Images are (batch, channels, rows, columns), weights (filters, channels, rows, columns)."""
 
     __slots__ = ()
@@ -210,16 +216,15 @@ class ConvolutionNames(BaseNames):
         return self.conv2d_c(x, w, geometry, groups)
 
     def conv2d_c(self, x: Value, w: Value, geometry: Geometry, groups: int) -> Value:
+        """``C(x, w)``: see the module."""
         return self.trace.apply(CONV2D, x, w, geometry=geometry, groups=groups)
 
-    def conv2d_x(
-        self, g: Value, w: Value, shape: Shape, geometry: Geometry, groups: int
-    ) -> Value:
+    def conv2d_x(self, g: Value, w: Value, shape: Shape, geometry: Geometry, groups: int) -> Value:
+        """``X(g, w)``, an image of ``shape``: the transpose of ``C`` in x."""
         return self.trace.apply(CONV2D_X, g, w, shape=shape, geometry=geometry, groups=groups)
 
-    def conv2d_w(
-        self, x: Value, g: Value, shape: Shape, geometry: Geometry, groups: int
-    ) -> Value:
+    def conv2d_w(self, x: Value, g: Value, shape: Shape, geometry: Geometry, groups: int) -> Value:
+        """``W(x, g)``, weights of ``shape``: the transpose of ``C`` in w."""
         return self.trace.apply(CONV2D_W, x, g, shape=shape, geometry=geometry, groups=groups)
 
     def windows(self, x: Value, geometry: Geometry, fill: float = 0.0) -> Value:
@@ -231,10 +236,10 @@ class ConvolutionNames(BaseNames):
         return self.trace.apply(FOLD, patches, shape=shape, geometry=geometry)
 
     def _pooled(self, x: Any, what: str) -> Value:
-        x = self._float(x)
-        if x.ndim != 4 or not is_float(x.dtype):
-            raise ShapeError(f"{what} needs an image (N, C, H, W).", got=str(list(x.shape)))
-        return x
+        image = self._float(x)
+        if image.ndim != 4:
+            raise ShapeError(f"{what} needs an image (N, C, H, W).", got=str(list(image.shape)))
+        return image
 
     def max_pool2d(
         self, x: Any, window: Pair, stride: Pair, padding: Padding = ((0, 0), (0, 0))
@@ -243,11 +248,11 @@ class ConvolutionNames(BaseNames):
         patches = self.windows(
             self._pooled(x, "max_pool2d"), Geometry(window, stride, padding), -np.inf
         )
-        return self.max(patches, (4, 5))  # type: ignore[no-any-return]  # a name of another family
+        return self.max(patches, (4, 5))
 
     def avg_pool2d(
         self, x: Any, window: Pair, stride: Pair, padding: Padding = ((0, 0), (0, 0))
     ) -> Value:
         """Mean of each window, padding counted as zeros."""
         patches = self.windows(self._pooled(x, "avg_pool2d"), Geometry(window, stride, padding))
-        return self.mean(patches, (4, 5))  # type: ignore[no-any-return]  # a name of another family
+        return self.mean(patches, (4, 5))

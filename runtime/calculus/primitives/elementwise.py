@@ -5,16 +5,19 @@ Rules may return a broadcast shape; the sweep sums them back to the input's.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.block import Shape
-from blocks.errors import DTypeError
-from runtime.calculus.dtypes import FLOATS, to_number
+from blocks.errors import DTypeError, TraceError
+from runtime.calculus.dtypes import FLOATS, array_of, common_dtype, scalar_dtype
 from runtime.calculus.primitives.base import BaseNames, broadcast_shapes
 from runtime.calculus.primitives.erf import erf_kernel
 from runtime.calculus.trace import Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus.namespace import Namespace
 
 
 def _same(x: Value, **_: Any) -> tuple[Shape, str]:
@@ -53,32 +56,32 @@ def _binary(name: str, kernel: Any, rule_a: Any, rule_b: Any) -> Primitive:
     return Primitive(name, _broadcast, kernel, (rule_a, rule_b), elementwise=True)
 
 
-def _share(won: str, tied: str = "equal") -> Any:
+def _share(won: str) -> Any:
     """Rule of maximum and minimum: the winner takes the gradient, a tie is split evenly."""
 
-    def rule(xp: Any, g: Value, out: Value, a: Value, b: Value) -> Value:
-        half = xp.where(xp.equal(a, b), g * 0.5, xp.zeros_like(g))
+    def rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+        half = xp.where(xp.equal(a, b), 0.5 * g, xp.zeros_like(g))
         return xp.where(getattr(xp, won)(a, b), g, half)
 
     return rule
 
 
-def _power_base(xp: Any, g: Value, out: Value, a: Value, b: Value) -> Value:
-    """g·b·a^(b−1), and 0 where b = 0 even if a is 0."""
+def _power_base(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+    """``g·b·a^(b−1)``, and 0 where b = 0 even if a is 0."""
     flat = xp.equal(b, 0)
     return g * xp.where(flat, 0.0, b * a ** xp.where(flat, 1.0, b - 1))
 
 
-def _power_exponent(xp: Any, g: Value, out: Value, a: Value, b: Value) -> Value:
-    """g·aᵇ·log a, and 0 where a = 0."""
-    zero = xp.equal(a, 0)
-    return g * xp.where(zero, 0.0, out * xp.log(xp.where(zero, 1.0, a)))
+def _power_exponent(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+    """``g·aᵇ·log a``, and 0 where a = 0 and b ≥ 0."""
+    flat = xp.equal(a, 0) & (b >= 0)
+    return g * xp.where(flat, 0.0, out * xp.log(xp.where(flat, 1.0, a)))
 
 
 def _arctan2_rule(sign: int) -> Any:
-    """g·b/(a²+b²) and −g·a/(a²+b²); 0 at the origin."""
+    """``g·b/(a²+b²)`` and ``−g·a/(a²+b²)``; 0 at the origin."""
 
-    def rule(xp: Any, g: Value, out: Value, a: Value, b: Value) -> Value:
+    def rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
         square = a * a + b * b
         origin = xp.equal(square, 0)
         other = b if sign > 0 else -a
@@ -87,7 +90,9 @@ def _arctan2_rule(sign: int) -> Any:
     return rule
 
 
-def _clip_rule(xp: Any, g: Value, out: Value, x: Value, *, lo: Any, hi: Any) -> Value:
+def _clip_rule(
+    xp: Namespace, g: Value, out: Value, x: Value, *, lo: float | None, hi: float | None
+) -> Value:
     inside = xp.ones_like(g)
     if lo is not None:
         inside = inside * xp.astype(x >= lo, g.dtype)
@@ -96,9 +101,9 @@ def _clip_rule(xp: Any, g: Value, out: Value, x: Value, *, lo: Any, hi: Any) -> 
     return g * inside
 
 
-def _flat(xp: Any, g: Value, out: Value, x: Value) -> Value:
+def _flat(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
     """Piecewise constant: connected, and 0 wherever a derivative exists."""
-    return xp.zeros_like(x)  # type: ignore[no-any-return]  # xp is untyped in rules
+    return xp.zeros_like(x)
 
 
 ADD = _binary("add", np.add, lambda xp, g, out, a, b: g, lambda xp, g, out, a, b: g)
@@ -149,34 +154,44 @@ class ElementwiseNames(BaseNames):
         return self.trace.apply(primitive, a, b, weak=weak)
 
     def _function(self, primitive: Primitive, x: Any) -> Value:
+        """A function that only floats have."""
         return self.trace.apply(primitive, self._float(x))
 
-    def _number(self, primitive: Primitive, x: Any) -> Value:
-        x = self._lift(x)
-        if x.dtype == "bool":
-            x = self.astype(x, to_number(x.dtype))
+    def _plain(self, primitive: Primitive, x: Any) -> Value:
+        """A function that all numbers have."""
+        x = self._number(x)
         return self.trace.apply(primitive, x, weak=x.weak)
 
+    def _whole(self, primitive: Primitive, x: Any) -> Value:
+        """A function that leaves integers and booleans as they are."""
+        x = self._lift(x)
+        return self.trace.apply(primitive, x, weak=x.weak) if x.dtype in FLOATS else x
+
     def add(self, a: Any, b: Any) -> Value:
+        """``a + b``."""
         return self._arithmetic(ADD, a, b)
 
     def subtract(self, a: Any, b: Any) -> Value:
+        """``a − b``."""
         return self._arithmetic(SUBTRACT, a, b)
 
     def multiply(self, a: Any, b: Any) -> Value:
+        """``a · b``."""
         return self._arithmetic(MULTIPLY, a, b)
 
     def divide(self, a: Any, b: Any) -> Value:
-        """a / b; integers become float32."""
+        """``a / b``; integers become float32."""
         return self._arithmetic(DIVIDE, a, b, floats=True)
 
     def power(self, a: Any, b: Any) -> Value:
-        """aᵇ. A negative base with a fractional exponent is NaN. Integer powers of integers need
-        exponents ≥ 0."""
-        if isinstance(b, int) and not isinstance(b, bool) and b == 2:
+        """``aᵇ``. A negative base with a fractional exponent is NaN.
+
+        An integer to an integer power needs an exponent ≥ 0; a negative one raises DTypeError
+        where it is static, else it fails when the diagram runs.
+        """
+        if b is not True and isinstance(b, int) and b == 2:
             return self.square(a)
-        integers = isinstance(a, Value) and not a.weak and a.dtype not in FLOATS
-        if integers and isinstance(b, int | float) and b < 0:
+        if isinstance(a, Value) and a.dtype not in FLOATS and isinstance(b, int) and b < 0:
             raise DTypeError(
                 f"An integer ({a.dtype}) to the negative power {b} is no integer.",
                 next_step="Cast the base to a float.",
@@ -196,24 +211,27 @@ class ElementwiseNames(BaseNames):
         return self._arithmetic(ARCTAN2, a, b, floats=True)
 
     def negative(self, x: Any) -> Value:
-        return self._number(NEGATIVE, x)
+        """``−x``; unsigned integers wrap round."""
+        return self._plain(NEGATIVE, x)
 
     def abs(self, x: Any) -> Value:
-        """|x|; gradient 0 at 0."""
-        return self._number(ABS, x)
+        """``|x|``; gradient 0 at 0."""
+        return self._plain(ABS, x)
 
     def square(self, x: Any) -> Value:
-        return self._number(SQUARE, x)
+        """``x²``."""
+        return self._plain(SQUARE, x)
 
     def sqrt(self, x: Any) -> Value:
-        """√x; NaN below 0, gradient ∞ at 0."""
+        """``√x``; NaN below 0, gradient ∞ at 0."""
         return self._function(SQRT, x)
 
     def exp(self, x: Any) -> Value:
+        """``eˣ``."""
         return self._function(EXP, x)
 
     def expm1(self, x: Any) -> Value:
-        """eˣ − 1, exact near 0."""
+        """``eˣ − 1``, exact near 0."""
         return self._function(EXPM1, x)
 
     def log(self, x: Any) -> Value:
@@ -221,7 +239,7 @@ class ElementwiseNames(BaseNames):
         return self._function(LOG, x)
 
     def log1p(self, x: Any) -> Value:
-        """log(1 + x), exact near 0."""
+        """``log(1 + x)``, exact near 0."""
         return self._function(LOG1P, x)
 
     def sin(self, x: Any) -> Value:
@@ -237,19 +255,20 @@ class ElementwiseNames(BaseNames):
         return self._function(TAN, x)
 
     def tanh(self, x: Any) -> Value:
+        """Hyperbolic tangent."""
         return self._function(TANH, x)
 
     def sigmoid(self, x: Any) -> Value:
-        """1 / (1 + e⁻ˣ), stable for large |x|."""
+        """``1 / (1 + e⁻ˣ)``, stable for large |x|."""
         return self._function(SIGMOID, x)
 
     def softplus(self, x: Any) -> Value:
-        """log(1 + eˣ), stable for large |x|."""
+        """``log(1 + eˣ)``, stable for large |x|."""
         return self._function(SOFTPLUS, x)
 
     def relu(self, x: Any) -> Value:
-        """max(x, 0); gradient 0 at 0."""
-        return self._number(RELU, x)
+        """``max(x, 0)``; gradient 0 at 0."""
+        return self._plain(RELU, x)
 
     def erf(self, x: Any) -> Value:
         """The error function, to about one unit in the last place of float64."""
@@ -257,29 +276,31 @@ class ElementwiseNames(BaseNames):
 
     def sign(self, x: Any) -> Value:
         """−1, 0 or 1; connected, gradient 0."""
-        return self._number(SIGN, x)
+        return self._plain(SIGN, x)
 
     def floor(self, x: Any) -> Value:
-        """Connected, gradient 0."""
+        """The integer at or below; connected, gradient 0."""
         return self._whole(FLOOR, x)
 
     def ceil(self, x: Any) -> Value:
-        """Connected, gradient 0."""
+        """The integer at or above; connected, gradient 0."""
         return self._whole(CEIL, x)
 
     def round(self, x: Any) -> Value:
         """To the nearest integer, half to even; connected, gradient 0."""
         return self._whole(ROUND, x)
 
-    def _whole(self, primitive: Primitive, x: Any) -> Value:
-        x = self._lift(x)
-        return self.trace.apply(primitive, x, weak=x.weak) if x.dtype in FLOATS else x
-
     def clip(self, x: Any, lo: float | None = None, hi: float | None = None) -> Value:
-        """x held between ``lo`` and ``hi``; gradient 1 on the closed interval, 0 outside."""
-        if lo is not None and hi is not None and lo > hi:
-            raise DTypeError(f"clip needs lo ≤ hi, got lo={lo} and hi={hi}.")
-        x = self.asarray(x)
-        if lo is None and hi is None:
-            return x
-        return self.trace.apply(CLIP, x, lo=lo, hi=hi)
+        """``min(max(x, lo), hi)`` with static bounds; gradient 1 on the closed interval.
+
+        A float as a bound makes a float of an integer. Raises TraceError unless lo ≤ hi, and
+        DTypeError for an integer bound that the dtype of x does not hold.
+        """
+        given = [bound for bound in (lo, hi) if bound is not None]
+        if len(given) == 2 and not given[0] <= given[1]:
+            raise TraceError("clip needs lo ≤ hi.", got=f"lo = {lo} and hi = {hi}")
+        x = self._number(self.asarray(x))
+        dtype, _ = common_dtype((x.dtype, False), *((scalar_dtype(b), True) for b in given))
+        for bound in given:
+            array_of(bound, dtype)
+        return self.trace.apply(CLIP, self.astype(x, dtype), lo=lo, hi=hi) if given else x

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-
-from blocks.block import Shape
-from blocks.errors import DTypeError, ShapeError
+from blocks.errors import DTypeError, ShapeError, TraceError
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import BaseNames
+from runtime.calculus.primitives.convolution import ConvolutionNames
 from runtime.calculus.trace import Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus.namespace import Namespace
 
 
 def _same(x: Value, *_: Value, **__: Any) -> tuple[Shape, str]:
@@ -17,14 +19,21 @@ def _same(x: Value, *_: Value, **__: Any) -> tuple[Shape, str]:
 
 
 def _loss_rule(
-    xp: Any, g: Value, out: Value, x: Value, *, scale: float, normalization: str, threshold: float
+    xp: Namespace,
+    g: Value,
+    out: Value,
+    x: Value,
+    *,
+    scale: float,
+    normalization: str,
+    threshold: float,
 ) -> Value:
-    """scale / n everywhere, whatever arrives: n = 1, the batch length, or the count of x > t."""
+    """``scale / n`` whatever arrives: n = 1, the length of the batch, or the count of x > t."""
     if normalization == "valid":
-        count = xp.sum(xp.astype(x > threshold, x.dtype))
-        return xp.broadcast_to(scale / xp.maximum(count, 1.0), x.shape)  # type: ignore[no-any-return]  # xp is untyped in rules
+        count = xp.maximum(xp.sum(x > threshold), 1)
+        return xp.broadcast_to(scale / xp.astype(count, x.dtype), x.shape)
     n = x.shape[0] if normalization == "batch" else 1
-    return xp.full_like(x, scale / n)  # type: ignore[no-any-return]  # xp is untyped in rules
+    return xp.full_like(x, scale / n)
 
 
 WIRE = Primitive("wire", _same, lambda x: x, (lambda xp, g, out, x: g,), view=True)
@@ -43,7 +52,7 @@ SURROGATE = Primitive(
 LOSS_HEAD = Primitive("loss_head", _same, lambda x, **_: x, (_loss_rule,), view=True)
 
 
-class GradientNames(BaseNames):
+class GradientNames(ConvolutionNames):
     """Names that say what gradient does."""
 
     __slots__ = ()
@@ -93,16 +102,20 @@ class GradientNames(BaseNames):
                 next_step="Cast it before the loss.",
             )
         if normalization not in ("none", "batch", "valid"):
-            raise DTypeError(f"There is no normalization {normalization!r}.")
+            raise TraceError(
+                f"There is no normalization {normalization!r}.",
+                expected="none, batch or valid",
+            )
         if normalization == "batch" and not (x.ndim and x.shape[0]):
             raise ShapeError(
                 "Normalization by batch needs a first axis with elements.", got=str(list(x.shape))
             )
-        how = {"scale": scale, "normalization": normalization, "threshold": threshold}
-        return self.trace.apply(LOSS_HEAD, x, **how)
+        return self.trace.apply(
+            LOSS_HEAD, x, scale=scale, normalization=normalization, threshold=threshold
+        )
 
     def gradient(self, of: Any, wrt: Any) -> Value:
-        """d Σ of / d wrt, in primitives: it can be differentiated again, and respects stops.
+        """``d Σ of / d wrt``, in primitives: it can be differentiated again, and respects stops.
 
         Where no path that passes gradient leads from ``wrt`` to ``of`` the result is zeros, and
         the trace keeps a remark.
@@ -117,12 +130,10 @@ class GradientNames(BaseNames):
                     next_step="Cast it before it is used.",
                 )
         source = unwrap(wrt)
-        found = sweep([(of, self.ones_like(of))], [source]).get(source)  # type: ignore[attr-defined]  # of is a Value
+        found = sweep([(of, self.ones_like(of))], [source]).get(source)
         if found is None:
             self.trace.remarks.append(
                 (self.trace.owner, "No path that passes gradient leads from wrt to of; it is 0.")
             )
             return self.zeros_like(wrt)
         return found
-
-

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import string
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.block import Shape
 from blocks.errors import ShapeError, TraceError
-from runtime.calculus.dtypes import promote, to_number
-from runtime.calculus.primitives.base import BaseNames, broadcast_shapes
+from runtime.calculus.primitives.base import broadcast_shapes
+from runtime.calculus.primitives.reduce import ReduceNames
 from runtime.calculus.trace import Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus.namespace import Namespace
+
+_LETTERS = frozenset(string.ascii_letters)
 
 
 def _matmul_infer(a: Value, b: Value) -> tuple[Shape, str]:
-    if a.shape[-1] != b.shape[-2]:
-        raise ShapeError(
-            f"Shapes {list(a.shape)} and {list(b.shape)} can't be multiplied: "
-            f"{a.shape[-1]} columns meet {b.shape[-2]} rows.",
-            next_step="Transpose one of them, or use an elementwise Mul.",
-        )
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return (*batch, a.shape[-2], b.shape[-1]), a.dtype
 
 
-def _matrix_transpose(xp: Any, x: Value) -> Any:
+def _matrix_transpose(xp: Namespace, x: Value) -> Value:
     return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
@@ -49,7 +49,7 @@ def _parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
             raise refuse(f"a letter stands twice in {term!r}")
         if len(term) != rank:
             raise refuse(f"term {term!r} for an array of rank {rank}")
-    if not all(c.isalpha() for c in (*"".join(terms), *output)):
+    if not _LETTERS.issuperset("".join(terms) + output):
         raise refuse("only letters are understood")
     if len(set(output)) != len(output) or set(output) - set("".join(terms)):
         raise refuse(f"output {output!r} must have letters of the input, each once")
@@ -72,10 +72,17 @@ def _einsum_kernel(*arrays: Any, out: Any, terms: tuple[str, ...], output: str) 
 
 
 def _einsum_rule(
-    xp: Any, g: Value, out: Value, slot: int, *inputs: Value, terms: tuple[str, ...], output: str
+    xp: Namespace,
+    g: Value,
+    out: Value,
+    slot: int,
+    *inputs: Value,
+    terms: tuple[str, ...],
+    output: str,
 ) -> Value:
-    """Contract the gradient with the other operands; a letter that only this operand has was
-    summed away, so its gradient is repeated along it."""
+    """The gradient contracted with the other operands; a letter that only this operand has was
+    summed away, so its gradient is repeated along it.
+    """
     others = [i for i in range(len(inputs)) if i != slot]
     seen = set(output).union(*(terms[i] for i in others))
     reached = "".join(c for c in terms[slot] if c in seen)
@@ -83,7 +90,7 @@ def _einsum_rule(
     back = xp.einsum(f"{','.join(parts)}->{reached}", g, *(inputs[i] for i in others))
     shape = inputs[slot].shape
     kept = tuple(n if c in seen else 1 for c, n in zip(terms[slot], shape, strict=True))
-    return xp.broadcast_to(xp.reshape(back, kept), shape)  # type: ignore[no-any-return]  # xp is untyped in rules
+    return xp.broadcast_to(xp.reshape(back, kept), shape)
 
 
 MATMUL = Primitive(
@@ -91,27 +98,36 @@ MATMUL = Primitive(
     _matmul_infer,
     np.matmul,
     (
-        lambda xp, g, out, a, b: xp.sum_to(g @ _matrix_transpose(xp, b), a.shape),
-        lambda xp, g, out, a, b: xp.sum_to(_matrix_transpose(xp, a) @ g, b.shape),
+        lambda xp, g, out, a, b: g @ _matrix_transpose(xp, b),
+        lambda xp, g, out, a, b: _matrix_transpose(xp, a) @ g,
     ),
 )
 EINSUM = Primitive("einsum", _einsum_infer, _einsum_kernel, (_einsum_rule,), variadic=True)
 
 
-class LinearNames(BaseNames):
+class LinearNames(ReduceNames):
     """Products that contract axes."""
 
     __slots__ = ()
 
     def matmul(self, a: Any, b: Any) -> Value:
-        """Matrix product over the last two axes; others broadcast; a vector is a row on the left
-        and a column on the right, and that axis is removed."""
+        """Matrix product over the last two axes; others broadcast.
+
+        A vector is a row on the left and a column on the right, and that axis is removed.
+        """
         a, b = self.asarray(a), self.asarray(b)
         if not a.ndim or not b.ndim:
             raise ShapeError(
                 f"matmul needs vectors or matrices, got shapes {list(a.shape)} "
                 f"and {list(b.shape)}.",
                 next_step="Use Mul for scalars.",
+            )
+        columns, rows = a.shape[-1], b.shape[-2 if b.ndim > 1 else -1]
+        if columns != rows:
+            raise ShapeError(
+                f"Shapes {list(a.shape)} and {list(b.shape)} can't be multiplied: "
+                f"{columns} columns meet {rows} rows.",
+                next_step="Transpose one of them, or use an elementwise Mul.",
             )
         a, b, _ = self._promoted(a, b, numbers=True)
         left = self.reshape(a, (1, *a.shape)) if a.ndim == 1 else a
@@ -125,11 +141,7 @@ class LinearNames(BaseNames):
         return self.reshape(result, tuple(shape))
 
     def einsum(self, subscripts: str, *arrays: Any) -> Value:
-        """Contraction in Einstein's notation, ``"bij,bjk->bik"``; letters only, each once a term."""
-        values = [self.asarray(x) for x in arrays]
+        """Contraction in Einstein's notation, ``"bij,bjk->bik"``: letters, each once a term."""
+        values = self._common(arrays, numbers=True)
         terms, output = _parse(subscripts, [x.ndim for x in values])
-        dtype = to_number(values[0].dtype)
-        for x in values[1:]:
-            dtype = promote(dtype, x.dtype)
-        values = [self.astype(x, dtype) for x in values]
         return self.trace.apply(EINSUM, *values, terms=tuple(terms), output=output)

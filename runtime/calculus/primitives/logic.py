@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.block import Shape
 from blocks.errors import DTypeError
-from runtime.calculus.dtypes import INTEGERS, promote
-from runtime.calculus.primitives.base import BaseNames, broadcast_shapes
+from runtime.calculus.dtypes import INTEGERS, strong
+from runtime.calculus.primitives.base import broadcast_shapes
+from runtime.calculus.primitives.elementwise import ElementwiseNames
 from runtime.calculus.trace import Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
 
 
 def _to_bool(*inputs: Value) -> tuple[Shape, str]:
@@ -64,7 +67,7 @@ WHERE = Primitive(
 )
 
 
-class LogicNames(BaseNames):
+class LogicNames(ElementwiseNames):
     """Comparisons give bool; logic wants bool; bits want integers."""
 
     __slots__ = ()
@@ -85,64 +88,83 @@ class LogicNames(BaseNames):
                 )
         return self.trace.apply(primitive, *values)
 
-    def _bits(self, primitive: Primitive, a: Any, b: Any) -> Value:
-        a, b, _ = self._promoted(a, b)
-        if a.dtype not in INTEGERS | {"bool"}:
+    def _bits(self, primitive: Primitive, a: Any, b: Any, shift: bool = False) -> Value:
+        a, b, weak = self._promoted(a, b)
+        if a.dtype not in INTEGERS and (shift or a.dtype != "bool"):
             raise DTypeError(
-                f"{primitive.name} works on bits.", expected="integers", got=promote(a.dtype, b.dtype)
+                f"{primitive.name} works on bits.",
+                expected="integers" if shift else "integers or booleans",
+                got=a.dtype,
             )
-        return self.trace.apply(primitive, a, b)
+        return self.trace.apply(primitive, a, b, weak=weak)
 
     def equal(self, a: Any, b: Any) -> Value:
+        """``a = b``; NaN equals nothing."""
         return self._compare(EQUAL, a, b)
 
     def not_equal(self, a: Any, b: Any) -> Value:
+        """``a ≠ b``; NaN differs from all."""
         return self._compare(NOT_EQUAL, a, b)
 
     def less(self, a: Any, b: Any) -> Value:
+        """``a < b``."""
         return self._compare(LESS, a, b)
 
     def less_equal(self, a: Any, b: Any) -> Value:
+        """``a ≤ b``."""
         return self._compare(LESS_EQUAL, a, b)
 
     def greater(self, a: Any, b: Any) -> Value:
+        """``a > b``."""
         return self._compare(GREATER, a, b)
 
     def greater_equal(self, a: Any, b: Any) -> Value:
+        """``a ≥ b``."""
         return self._compare(GREATER_EQUAL, a, b)
 
     def logical_and(self, a: Any, b: Any) -> Value:
+        """Both."""
         return self._logic(LOGICAL_AND, a, b)
 
     def logical_or(self, a: Any, b: Any) -> Value:
+        """At least one."""
         return self._logic(LOGICAL_OR, a, b)
 
     def logical_xor(self, a: Any, b: Any) -> Value:
+        """Exactly one."""
         return self._logic(LOGICAL_XOR, a, b)
 
     def logical_not(self, x: Any) -> Value:
+        """The opposite."""
         return self._logic(LOGICAL_NOT, x)
 
     def isnan(self, x: Any) -> Value:
+        """Whether it is NaN."""
         return self.trace.apply(ISNAN, self.asarray(x))
 
     def isfinite(self, x: Any) -> Value:
+        """Whether it is neither NaN nor infinite."""
         return self.trace.apply(ISFINITE, self.asarray(x))
 
     def bitwise_and(self, a: Any, b: Any) -> Value:
+        """Bits that both have."""
         return self._bits(BITWISE_AND, a, b)
 
     def bitwise_or(self, a: Any, b: Any) -> Value:
+        """Bits that one of them has."""
         return self._bits(BITWISE_OR, a, b)
 
     def bitwise_xor(self, a: Any, b: Any) -> Value:
+        """Bits that exactly one of them has."""
         return self._bits(BITWISE_XOR, a, b)
 
     def left_shift(self, a: Any, b: Any) -> Value:
-        return self._bits(LEFT_SHIFT, a, b)
+        """``a · 2ᵇ`` in the bits of an integer."""
+        return self._bits(LEFT_SHIFT, a, b, shift=True)
 
     def right_shift(self, a: Any, b: Any) -> Value:
-        return self._bits(RIGHT_SHIFT, a, b)
+        """``⌊a / 2ᵇ⌋`` in the bits of an integer."""
+        return self._bits(RIGHT_SHIFT, a, b, shift=True)
 
     def where(self, condition: Any, a: Any, b: Any) -> Value:
         """``a`` where the condition holds, else ``b``; the condition has no gradient.
@@ -158,5 +180,7 @@ class LogicNames(BaseNames):
                 next_step="Compare it with something first (x > 0).",
             )
         a, b, weak = self._promoted(a, b)
-        result = self.trace.apply(WHERE, condition, a, b, weak=weak and not condition.shape)
-        return result
+        if weak and condition.shape:
+            a, b = (self.astype(x, strong(x.dtype)) for x in (a, b))
+            weak = False
+        return self.trace.apply(WHERE, condition, a, b, weak=weak)

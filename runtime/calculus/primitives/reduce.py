@@ -1,19 +1,22 @@
-"""Reductions, running sums and norms."""
+"""Reductions, running sums, softmax and norms."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.block import Shape
 from blocks.errors import ShapeError
-from runtime.calculus.dtypes import INTEGERS, UNSIGNED
-from runtime.calculus.primitives.base import BaseNames, axes_of, axis_of
+from runtime.calculus.dtypes import FLOATS, UNSIGNED
+from runtime.calculus.primitives.base import Axis, axes_of, axis_of
+from runtime.calculus.primitives.gather import GatherNames
 from runtime.calculus.trace import Primitive, Value
 
-Axis = int | tuple[int, ...] | None
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus.namespace import Namespace
 
 
 def _kept(shape: Shape, axes: tuple[int, ...]) -> Shape:
@@ -32,16 +35,30 @@ def _to_index(x: Value, *, axis: int) -> tuple[Shape, str]:
     return _kept(x.shape, (axis,)), "int64"
 
 
+def _same(x: Value, *, axis: int) -> tuple[Shape, str]:
+    return x.shape, x.dtype
+
+
+def _wide(dtype: Any) -> Any:
+    """The dtype to add up in: float16 loses whole elements beyond 2048."""
+    return np.float32 if dtype == np.float16 else dtype
+
+
 def _reducer(function: Callable[..., Any]) -> Callable[..., None]:
-    """A kernel that keeps reduced axes at length 1; float16 sums in float32."""
+    """A kernel that keeps reduced axes at length 1."""
 
     def kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
-        if function is np.add.reduce and out.dtype == np.float16:
-            out[...] = np.sum(x, axis=axes, keepdims=True, dtype=np.float32)
-        else:
-            function(x, axis=axes, keepdims=True, out=out)
+        function(x, axis=axes, keepdims=True, out=out)
 
     return kernel
+
+
+def _sum_kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
+    np.copyto(out, _sum(x, axes), casting="unsafe")
+
+
+def _sum(x: Any, axes: tuple[int, ...]) -> Any:
+    return np.add.reduce(x, axis=axes, keepdims=True, dtype=_wide(x.dtype))
 
 
 def _arg(function: Callable[..., Any]) -> Callable[..., None]:
@@ -52,50 +69,70 @@ def _arg(function: Callable[..., Any]) -> Callable[..., None]:
 
 
 def _logsumexp_kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
-    """log Σ eˣ shifted by the largest element; a largest of ±∞ is not shifted by."""
+    """``log Σ eˣ`` shifted by the largest element; a largest of ±∞ is not shifted by."""
     top = np.max(x, axis=axes, keepdims=True)
     shift = np.where(np.isfinite(top), top, out.dtype.type(0))
-    np.log(np.sum(np.exp(x - shift), axis=axes, keepdims=True), out=out)
-    np.add(out, shift, out=out)
+    np.add(np.log(_sum(np.exp(x - shift), axes)), shift, out=out, casting="unsafe")
+
+
+def _softmax_kernel(x: Any, *, out: Any, axis: int) -> None:
+    np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)
+    np.exp(out, out=out)
+    np.divide(out, _sum(out, (axis,)), out=out, casting="unsafe")
+
+
+def _log_softmax_kernel(x: Any, *, out: Any, axis: int) -> None:
+    """Shifted first: ``x − log Σ eˣ`` would lose digits where x is large."""
+    np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)
+    np.subtract(out, np.log(_sum(np.exp(out), (axis,))), out=out, casting="unsafe")
 
 
 def _cumulative_kernel(x: Any, *, out: Any, axis: int) -> None:
-    np.cumsum(x, axis=axis, out=out)
+    np.copyto(out, np.cumsum(x, axis=axis, dtype=_wide(x.dtype)), casting="unsafe")
 
 
-def _extreme_rule(xp: Any, g: Value, out: Value, x: Value, *, axes: tuple[int, ...]) -> Value:
+def _extreme_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axes: tuple[int, ...]) -> Value:
     """The extreme elements share the gradient evenly."""
     ties = xp.astype(xp.equal(x, out), g.dtype)
-    return g * ties / xp.sum(ties, axes, keepdims=True)  # type: ignore[no-any-return]  # xp is untyped in rules
+    return g * ties / xp.sum(ties, axes, keepdims=True)
 
 
-def _cumulative_rule(xp: Any, g: Value, out: Value, x: Value, *, axis: int) -> Value:
-    return xp.flip(xp.cumulative_sum(xp.flip(g, axis), axis), axis)  # type: ignore[no-any-return]  # xp is untyped in rules
+def _softmax_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axis: int) -> Value:
+    return out * (g - xp.sum(g * out, axis, keepdims=True))
 
 
-SUM = Primitive("sum", _reduced, _reducer(np.add.reduce),
+def _log_softmax_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axis: int) -> Value:
+    return g - xp.exp(out) * xp.sum(g, axis, keepdims=True)
+
+
+def _cumulative_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axis: int) -> Value:
+    return xp.flip(xp.cumulative_sum(xp.flip(g, axis), axis), axis)
+
+
+SUM = Primitive("sum", _reduced, _sum_kernel,
                 (lambda xp, g, out, x, *, axes: xp.broadcast_to(g, x.shape),))  # fmt: skip
 MAX = Primitive("max", _reduced, _reducer(np.maximum.reduce), (_extreme_rule,))
 MIN = Primitive("min", _reduced, _reducer(np.minimum.reduce), (_extreme_rule,))
 LOGSUMEXP = Primitive("logsumexp", _reduced, _logsumexp_kernel,
                       (lambda xp, g, out, x, *, axes: g * xp.exp(x - out),))  # fmt: skip
+SOFTMAX = Primitive("softmax", _same, _softmax_kernel, (_softmax_rule,))
+LOG_SOFTMAX = Primitive("log_softmax", _same, _log_softmax_kernel, (_log_softmax_rule,))
 ANY = Primitive("any", _to_bool, _reducer(np.logical_or.reduce), (None,))
 ALL = Primitive("all", _to_bool, _reducer(np.logical_and.reduce), (None,))
 ARGMAX = Primitive("argmax", _to_index, _arg(np.argmax), (None,))
 ARGMIN = Primitive("argmin", _to_index, _arg(np.argmin), (None,))
-CUMULATIVE_SUM = Primitive("cumulative_sum", lambda x, *, axis: (x.shape, x.dtype),
-                           _cumulative_kernel, (_cumulative_rule,))  # fmt: skip
+CUMULATIVE_SUM = Primitive("cumulative_sum", _same, _cumulative_kernel, (_cumulative_rule,))
 
 
-class ReduceNames(BaseNames):
+class ReduceNames(GatherNames):
     """``axis`` is an int, a tuple, or None for all axes; ``keepdims`` leaves length 1."""
 
     __slots__ = ()
 
     def _reduce(self, primitive: Primitive, x: Value, axis: Axis, keepdims: bool) -> Value:
         axes = axes_of(axis, x.ndim)
-        if not axes and primitive is not LOGSUMEXP:
-            return x if primitive not in (ANY, ALL) else self.astype(x, "bool")
+        if not axes:
+            return x
         result = self.trace.apply(primitive, x, axes=axes)
         return result if keepdims else self._without(result, axes)
 
@@ -107,76 +144,86 @@ class ReduceNames(BaseNames):
             raise ShapeError(f"{what} of no elements: shape {list(x.shape)}, axis {axis}.")
 
     def _summable(self, x: Any) -> Value:
-        x = self.asarray(x)
-        if x.dtype == "bool" or x.dtype in INTEGERS:
-            return self.astype(x, "uint64" if x.dtype in UNSIGNED else "int64")
-        return x
+        value = self.asarray(x)
+        if value.dtype in FLOATS:
+            return value
+        return self.astype(value, "uint64" if value.dtype in UNSIGNED else "int64")
+
+    def _widened(self, x: Value) -> Value:
+        return self.astype(x, "float32") if x.dtype == "float16" else x
 
     def sum(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """Σ x; integers and booleans sum in int64 (unsigned in uint64)."""
+        """``Σ x``; integers and booleans sum in int64 (unsigned in uint64), float16 in float32."""
         return self._reduce(SUM, self._summable(x), axis, keepdims)
 
     def mean(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """Σ x / n; integers become float32."""
+        """``Σ x / n``; integers become float32; float16 is summed in float32, so that it does not
+        overflow.
+        """
         x = self._float(x)
         self._not_empty(x, axis, "The mean")
-        total = self.sum(x, axis, keepdims)
-        return total * (1.0 / max(1, x.size // max(1, total.size)))  # type: ignore[no-any-return]  # operators are typed Any
+        count = math.prod(x.shape[i] for i in axes_of(axis, x.ndim))
+        return self.astype(self.sum(self._widened(x), axis, keepdims) / count, x.dtype)
 
     def max(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """The largest; ties share the gradient evenly."""
+        """The largest; ties share the gradient evenly. NaN wins."""
         x = self.asarray(x)
         self._not_empty(x, axis, "The maximum")
         return self._reduce(MAX, x, axis, keepdims)
 
     def min(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """The smallest; ties share the gradient evenly."""
+        """The smallest; ties share the gradient evenly. NaN wins."""
         x = self.asarray(x)
         self._not_empty(x, axis, "The minimum")
         return self._reduce(MIN, x, axis, keepdims)
 
     def prod(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """Π x, multiplied pairwise as a tree, so that zeros have exact derivatives of all orders."""
+        """``Π x``, multiplied pairwise as a tree: zeros have exact derivatives of all orders."""
         x = self._summable(x)
         axes = axes_of(axis, x.ndim)
         rest = tuple(i for i in range(x.ndim) if i not in axes)
-        kept = _kept(x.shape, axes)
-        rows = self.reshape(self.permute_dims(x, rest + axes), (*(x.shape[i] for i in rest), -1)
-                            if x.size else (*(x.shape[i] for i in rest), 0))  # fmt: skip
-        while rows.shape[-1] > 1:
-            length = rows.shape[-1]
+        lengths = tuple(x.shape[i] for i in rest)
+        count = math.prod(x.shape[i] for i in axes)
+        rows = self.reshape(self.permute_dims(x, rest + axes), (*lengths, count))
+        while (length := rows.shape[-1]) > 1:
             half = length // 2
             pairs = rows[..., :half] * rows[..., half : 2 * half]
-            odd = rows[..., 2 * half :]
-            rows = self.concat([pairs, odd], -1) if length % 2 else pairs
-        if rows.shape[-1] == 0:
-            rows = self.ones((*rows.shape[:-1], 1), x.dtype)
-        return self.reshape(rows, kept if keepdims else rows.shape[:-1])
+            rows = self.concat([pairs, rows[..., 2 * half :]], -1) if length % 2 else pairs
+        result = rows if count else self.ones((*lengths, 1), x.dtype)
+        return self.reshape(result, _kept(x.shape, axes) if keepdims else lengths)
 
     def any(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        return self._reduce(ANY, self.asarray(x), axis, keepdims)
+        """Whether at least one is true, or not 0."""
+        return self._reduce(ANY, self.astype(x, "bool"), axis, keepdims)
 
     def all(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        return self._reduce(ALL, self.asarray(x), axis, keepdims)
+        """Whether all are true, or not 0."""
+        return self._reduce(ALL, self.astype(x, "bool"), axis, keepdims)
 
     def logsumexp(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """log Σ eˣ without overflow."""
+        """``log Σ eˣ`` without overflow; −∞ where all are −∞."""
         x = self._float(x)
         self._not_empty(x, axis, "logsumexp")
         return self._reduce(LOGSUMEXP, x, axis, keepdims)
 
     def softmax(self, x: Any, axis: int = -1) -> Value:
-        """eˣ / Σ eˣ along one axis, without overflow."""
-        return self.exp(self.log_softmax(x, axis))  # type: ignore[no-any-return]  # a name of another family
+        """``eˣ / Σ eˣ`` along one axis, without overflow; NaN where all are −∞ or one is ∞."""
+        return self._normalised(SOFTMAX, x, axis)
 
     def log_softmax(self, x: Any, axis: int = -1) -> Value:
-        """x − log Σ eˣ along one axis."""
+        """``x − log Σ eˣ`` along one axis; NaN where softmax is."""
+        return self._normalised(LOG_SOFTMAX, x, axis)
+
+    def _normalised(self, primitive: Primitive, x: Any, axis: int) -> Value:
         x = self._float(x)
-        return x - self.logsumexp(x, axis_of(axis, x.ndim), keepdims=True)
+        self._not_empty(x, axis, primitive.name)
+        return self.trace.apply(primitive, x, axis=axis_of(axis, x.ndim))
 
     def argmax(self, x: Any, axis: int | None = None, keepdims: bool = False) -> Value:
-        """Index of the first largest element, int64; of all elements in row-major order when
-        ``axis`` is None. No gradient."""
+        """Index of the first largest element, int64; NaN counts as largest. No gradient.
+
+        Of all elements in row-major order when ``axis`` is None.
+        """
         return self._argument(ARGMAX, x, axis, keepdims)
 
     def argmin(self, x: Any, axis: int | None = None, keepdims: bool = False) -> Value:
@@ -194,11 +241,12 @@ class ReduceNames(BaseNames):
         return index if keepdims else self._without(index, (axis,))
 
     def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """√Σ x², with gradient 0 at 0."""
+        """``√Σ x²``, with gradient 0 at 0."""
         x = self._float(x)
-        total = self.sum(x * x, axis, keepdims)
+        wide = self._widened(x)
+        total = self.sum(wide * wide, axis, keepdims)
         zero = self.equal(total, 0)
-        return self.where(zero, 0.0, self.sqrt(self.where(zero, 1.0, total)))  # type: ignore[no-any-return]  # names of other families
+        return self.astype(self.where(zero, 0.0, self.sqrt(self.where(zero, 1.0, total))), x.dtype)
 
     def cumulative_sum(self, x: Any, axis: int = 0) -> Value:
         """Running sum along an axis, the first element included."""
@@ -214,5 +262,3 @@ class ReduceNames(BaseNames):
             lead + i for i, n in enumerate(shape) if n == 1 and x.shape[lead + i] != 1
         )
         return self.reshape(self.trace.apply(SUM, x, axes=axes) if axes else x, shape)
-
-

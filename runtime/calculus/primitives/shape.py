@@ -1,17 +1,21 @@
-"""Moving elements about: permute, flip, slice, embed, concatenate, gather, scatter, sort."""
+"""Moving elements about: permute, flip, slice, embed, concatenate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.block import Shape
 from blocks.errors import DTypeError, ShapeError
-from runtime.calculus.dtypes import INTEGERS, promote
-from runtime.calculus.primitives.base import BaseNames, axes_of, axis_of, broadcast_shapes
+from runtime.calculus.dtypes import array_of
+from runtime.calculus.primitives.base import Axis, axes_of, axis_of, broadcast_shapes
+from runtime.calculus.primitives.logic import LogicNames
 from runtime.calculus.trace import Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus.namespace import Namespace
 
 Slices = tuple[slice, ...]
 
@@ -44,83 +48,15 @@ def _concat_kernel(*parts: Any, out: Any, axis: int) -> None:
     np.concatenate(parts, axis=axis, out=out)
 
 
-def _concat_rule(xp: Any, g: Value, out: Value, slot: int, *parts: Value, axis: int) -> Value:
+def _concat_rule(xp: Namespace, g: Value, out: Value, slot: int, *parts: Value, axis: int) -> Value:
     start = sum(part.shape[axis] for part in parts[:slot])
     index = [slice(None)] * g.ndim
     index[axis] = slice(start, start + parts[slot].shape[axis])
     return g[tuple(index)]
 
 
-def _take_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
-    return (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype
-
-
-def _checked(indices: Any, length: int) -> Any:
-    if indices.size and (indices.min() < -length or indices.max() >= length):
-        wrong = indices[(indices < -length) | (indices >= length)].flat[0]
-        raise IndexError(f"index {wrong} is out of range for an axis of length {length}")
-    return indices
-
-
-def _take_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
-    np.take(x, _checked(indices, x.shape[axis]), axis=axis, out=out, mode="wrap")
-
-
-def _scatter_infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tuple[Shape, str]:
-    wanted, _ = _take_infer(x, indices, axis=axis)
-    if updates.shape != wanted:
-        raise ShapeError(
-            "Updates of scatter_add have the wrong shape.",
-            expected=str(list(wanted)),
-            got=str(list(updates.shape)),
-        )
-    return x.shape, x.dtype
-
-
-def _scatter_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
-    """Adds in the order of the indices, so that repeated ones are deterministic."""
-    out[...] = x
-    _checked(indices, x.shape[axis])
-    np.add.at(out, (slice(None),) * axis + (indices,), updates)
-
-
-def _along_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
-    fits = len(x.shape) == len(indices.shape) and all(
-        i == axis or n == m for i, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
-    )
-    if not fits:
-        raise ShapeError(
-            f"Indices of shape {list(indices.shape)} don't fit {list(x.shape)} along axis {axis}."
-        )
-    return indices.shape, x.dtype
-
-
-def _along_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
-    out[...] = np.take_along_axis(x, _checked(indices, x.shape[axis]), axis)
-
-
-def _add_along_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
-    out[...] = x
-    place: list[Any] = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
-    place[axis] = _checked(indices, x.shape[axis])
-    np.add.at(out, tuple(place), updates)
-
-
-def _argsort_kernel(x: Any, *, out: Any, axis: int, descending: bool) -> None:
-    """Stable: equal elements keep their order, also when descending."""
-    if descending:
-        back = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
-        np.subtract(x.shape[axis] - 1, back, out=out)
-    else:
-        out[...] = np.argsort(x, axis=axis, kind="stable")
-
-
-def _one_hot_kernel(indices: Any, *, out: Any, depth: int, dtype: str) -> None:
-    out[...] = indices[..., None] == np.arange(depth)
-
-
-def _unpermuted(xp: Any, g: Value, out: Value, x: Value, *, axes: tuple[int, ...]) -> Value:
-    return xp.permute_dims(g, tuple(int(i) for i in np.argsort(axes)))  # type: ignore[no-any-return]  # xp is untyped in rules
+def _unpermuted(xp: Namespace, g: Value, out: Value, x: Value, *, axes: tuple[int, ...]) -> Value:
+    return xp.permute_dims(g, tuple(axes.index(i) for i in range(x.ndim)))
 
 
 PERMUTE = Primitive(
@@ -151,60 +87,43 @@ EMBED = Primitive(
     (lambda xp, g, out, x, *, shape, index, fill: g[index],),
 )
 CONCAT = Primitive("concat", _concat_infer, _concat_kernel, (_concat_rule,), variadic=True)
-TAKE = Primitive(
-    "take",
-    _take_infer,
-    _take_kernel,
-    (
-        lambda xp, g, out, x, i, *, axis: xp.scatter_add(xp.zeros_like(x), i, g, axis),
-        None,
-    ),
-)
-SCATTER_ADD = Primitive(
-    "scatter_add",
-    _scatter_infer,
-    _scatter_kernel,
-    (
-        lambda xp, g, out, x, i, u, *, axis: g,
-        None,
-        lambda xp, g, out, x, i, u, *, axis: xp.take(g, i, axis),
-    ),
-)
-TAKE_ALONG = Primitive(
-    "take_along_axis",
-    _along_infer,
-    _along_kernel,
-    (
-        lambda xp, g, out, x, i, *, axis: xp.add_along_axis(xp.zeros_like(x), i, g, axis),
-        None,
-    ),
-)
-ADD_ALONG = Primitive(
-    "add_along_axis",
-    lambda x, i, u, *, axis: (x.shape, x.dtype),
-    _add_along_kernel,
-    (
-        lambda xp, g, out, x, i, u, *, axis: g,
-        None,
-        lambda xp, g, out, x, i, u, *, axis: xp.take_along_axis(g, i, axis),
-    ),
-)
-ARGSORT = Primitive(
-    "argsort",
-    lambda x, *, axis, descending: (x.shape, "int64"),
-    _argsort_kernel,
-    (None,),
-)
-ONE_HOT = Primitive(
-    "one_hot",
-    lambda i, *, depth, dtype: ((*i.shape, depth), dtype),
-    _one_hot_kernel,
-    (None,),
-)
 
 
-class ShapeNames(BaseNames):
-    """Names that move elements; all of them pass gradient except to indices."""
+def _spelt_out(index: Any, shape: Shape) -> list[Any]:
+    """The parts of an index, with a slice for every axis it leaves out."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+    taken = sum(part is not None for part in parts) - len(dots)
+    if taken > len(shape):
+        raise ShapeError(f"{taken} indices for shape {list(shape)}.")
+    if len(dots) > 1:
+        raise ShapeError(f"Shape {list(shape)} is indexed with more than one Ellipsis.")
+    at = dots[0] if dots else len(parts)
+    return parts[:at] + [slice(None)] * (len(shape) - taken) + parts[at + 1 :]
+
+
+def _as_slice(part: Any, axis: int, length: int) -> slice:
+    """What one part of an index takes of its axis."""
+    if isinstance(part, slice):
+        ends = (part.start, part.stop, part.step)
+        if all(end is None or isinstance(end, int | np.integer) for end in ends) and part.step != 0:
+            return part
+        raise DTypeError(
+            "A slice needs static integers and a step that is not 0.", got=repr(part)[:60]
+        )
+    if isinstance(part, int | np.integer) and not isinstance(part, bool):
+        if not -length <= part < length:
+            raise ShapeError(f"Index {part} is out of range for axis {axis} of length {length}.")
+        start = int(part) % length
+        return slice(start, start + 1)
+    raise DTypeError(
+        f"A value is indexed with static ints and slices, not {type(part).__name__}.",
+        next_step="Use xp.take for computed indices.",
+    )
+
+
+class ShapeNames(LogicNames):
+    """Names that move elements; all of them pass gradient."""
 
     __slots__ = ()
 
@@ -219,7 +138,8 @@ class ShapeNames(BaseNames):
             )
         return x if order == tuple(range(x.ndim)) else self.trace.apply(PERMUTE, x, axes=order)
 
-    def flip(self, x: Any, axis: int | tuple[int, ...] | None = None) -> Value:
+    def flip(self, x: Any, axis: Axis = None) -> Value:
+        """Elements in reverse order along ``axis``, all axes by default."""
         x = self.asarray(x)
         axes = axes_of(axis, x.ndim)
         return self.trace.apply(FLIP, x, axes=axes) if axes else x
@@ -240,41 +160,20 @@ class ShapeNames(BaseNames):
 
     def index(self, x: Value, index: Any) -> Value:
         """``x[index]`` with static ints, slices, None and one Ellipsis."""
-        parts = list(index) if isinstance(index, tuple) else [index]
-        taken = sum(1 for part in parts if part is not None and part is not Ellipsis)
-        if taken > x.ndim:
-            raise ShapeError(f"{taken} indices for shape {list(x.shape)}.")
-        fill: list[Any] = [slice(None)] * (x.ndim - taken)
-        if Ellipsis in parts:
-            at = parts.index(Ellipsis)
-            parts[at : at + 1] = fill
-        else:
-            parts += fill
-        slices: list[slice] = []
+        parts = _spelt_out(index, x.shape)
+        picked: list[slice] = []
         shape: list[int] = []
         for part in parts:
             if part is None:
                 shape.append(1)
                 continue
-            length = x.shape[len(slices)]
+            axis, length = len(picked), x.shape[len(picked)]
+            picked.append(_as_slice(part, axis, length))
             if isinstance(part, slice):
-                slices.append(part)
                 shape.append(len(range(*part.indices(length))))
-            elif isinstance(part, int) and not isinstance(part, bool):
-                if not -length <= part < length:
-                    raise ShapeError(
-                        f"Index {part} is out of range for axis {len(slices)} of length {length}."
-                    )
-                slices.append(slice(part % length, part % length + 1))
-            else:
-                raise DTypeError(
-                    f"A value is indexed with static ints and slices, not {type(part).__name__}.",
-                    next_step="Use xp.take for computed indices.",
-                )
-        picked = tuple(slices)
-        if all(part == slice(None) for part in picked):
-            return self.reshape(x, tuple(shape))
-        return self.reshape(self.trace.apply(SLICE, x, index=picked), tuple(shape))
+        if any(part != slice(None) for part in picked):
+            x = self.trace.apply(SLICE, x, index=tuple(picked))
+        return self.reshape(x, tuple(shape))
 
     def slice_(self, x: Any, begin: Sequence[int], size: Sequence[int]) -> Value:
         """``size`` elements an axis from ``begin``; a size of -1 takes the rest."""
@@ -289,8 +188,7 @@ class ShapeNames(BaseNames):
             stop = x.shape[axis] if count == -1 else start + count
             if not 0 <= start <= stop <= x.shape[axis]:
                 raise ShapeError(
-                    f"Elements {start} to {stop} of axis {axis} are outside "
-                    f"shape {list(x.shape)}."
+                    f"Elements {start} to {stop} of axis {axis} are outside shape {list(x.shape)}."
                 )
             parts.append(slice(start, stop))
         return self.index(x, tuple(parts))
@@ -300,8 +198,12 @@ class ShapeNames(BaseNames):
         return self.trace.apply(EMBED, x, shape=shape, index=index, fill=fill)
 
     def pad(self, x: Any, widths: Sequence[tuple[int, int]], value: float = 0) -> Value:
-        """``value`` around ``x``: (before, after) for each axis."""
+        """``value`` around ``x``: (before, after) for each axis.
+
+        Raises DTypeError for a value that an integer or boolean dtype does not hold.
+        """
         x = self.asarray(x)
+        array_of(value, x.dtype)
         if len(widths) != x.ndim or any(before < 0 or after < 0 for before, after in widths):
             raise ShapeError(
                 f"Padding {list(widths)} doesn't fit shape {list(x.shape)}.",
@@ -313,14 +215,14 @@ class ShapeNames(BaseNames):
 
     def concat(self, parts: Sequence[Any], axis: int = 0) -> Value:
         """Arrays joined along an axis they have."""
-        values = self._common(parts)
+        values = self._joined(parts)
         if not values[0].ndim:
             raise ShapeError("Scalars can't be joined along an axis.", next_step="Stack them.")
         return self.trace.apply(CONCAT, *values, axis=axis_of(axis, values[0].ndim))
 
     def stack(self, parts: Sequence[Any], axis: int = 0) -> Value:
         """Arrays of one shape joined along a new axis."""
-        values = self._common(parts)
+        values = self._joined(parts)
         if len({x.shape for x in values}) > 1:
             raise ShapeError(
                 "Only arrays of one shape can be stacked.",
@@ -328,58 +230,10 @@ class ShapeNames(BaseNames):
             )
         return self.concat([self.expand_dims(x, axis) for x in values], axis)
 
-    def _common(self, parts: Sequence[Any]) -> list[Value]:
-        values = [self.asarray(part) for part in parts]
-        if not values:
+    def _joined(self, parts: Sequence[Any]) -> list[Value]:
+        if not parts:
             raise ShapeError("Nothing to join.", expected="at least one array")
-        dtype = values[0].dtype
-        for x in values[1:]:
-            dtype = promote(dtype, x.dtype)
-        return [self.astype(x, dtype) for x in values]
-
-    def _indices(self, x: Any) -> Value:
-        x = self.asarray(x)
-        if x.dtype not in INTEGERS:
-            raise DTypeError("Indices must be integers.", got=x.dtype, next_step="Cast them.")
-        return x
-
-    def take(self, x: Any, indices: Any, axis: int = 0) -> Value:
-        """Elements of ``x`` at integer ``indices`` along ``axis``; repeats add up in the gradient.
-
-        Negative indices count from the end; others out of range fail when the diagram runs.
-        """
-        x = self.asarray(x)
-        return self.trace.apply(TAKE, x, self._indices(indices), axis=axis_of(axis, x.ndim))
-
-    def take_along_axis(self, x: Any, indices: Any, axis: int = -1) -> Value:
-        """``x[…, indices[…, j], …]``: one index for each place along ``axis``."""
-        x = self.asarray(x)
-        return self.trace.apply(TAKE_ALONG, x, self._indices(indices), axis=axis_of(axis, x.ndim))
-
-    def add_along_axis(self, x: Value, indices: Value, updates: Value, axis: int) -> Value:
-        """``x`` with ``updates`` added where ``take_along_axis`` would read."""
-        return self.trace.apply(ADD_ALONG, x, indices, updates, axis=axis)
-
-    def scatter_add(self, x: Any, indices: Any, updates: Any, axis: int = 0) -> Value:
-        """``x`` with ``updates`` added at ``indices`` along ``axis``; repeats add up."""
-        x, updates, _ = self._promoted(self.asarray(x), self.asarray(updates))
-        indices = self._indices(indices)
-        return self.trace.apply(SCATTER_ADD, x, indices, updates, axis=axis_of(axis, x.ndim))
-
-    def one_hot(self, indices: Any, depth: int, dtype: str = "float32") -> Value:
-        """1 at each index along a new last axis of length ``depth``; a row of 0 where the index is
-        out of range. No gradient."""
-        return self.trace.apply(ONE_HOT, self._indices(indices), depth=depth, dtype=dtype)
-
-    def argsort(self, x: Any, axis: int = -1, descending: bool = False) -> Value:
-        """Indices that sort, int64, stable. No gradient."""
-        x = self.asarray(x)
-        return self.trace.apply(ARGSORT, x, axis=axis_of(axis, x.ndim), descending=descending)
-
-    def sort(self, x: Any, axis: int = -1, descending: bool = False) -> Value:
-        """Sorted along an axis; the gradient goes back to where each element came from."""
-        x = self.asarray(x)
-        return self.take_along_axis(x, self.argsort(x, axis, descending), axis)
+        return self._common(parts)
 
     def broadcast_arrays(self, *arrays: Any) -> list[Value]:
         """All arrays in their common shape."""

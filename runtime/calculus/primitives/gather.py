@@ -1,0 +1,190 @@
+"""Elements picked by computed indices: gather, scatter, sort, one-hot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import DTypeError, ShapeError
+from runtime.calculus.dtypes import INTEGERS, checked_dtype
+from runtime.calculus.primitives.base import axis_of, lengths_of
+from runtime.calculus.primitives.shape import ShapeNames
+from runtime.calculus.trace import Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+
+
+def _take_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
+    return (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype
+
+
+def _checked(indices: Any, length: int) -> Any:
+    if indices.size and (indices.min() < -length or indices.max() >= length):
+        wrong = indices[(indices < -length) | (indices >= length)].flat[0]
+        raise IndexError(f"index {wrong} is out of range for an axis of length {length}")
+    return indices
+
+
+def _take_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
+    np.take(x, _checked(indices, x.shape[axis]), axis=axis, out=out, mode="wrap")
+
+
+def _scatter_infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tuple[Shape, str]:
+    wanted, _ = _take_infer(x, indices, axis=axis)
+    if updates.shape != wanted:
+        raise ShapeError(
+            "Updates of scatter_add have the wrong shape.",
+            expected=str(list(wanted)),
+            got=str(list(updates.shape)),
+        )
+    return x.shape, x.dtype
+
+
+def _scatter_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
+    """Adds in the order of the indices, so that repeated ones are deterministic."""
+    out[...] = x
+    _checked(indices, x.shape[axis])
+    np.add.at(out, (slice(None),) * axis + (indices,), updates)
+
+
+def _along_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
+    fits = len(x.shape) == len(indices.shape) and all(
+        i == axis or n == m for i, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
+    )
+    if not fits:
+        raise ShapeError(
+            f"Indices of shape {list(indices.shape)} don't fit {list(x.shape)} along axis {axis}."
+        )
+    return indices.shape, x.dtype
+
+
+def _along_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
+    out[...] = np.take_along_axis(x, _checked(indices, x.shape[axis]), axis)
+
+
+def _add_along_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
+    out[...] = x
+    place: list[Any] = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
+    place[axis] = _checked(indices, x.shape[axis])
+    np.add.at(out, tuple(place), updates)
+
+
+def _argsort_kernel(x: Any, *, out: Any, axis: int, descending: bool) -> None:
+    """Stable: equal elements keep their order, also when descending."""
+    if descending:
+        back = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+        np.subtract(x.shape[axis] - 1, back, out=out)
+    else:
+        out[...] = np.argsort(x, axis=axis, kind="stable")
+
+
+def _one_hot_kernel(indices: Any, *, out: Any, depth: int, dtype: str) -> None:
+    out[...] = indices[..., None] == np.arange(depth)
+
+
+TAKE = Primitive(
+    "take",
+    _take_infer,
+    _take_kernel,
+    (
+        lambda xp, g, out, x, i, *, axis: xp.scatter_add(xp.zeros_like(x), i, g, axis),
+        None,
+    ),
+)
+SCATTER_ADD = Primitive(
+    "scatter_add",
+    _scatter_infer,
+    _scatter_kernel,
+    (
+        lambda xp, g, out, x, i, u, *, axis: g,
+        None,
+        lambda xp, g, out, x, i, u, *, axis: xp.take(g, i, axis),
+    ),
+)
+TAKE_ALONG = Primitive(
+    "take_along_axis",
+    _along_infer,
+    _along_kernel,
+    (
+        lambda xp, g, out, x, i, *, axis: xp.add_along_axis(xp.zeros_like(x), i, g, axis),
+        None,
+    ),
+)
+ADD_ALONG = Primitive(
+    "add_along_axis",
+    lambda x, i, u, *, axis: (x.shape, x.dtype),
+    _add_along_kernel,
+    (
+        lambda xp, g, out, x, i, u, *, axis: g,
+        None,
+        lambda xp, g, out, x, i, u, *, axis: xp.take_along_axis(g, i, axis),
+    ),
+)
+ARGSORT = Primitive(
+    "argsort",
+    lambda x, *, axis, descending: (x.shape, "int64"),
+    _argsort_kernel,
+    (None,),
+)
+ONE_HOT = Primitive(
+    "one_hot",
+    lambda i, *, depth, dtype: ((*i.shape, depth), dtype),
+    _one_hot_kernel,
+    (None,),
+)
+
+
+class GatherNames(ShapeNames):
+    """Indices are integer values; they have no gradient, what they pick has."""
+
+    __slots__ = ()
+
+    def _indices(self, x: Any) -> Value:
+        indices = self.asarray(x)
+        if indices.dtype not in INTEGERS:
+            raise DTypeError("Indices must be integers.", got=indices.dtype, next_step="Cast them.")
+        return indices
+
+    def take(self, x: Any, indices: Any, axis: int = 0) -> Value:
+        """Elements of ``x`` at integer ``indices`` along ``axis``; repeats add up in the gradient.
+
+        Negative indices count from the end; others out of range fail when the diagram runs.
+        """
+        x = self.asarray(x)
+        return self.trace.apply(TAKE, x, self._indices(indices), axis=axis_of(axis, x.ndim))
+
+    def take_along_axis(self, x: Any, indices: Any, axis: int = -1) -> Value:
+        """``x[…, indices[…, j], …]``: one index for each place along ``axis``."""
+        x = self.asarray(x)
+        return self.trace.apply(TAKE_ALONG, x, self._indices(indices), axis=axis_of(axis, x.ndim))
+
+    def add_along_axis(self, x: Value, indices: Value, updates: Value, axis: int) -> Value:
+        """``x`` with ``updates`` added where ``take_along_axis`` would read."""
+        return self.trace.apply(ADD_ALONG, x, indices, updates, axis=axis)
+
+    def scatter_add(self, x: Any, indices: Any, updates: Any, axis: int = 0) -> Value:
+        """``x`` with ``updates`` added at ``indices`` along ``axis``; repeats add up."""
+        x, updates = self._common([x, updates], numbers=True)
+        indices = self._indices(indices)
+        return self.trace.apply(SCATTER_ADD, x, indices, updates, axis=axis_of(axis, x.ndim))
+
+    def one_hot(self, indices: Any, depth: int, dtype: str = "float32") -> Value:
+        """1 at each index along a new last axis of length ``depth``, else 0. No gradient.
+
+        An index out of range gives a row of 0.
+        """
+        indices = self._indices(indices)
+        lengths_of(depth)
+        return self.trace.apply(ONE_HOT, indices, depth=depth, dtype=checked_dtype(dtype))
+
+    def argsort(self, x: Any, axis: int = -1, descending: bool = False) -> Value:
+        """Indices that sort, int64, stable. No gradient."""
+        x = self.asarray(x)
+        return self.trace.apply(ARGSORT, x, axis=axis_of(axis, x.ndim), descending=descending)
+
+    def sort(self, x: Any, axis: int = -1, descending: bool = False) -> Value:
+        """Sorted along an axis; the gradient goes back to where each element came from."""
+        x = self.asarray(x)
+        return self.take_along_axis(x, self.argsort(x, axis, descending), axis)

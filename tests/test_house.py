@@ -39,6 +39,27 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+BROUGHT_BY = {
+    "pyside6": "pyside6-essentials",
+    "shiboken6": "pyside6-essentials",
+    "pydantic_core": "pydantic",
+    "importlinter": "import-linter",
+    "pytestqt": "pytest-qt",
+}
+"""Modules whose distribution has another name."""
+
+
+def imports_of(path: Path) -> set[str]:
+    """Names of the top-level packages that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
 @pytest.mark.parametrize(
     "module",
     ["blocks", "runtime", "runtime.diagram", "runtime.engine", "runtime.flow", "runtime.publish"],
@@ -88,14 +109,14 @@ def test_the_error_tree_is_drawn_as_it_is():
             assert name in drawn
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_says_what_it_is_for(path):
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_a_module_says_what_it_is_for():
+    silent = [p for p in MODULES if not ast.get_docstring(ast.parse(p.read_text(encoding="utf-8")))]
+    assert [name_of(path) for path in silent] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_no_room_is_named_after_nothing(path):
-    assert path.stem not in {"utils", "util", "helpers", "helper", "manager", "common", "misc"}
+def test_no_room_is_named_after_nothing():
+    nothing = {"utils", "util", "helpers", "helper", "manager", "common", "misc"}
+    assert [name_of(path) for path in MODULES if path.stem in nothing] == []
 
 
 @pytest.mark.parametrize(
@@ -109,6 +130,22 @@ def test_what_a_package_exports_is_there(name):
 def test_the_base_install_is_headless():
     assert not any("PySide6" in need for need in PROJECT["dependencies"])
     assert any("PySide6-Essentials" in need for need in PROJECT["optional-dependencies"]["app"])
+
+
+@pytest.mark.parametrize(
+    ("floors", "extras"),
+    [(("blocks", "runtime"), ()), (("app",), ("app",)), (("tests",), ("dev", "app"))],
+)
+def test_what_is_imported_is_declared(floors, extras):
+    needs = [
+        *PROJECT["dependencies"],
+        *(n for e in extras for n in PROJECT["optional-dependencies"][e]),
+    ]
+    declared = {re.split(r"[^\w-]", need)[0].lower() for need in needs} | set(PACKAGES) | {"tests"}
+    declared |= {module for module, name in BROUGHT_BY.items() if name in declared}
+    paths = [path for floor in floors for path in (ROOT / floor).rglob("*.py")]
+    foreign = {name for path in paths for name in imports_of(path)} - sys.stdlib_module_names
+    assert {name.lower() for name in foreign} <= declared
 
 
 def test_assets_are_data_of_the_installation():

@@ -133,7 +133,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class FlowReport:
-    """Verdicts by loss, for wires (by target) and variables (by name)."""
+    """Verdicts by loss, of wires (by target) and variables (by name)."""
 
     file: str
     title: str = ""
@@ -144,26 +144,23 @@ class FlowReport:
     problems: tuple[Problem, ...] = ()
 
     def parts(self) -> list[Part]:
-        """Tables of wires and of variables, with the sentence of each verdict."""
+        """For each loss a table of wires and one of variables, with their sentences."""
         parts: list[Part] = [_heading(self.title, self.file)]
         if not self.losses:
             return [*parts, NO_LOSS]
-        several = len(self.losses) > 1
-        head = (*["loss"] * several, "from", "to", "state", "why")
-        rows = tuple(
-            (*[loss] * several, self.sources[target], target, v.state.value, v.sentence)
-            for target, verdicts in self.wires.items()
-            for loss, v in verdicts.items()
-        )
-        parts.append(Table("Wires", head, rows))
-        if self.variables:
-            head = (*["loss"] * several, "variable", "state", "why")
-            rows = tuple(
-                (*[loss] * several, name, v.state.value, v.sentence)
-                for name, verdicts in self.variables.items()
-                for loss, v in verdicts.items()
+        for loss in self.losses:
+            wires = tuple(
+                (self.sources[target], target, verdicts[loss].state.value, verdicts[loss].sentence)
+                for target, verdicts in self.wires.items()
             )
-            parts.append(Table("Variables", head, rows))
+            parts.append(Table(f"Wires, for {loss}", ("from", "to", "state", "why"), wires))
+            variables = tuple(
+                (name, verdicts[loss].state.value, verdicts[loss].sentence)
+                for name, verdicts in self.variables.items()
+            )
+            if variables:
+                head = ("variable", "state", "why")
+                parts.append(Table(f"Variables, for {loss}", head, variables))
         return parts
 
     def to_json(self) -> dict[str, Any]:

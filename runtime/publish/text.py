@@ -11,7 +11,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-WRITTEN_OUT = 64
+WRITTEN_OUT = 24
 """An array of at most so many numbers is written out; a larger one is summed up."""
 
 _ACCENTS = {"CARRIES": "green", "STOPPED": "red", "NO RULE": "magenta", "UNKNOWN": "yellow"}

@@ -8,10 +8,13 @@ VARIABLE = {"type": "Variable", "value": [3.0, 4.0]}
 def test_every_wire_has_a_state_and_a_sentence(gradwire, seed):
     done = gradwire("flow", seed)
     assert done.code == 0 and done.err == ""
-    rows = {row[1]: row for row in done.table("Wires")[1:]}
+    rows = {row[1]: row for row in done.table("Wires, for loss.out")[1:]}
     assert rows["stop.x"] == ["mul.out", "stop.x", "STOPPED", "stop stops every route to loss."]
     assert rows["add.b"][2] == "CARRIES"
-    assert [row[:2] for row in done.table("Variables")[1:]] == [["a", "CARRIES"], ["b", "STOPPED"]]
+    assert [row[:2] for row in done.table("Variables, for loss.out")[1:]] == [
+        ["a", "CARRIES"],
+        ["b", "STOPPED"],
+    ]
 
 
 def test_json_names_the_cutters(gradwire, seed):
@@ -33,7 +36,7 @@ def test_json_names_the_cutters(gradwire, seed):
 
 
 def test_one_wire_by_target_and_all_wires_by_source(gradwire, seed):
-    rows = gradwire("flow", seed, "--wire", "stop.x").table("Wires")[1:]
+    rows = gradwire("flow", seed, "--wire", "stop.x").table("Wires, for loss.out")[1:]
     assert [row[1] for row in rows] == ["stop.x"]
     assert "Variables" not in gradwire("flow", seed, "--wire", "stop.x").out
     report = gradwire("flow", seed, "--wire", "b.out", "--wire", "loss", "--json").json
@@ -47,17 +50,17 @@ def test_a_wire_that_is_not_there(gradwire, seed):
     assert done.code == 2 and "add.a or add.b" in done.err
 
 
-def test_several_losses_have_a_column(gradwire, diagram):
+def test_every_loss_has_its_tables(gradwire, diagram):
     blocks = {
         "v": VARIABLE, "stop": {"type": "StopGradient"}, "cut": {"type": "Sum"},
         "sum": {"type": "Sum"},
     }  # fmt: skip
     path = diagram(blocks, {"stop.x": "v.out", "cut.x": "stop.out", "sum.x": "v.out"})
     done = gradwire("flow", path)
-    assert done.table("Wires")[0] == ["loss", "from", "to", "state", "why"]
-    states = {tuple(row[:2]): row[2] for row in done.table("Variables")[1:]}
-    assert states == {("cut.out", "v"): "STOPPED", ("sum.out", "v"): "CARRIES"}
-    assert gradwire("flow", path, "--loss", "sum").table("Wires")[0][0] == "from"
+    assert done.table("Variables, for cut.out")[1][:2] == ["v", "STOPPED"]
+    assert done.table("Variables, for sum.out")[1][:2] == ["v", "CARRIES"]
+    assert len(done.table("Wires, for cut.out")) == len(done.table("Wires, for sum.out")) == 4
+    assert "cut.out" not in gradwire("flow", path, "--loss", "sum", "--wire", "sum").out
 
 
 def test_a_diagram_with_problems_says_what_it_knows_and_exits_with_1(gradwire, diagram):
@@ -65,7 +68,7 @@ def test_a_diagram_with_problems_says_what_it_knows_and_exits_with_1(gradwire, d
     path = diagram(blocks, {"sum.x": "v.out"})
     done = gradwire("flow", path)
     assert done.code == 1 and "mul.a" in done.err
-    assert done.table("Wires")[1][2] == "CARRIES"
+    assert done.table("Wires, for sum.out")[1][2] == "CARRIES"
     assert len(gradwire("flow", path, "--json").json["problems"]) == 1
 
 

@@ -1,0 +1,34 @@
+"""Every diagram that comes with Gradwire is clean and runs."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+EXAMPLES = sorted(
+    path for path in (files("assets") / "diagrams").iterdir() if path.name.endswith(".json")
+)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_is_clean_and_runs(gradwire, path):
+    assert gradwire("check", path).out == f"{path}: clean\n"
+    report = gradwire("run", path, "--json").json
+    assert report["title"] and report["losses"]
+    assert any(gradient is not None for gradient in report["gradients"].values())
+    states = {target: wire["state"] for target, wire in report["wires"].items()}
+    for target, wire in report["wires"].items():
+        assert (wire["gradient"] is not None) == (states[target] == "CARRIES")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_explains_itself(gradwire, path):
+    done = gradwire("flow", path)
+    assert done.code == 0 and done.err == ""
+    for loss in gradwire("flow", path, "--json").json["losses"]:
+        assert all(row[-1] for row in done.table(f"Wires, for {loss}"))
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 12

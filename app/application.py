@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blocks.errors import RunError
 from runtime.cli.display import why_no_window
 
-ABOUT_ONE_FRAME = 0.002
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from app.main_window import MainWindow
+
+TURN = 0.002
 """Seconds a computing thread keeps the interpreter before the window gets its turn."""
 
 
@@ -21,20 +29,41 @@ def run(path: Path | None) -> int:
         raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
     # Qt is imported only now that it is known to be there.
     from PySide6.QtCore import Qt
+    from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
     QApplication.setHighDpiScaleFactorRoundingPolicy(
         Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
     )
     QApplication.setApplicationName("Gradwire")
-    QApplication.setOrganizationName("Gradwire")
     QApplication.setDesktopFileName("gradwire")
-    application = QApplication.instance() or QApplication(sys.argv[:1])
-    sys.setswitchinterval(ABOUT_ONE_FRAME)
+    application = QApplication(sys.argv[:1])
+    from app.examples import ASSETS
     from app.main_window import MainWindow
 
+    QApplication.setWindowIcon(QIcon(str(ASSETS / "icons" / "gradwire.svg")))
+    sys.setswitchinterval(TURN)
     window = MainWindow()
+    sys.excepthook = _hook(window)
     window.show()
     if path is not None:
-        window.document.open(path)
+        window.files.open_path(path)
     return application.exec()
+
+
+def _hook(
+    window: MainWindow,
+) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
+    """What becomes of an exception that nothing caught: the window says so and lives on."""
+
+    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            window.close()
+            return
+        traceback.print_exception(kind, error, trace)
+        window.document.problem.emit(
+            f"Something in Gradwire itself went wrong ({kind.__name__}: {error}). The diagram is "
+            "as it was; what happened stands in the terminal."
+        )
+
+    return tell

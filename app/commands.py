@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -25,6 +24,7 @@ from runtime.diagram import (
     apply,
     fresh_name,
 )
+from runtime.version import __version__
 
 if TYPE_CHECKING:
     from app.canvas import CanvasView
@@ -208,7 +208,7 @@ class Commands(QObject):
             self.tr(
                 "<p><b>Gradwire {0}</b></p><p>Diagrams of differentiable arithmetic that show "
                 "which wires carry gradient, and why not.</p><p>MIT licence.</p>"
-            ).format(version("gradwire")),
+            ).format(__version__),
         )
 
     def _page(self) -> Page:

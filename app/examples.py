@@ -9,6 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 
 SUFFIX = ".gradwire.json"
+ASSETS = Path(str(files("assets")))
+"""The folder of all that is no code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,7 @@ class Example:
 @cache
 def examples() -> tuple[Example, ...]:
     """All examples by title; the seed diagram, from which Gradwire grew, first."""
-    folder = Path(str(files("assets"))) / "diagrams"
-    found = [_example(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+    found = [_example(path) for path in sorted((ASSETS / "diagrams").glob(f"*{SUFFIX}"))]
     return tuple(sorted(found, key=lambda e: ("seed" not in e.path.name, e.title.casefold())))
 
 

@@ -89,6 +89,9 @@ class MainWindow(QMainWindow):
         self._set_theme(self.settings.theme)
         self._show_diagram(self.document.diagram)
         self._show_title()
+        geometry, state = self.settings.arrangement
+        self.restoreGeometry(geometry)
+        self.restoreState(state)
 
     # ---- what the window is told --------------------------------------------------------------
 
@@ -147,7 +150,7 @@ class MainWindow(QMainWindow):
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         self.resizeDocks([self.docks["palette"], self.docks["inspector"]], [220, 300], horizontal)
         self.resizeDocks([self.docks["inspector"], self.docks["why"]], [460, 300], vertical)
-        self.resizeDocks([self.docks["variables"]], [150], vertical)
+        self.resizeDocks([self.docks["variables"]], [180], vertical)
 
     def _add_dock(self, name: str, title: str, panel: QWidget, area: _Area) -> QDockWidget:
         dock = QDockWidget(title, self)

@@ -49,7 +49,7 @@ class BlockForm(QWidget):
         self._sources: dict[str, tuple[PortName, QLabel]] = {}
         self._block = diagram.pages[page].blocks[name]
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(12, 12, 12, 12)
+        self._column.setContentsMargins(12, 2, 12, 12)
         self._column.setSpacing(4)
         self._add_head(theme)
         self._add_parameters()

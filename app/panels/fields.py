@@ -19,11 +19,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app import theme as look
 from app.canvas.readout import dimensions
 from app.panels import notation
 from app.panels.grid import Grid
 from blocks.values import DTYPES, PortLiteral, Tensor
 
+_FRAME = 12
+"""Frame, padding and margin above and below the rows of a text, px."""
 LARGE = 1_000
 """Arrays of more elements are described, not edited as text."""
 
@@ -269,7 +272,10 @@ class _RowsEdit(QPlainTextEdit):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        fixed.setPixelSize(look.BODY - 1)
+        self.setFont(fixed)
+        self.document().setDocumentMargin(1)
         self.setLineWrapMode(self.LineWrapMode.NoWrap)
         self.setTabChangesFocus(True)
         self.textChanged.connect(self._fit)
@@ -289,8 +295,12 @@ class _RowsEdit(QPlainTextEdit):
 
     def _fit(self) -> None:
         rows = min(max(self.blockCount(), 1), 8)
-        margins = 2 * (self.frameWidth() + int(self.document().documentMargin()))
-        self.setFixedHeight(rows * self.fontMetrics().lineSpacing() + margins)
+        self.setFixedHeight(rows * self.fontMetrics().lineSpacing() + _FRAME)
+        scrolls = self.blockCount() > rows
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAsNeeded if scrolls else policy.ScrollBarAlwaysOff
+        )
 
 
 def _fill(field: QWidget, inner: QWidget) -> None:

@@ -15,6 +15,7 @@ from blocks.values import Tensor
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROWS_SHOWN = 8
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
 class ArrayModel(QAbstractTableModel):
@@ -51,12 +52,14 @@ class ArrayModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.EditRole:
             return str(self.rows[index.row(), index.column()])
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            return _RIGHT
         return None
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT
         return section if role == Qt.ItemDataRole.DisplayRole else None
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
@@ -98,6 +101,8 @@ class Grid(QTableView):
         if at.isValid() and self.table.hasIndex(at.row(), at.column()):
             self.setCurrentIndex(self.table.index(at.row(), at.column()))
         rows = min(self.table.rowCount(), _ROWS_SHOWN)
+        self.verticalHeader().setVisible(self.table.rowCount() > 1)
+        self.setShowGrid(editable)
         header = self.horizontalHeader().sizeHint().height()
         row = self.verticalHeader().defaultSectionSize()
         self.setFixedHeight(header + rows * row + 2 * self.frameWidth() + 2)

@@ -184,7 +184,7 @@ class _DiagramForm(QWidget):
         self.text.setAccessibleName(self.tr("Description of the diagram"))
         self.text.left.connect(self._commit)
         column = QVBoxLayout(self)
-        column.setContentsMargins(12, 12, 12, 12)
+        column.setContentsMargins(12, 2, 12, 12)
         column.setSpacing(4)
         column.addWidget(labels.heading(self.tr("Title")))
         column.addWidget(self.title_line)
@@ -220,7 +220,7 @@ def _several(names: list[str], inspector: Inspector) -> QWidget:
     """How many blocks are selected, and a link to each of the first ones."""
     card = QWidget()
     column = QVBoxLayout(card)
-    column.setContentsMargins(12, 12, 12, 12)
+    column.setContentsMargins(12, 2, 12, 12)
     column.addWidget(labels.body(inspector.tr("{0} blocks selected").format(len(names))))
     more = "" if len(names) <= 50 else " …"
     links = labels.body(", ".join(labels.link(name) for name in names[:50]) + more)

@@ -18,7 +18,7 @@ def heading(text: str) -> QLabel:
     label = QLabel(text)
     label.setFont(look.font(look.SMALL, bold=True))
     label.setForegroundRole(Role.PlaceholderText)
-    label.setContentsMargins(0, 10, 0, 0)
+    label.setContentsMargins(0, 8, 0, 0)
     return label
 
 

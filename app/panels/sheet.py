@@ -15,14 +15,16 @@ def sheet(theme: Theme) -> str:
     }}
     QLineEdit:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
     QTableView {{ background: {theme.field}; border: none; gridline-color: {theme.hairline}; }}
-    QTableView::item {{ padding: 2px 8px; }}
+    QTableView::item {{ padding: 2px 5px; }}
     QTableView::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
     QTableView QLineEdit {{ border-radius: 0; padding: 0 2px; border-color: {theme.accent}; }}
     QHeaderView {{ background: {theme.surface}; border: none; }}
     QHeaderView::section {{
         background: {theme.surface}; color: {theme.ink_soft}; font-size: {SMALL}px;
-        border: none; border-bottom: 1px solid {theme.hairline}; padding: 3px 8px;
+        border: none; padding: 3px 8px;
     }}
+    QHeaderView::section:horizontal {{ border-bottom: 1px solid {theme.hairline}; }}
+    QTableCornerButton::section {{ background: {theme.surface}; border: none; }}
     QTabBar {{ background: {theme.surface}; qproperty-drawBase: 0; }}
     QTabBar::tab {{
         background: {theme.surface}; color: {theme.ink_soft};

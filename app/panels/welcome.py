@@ -38,7 +38,6 @@ class Welcome(QScrollArea):
         self._column.setSpacing(4)
         self.setWidget(sheet)
         sheet.setAutoFillBackground(False)
-        self.show_recent([])
         canvas.installEventFilter(self)
 
     def show_recent(self, recent: Sequence[Path]) -> None:

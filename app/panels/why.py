@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 WORDS = {
     State.CARRIES: "Carries gradient",
+    State.PARTIAL: "Carries, partly zero",
+    State.ZERO: "Connected, but zero",
+    State.FAINT: "Carries, vanishing",
+    State.FLOOD: "Carries, exploding",
+    State.NONFINITE: "Not finite",
     State.STOPPED: "Stopped",
     State.NO_RULE: "No derivative",
     State.OFF_ROUTE: "Off route",
@@ -38,7 +43,7 @@ WORDS = {
     State.NOTHING_TO_TRAIN: "Nothing to train",
     State.UNKNOWN: "Not known",
 }
-"""States in words; one that is missing here is shown by its name."""
+"""States in words."""
 
 
 class Why(QScrollArea):
@@ -58,7 +63,7 @@ class Why(QScrollArea):
         self._key = ""
         self._theme = LIGHT
         self._column = QVBoxLayout()
-        self._column.setContentsMargins(12, 12, 12, 12)
+        self._column.setContentsMargins(12, 2, 12, 12)
         self._column.setSpacing(6)
         self._sheet = QWidget(self)
         self._sheet.setLayout(self._column)
@@ -120,7 +125,7 @@ class Why(QScrollArea):
         row = QHBoxLayout()
         row.setSpacing(6)
         row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state.name)), self))
-        words = self.tr(WORDS.get(verdict.state, verdict.state.name.capitalize()))
+        words = self.tr(WORDS[verdict.state])
         row.addWidget(QLabel(f"<b>{words}</b>"))
         row.addStretch(1)
         if loss is not None:
@@ -129,11 +134,8 @@ class Why(QScrollArea):
         sentence = labels.body(linked(verdict))
         sentence.linkActivated.connect(self.blockRequested)
         self._column.addWidget(sentence)
-        if verdict.cutters:
-            names = dict.fromkeys(cutter.block for cutter in verdict.cutters)
-            cut = labels.body(
-                self.tr("Cut by {0}").format(", ".join(labels.link(name) for name in names))
-            )
+        if unnamed := [name for name in _cutters(verdict) if name not in verdict.sentence]:
+            cut = labels.body(self.tr("Cut by {0}").format(", ".join(map(labels.link, unnamed))))
             cut.linkActivated.connect(self.blockRequested)
             self._column.addWidget(cut)
 
@@ -165,6 +167,10 @@ class Why(QScrollArea):
 
     def _say(self, text: str) -> None:
         self._column.addWidget(labels.caption(text))
+
+
+def _cutters(verdict: Verdict) -> list[str]:
+    return list(dict.fromkeys(cutter.block for cutter in verdict.cutters))
 
 
 class _Swatch(QWidget):

@@ -150,7 +150,9 @@ def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
     except (ValueError, OverflowError) as error:
         raise DTypeError(f"This is no array: {error}.", got=repr(x)[:60]) from None
     if array.dtype.name not in NUMPY:
-        raise DTypeError(f"{array.dtype} can't be traced.", expected=", ".join(DTYPES))
+        raise DTypeError(
+            f"An array of {array.dtype} can't be traced.", expected="one of " + ", ".join(DTYPES)
+        )
     if dtype is None and isinstance(x, list | tuple) and array.dtype == np.float64:
         dtype = DEFAULT_FLOAT
     if dtype is not None:

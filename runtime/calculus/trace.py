@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from blocks.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -116,6 +118,24 @@ class Value:
 
     def __iter__(self) -> Iterator[Value]:
         return (self[row] for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        """Identity, for containers; an elementwise comparison is refused: it has another name."""
+        self._refuse_to_compare(other, "equal")
+        return NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        self._refuse_to_compare(other, "not_equal")
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
+    def _refuse_to_compare(self, other: object, name: str) -> None:
+        if isinstance(other, Value | bool | int | float | np.ndarray | np.generic):
+            raise DTypeError(
+                f"A traced value ({self.dtype}{list(self.shape)}) can't be compared with == or !=.",
+                next_step=f"Use xp.{name}.",
+            )
 
     def __add__(self, other: Any) -> Value:
         return self.trace.xp.add(self, other)

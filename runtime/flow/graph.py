@@ -66,8 +66,8 @@ class Graph:
             closed = [edge for edge in edges if edge.kind and edge.value.primitive is not WIRE]
             if closed:
                 dropped = _redundant(edges, closed, outputs) if owner in wired else set(closed)
-                for edge in dropped:
-                    self.inputs[edge.value].remove(edge)
+                for value in {edge.value for edge in dropped}:
+                    self.inputs[value] = [e for e in self.inputs[value] if e not in dropped]
         for edges in self.inputs.values():
             for edge in edges:
                 self.readers[edge.source].append(edge)

@@ -227,6 +227,8 @@ class BaseNames:
         return self._constant(np.eye(length), dtype)
 
     def _constant(self, x: Any, dtype: str | None = None) -> Value:
+        if isinstance(x, list | tuple) and any(isinstance(part, Value) for part in x):
+            raise DTypeError("Values in a list make no array.", next_step="Use xp.stack.")
         weak = dtype is None and is_scalar(x)
         array = array_of(x, scalar_dtype(x) if weak else dtype)
         return self.trace.apply(CONSTANT, array=array, weak=weak)

@@ -1,4 +1,4 @@
-"""``python -m tests.golden PATH…``: run golden files, or all that lie in a folder.
+"""``python -m tests.golden PATH…`` at the root: run golden files, or all that lie in a folder.
 
 Exit code 0 when all passed, 1 when a case failed, 2 for a path that can't be read.
 """

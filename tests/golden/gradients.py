@@ -34,7 +34,7 @@ def check(case: Mapping[str, Any]) -> Comparison:
         comparison.close(f"forward {name}", expected, _of(run.values, name))
     for name, expected in (expect.get("dtypes") or {}).items():
         comparison.same(f"dtype of {name}", expected, str(_of(run.values, name).dtype))
-    backwards = {backward["id"]: backward for backward in case.get("backwards", ())}
+    backwards = {backward["id"]: backward for backward in case.get("backwards") or ()}
     for identity, expected in (expect.get("backward") or {}).items():
         if identity in backwards:
             _check_backward(comparison, session, backwards[identity], expected)
@@ -67,10 +67,11 @@ def heads_of(
 
 def _check_arguments(comparison: Comparison, session: Session, case: Mapping[str, Any]) -> None:
     """What MXNet lists as arguments of the last backward, in graph order; constants are none."""
+    backwards, variables = case.get("backwards"), case.get("variables") or {}
     for system, found in (case.get("checks") or {}).items():
-        if "list_arguments" in found:
-            heads = [head["node"] for head in case["backwards"][-1]["heads"]]
-            listed = [name for name in found["list_arguments"] if name in case["variables"]]
+        if backwards and "list_arguments" in found:
+            heads = [head["node"] for head in backwards[-1]["heads"]]
+            listed = [name for name in found["list_arguments"] if name in variables]
             comparison.same(f"arguments as in {system}", listed, session.arguments(heads))
 
 

@@ -99,7 +99,7 @@ def check(case: Case) -> list[Difference]:
 def cases(path: Path) -> Iterator[Case]:
     """The cases of a file; raises UnreadableError."""
     for document in documents(path):
-        schema = str(document.get("schema"))
+        schema = document.get("schema", "none")
         if schema in LATER:
             yield Case(str(path.stem), None, LATER[schema])
         elif schema in SCHEMAS:

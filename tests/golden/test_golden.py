@@ -14,7 +14,7 @@ import pytest
 
 from tests.golden import gradients, mxnet_executor
 from tests.golden.__main__ import main
-from tests.golden.cases import DATA, Case
+from tests.golden.cases import DATA, Case, choices
 from tests.golden.runner import GOLDEN, cases, check, documents, find_case, run
 
 COUNTS = {
@@ -41,6 +41,11 @@ LEFT_OUT = {
         "ragged",
     },
 }
+CHOICES = {
+    "edge_cases": ["cases"],
+    "mxnet_executor": ["gradients", "left_out"],
+    "tf_behaviour": ["programs", "left_out"],
+}
 FILES = {path.stem: list(cases(path)) for path in sorted(DATA.glob("*.json"))}
 RUN = [
     pytest.param(case, id=f"{stem}-{case}")
@@ -60,6 +65,16 @@ def test_no_case_is_missing() -> None:
     left_out = {stem: {str(c) for c in found if c.left_out} for stem, found in FILES.items()}
     assert counts == COUNTS
     assert {stem: names for stem, names in left_out.items() if names} == LEFT_OUT
+
+
+def test_choices_speak_of_cases_that_there_are() -> None:
+    for stem, keys in CHOICES.items():
+        told = choices(stem)
+        found = {str(case) for case in FILES[stem]} | {"naming"}
+        assert {identity for key in keys for identity in told[key]} <= found
+    edges = choices("edge_cases")["cases"]
+    assert set(edges) == {str(case) for case in FILES["edge_cases"]}
+    assert all(choice["reason"] for choice in edges.values())
 
 
 # ---- what is wrong is seen --------------------------------------------------------------------
@@ -410,7 +425,7 @@ def test_many_differences_are_shortened(tmp_path: Path, capsys: pytest.CaptureFi
     ("text", "message"),
     [
         ('{"schema": "gradwire-golden/9", "cases": []}', "unknown schema 'gradwire-golden/9'"),
-        ('{"cases": []}', "unknown schema 'None'"),
+        ('{"cases": []}', "unknown schema 'none'"),
         ("[1]", "expected objects with a schema"),
         ("{", "can't be read"),
         ('"\ud800"', "can't be read"),

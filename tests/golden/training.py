@@ -32,6 +32,7 @@ def check(case: Mapping[str, Any], find: Lookup) -> Comparison:
     source = find(named) if isinstance(named, str) else named
     comparison = Comparison()
     session = Session(diagram_of(source))
+    session.run()  # says what is wrong, where the diagram can't run
     history = _train(session, case, source)
     for entry in case.get("history") or ():
         key = entry["step"], entry["backward"]

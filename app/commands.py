@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
     from app.settings import Settings
 
 STEP = Point(24.0, 24.0)
-"""From a block to its copy, and from one that is in the way; px at 100 %."""
+"""From a block to its copy, px at 100 %."""
+ROOM = Point(180.0, 100.0)
+"""What a new block needs for itself, px at 100 %."""
+_REACH = range(-4, 5)
 
 
 class Commands(QObject):
@@ -257,10 +261,13 @@ def _copies(diagram: Diagram, page: str, names: list[str]) -> tuple[Batch, froze
 
 
 def _free(page: Page, at: Point) -> Point:
-    """``at``, or the next place down and right of it where no block stands."""
-    while any(
-        abs(other.x - at.x) < STEP.x and abs(other.y - at.y) < STEP.y
-        for other in page.layout.values()
-    ):
-        at = Point(at.x + STEP.x, at.y + STEP.y)
+    """The place nearest to ``at`` where no block is in the way, out of a few around it."""
+    around = [Point(at.x + i * ROOM.x, at.y + j * ROOM.y) for i in _REACH for j in _REACH]
+    around.sort(key=lambda place: math.hypot(place.x - at.x, place.y - at.y))
+    taken = list(page.layout.values())
+    for place in around:
+        if all(
+            abs(other.x - place.x) >= ROOM.x or abs(other.y - place.y) >= ROOM.y for other in taken
+        ):
+            return place
     return at

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
+from app.canvas.facts import same_meaning
 from blocks.errors import GradwireError
 from runtime.diagram import Diagnostic, Diagram
 from runtime.engine import SGD, Session
@@ -239,15 +240,3 @@ def _work(inbox: _Inbox, finished: Any) -> None:
         if not inbox.superseded(serial):
             finished.emit(serial, result)
         del job, run, result  # a result that waits for the next job would be kept alive
-
-
-def same_meaning(a: Diagram, b: Diagram) -> bool:
-    """Both compute the same: they differ at most in layout, notes and titles."""
-    return a is b or (
-        a.pages.keys() == b.pages.keys()
-        and all(
-            page is b.pages[name]
-            or (page.blocks == b.pages[name].blocks and page.wires == b.pages[name].wires)
-            for name, page in a.pages.items()
-        )
-    )

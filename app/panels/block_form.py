@@ -17,8 +17,7 @@ from app.panels.fields import Field, LiteralField, field_for
 from app.panels.formula import Formula
 from app.panels.rows import Tile
 from blocks.block import REQUIRED, Block, InputPort, Opaque
-from blocks.errors import Location
-from runtime.diagram import Diagram, PortName, ports
+from runtime.diagram import MAIN, Diagram, PortName, ports
 
 if TYPE_CHECKING:
     from app.evaluator import Reading
@@ -45,6 +44,8 @@ class BlockForm(QWidget):
         self.shape_of_form = form_shape(diagram, page, name)
         self.fields: dict[str, Field] = {}
         self._complaints: dict[str, QLabel] = {}
+        self._refusals: dict[str, str] = {}
+        self._found: dict[str | None, str] = {}
         self._outputs: dict[str, QLabel] = {}
         self._sources: dict[str, tuple[PortName, QLabel]] = {}
         self._block = diagram.pages[page].blocks[name]
@@ -65,17 +66,18 @@ class BlockForm(QWidget):
         for name, field in self.fields.items():
             field.show_value(self._value_of(name), keep_text=name in drafts)
             if name not in drafts:
-                self.show_complaint(name, "")
+                self.refuse(name, "")
 
     def show_draft(self, field: str, text: str, complaint: str) -> None:
         """Bring back what was typed into ``field`` before, and what was wrong with it."""
         if field in self.fields:
             self.fields[field].show_draft(text)
-            self.show_complaint(field, complaint)
+            self.refuse(field, complaint)
 
-    def show_complaint(self, field: str, text: str) -> None:
-        """Say under ``field`` what is wrong with it; nothing for an empty text."""
-        labels.show_or_hide(self._complaints[field], text)
+    def refuse(self, field: str, reason: str) -> None:
+        """Say under ``field`` why what is typed there was not taken; nothing for an empty text."""
+        self._refusals[field] = reason
+        self._show_complaint(field)
 
     def show_name_complaint(self, text: str) -> None:
         """Say under the name why it can't be the new one."""
@@ -87,7 +89,7 @@ class BlockForm(QWidget):
             label.setText(_carried(reading, f"{prefix}{self.name}.{port}"))
         for source, label in self._sources.values():
             label.setText(_carried(reading, f"{prefix}{source}"))
-        labels.show_or_hide(self._problems, self._problem_text(reading, prefix))
+        self._show_problems(reading, prefix)
         labels.show_or_hide(self._gradient, _gradient_text(reading, prefix + self.name))
 
     def _add_head(self, theme: Theme) -> None:
@@ -123,7 +125,8 @@ class BlockForm(QWidget):
         grid = self._section(self.tr("Parameters"))
         for name, info in parameters.items():
             field = field_for(info.annotation)
-            field.setToolTip(info.description or "")
+            if info.description:
+                field.setToolTip(f"<p>{escape(info.description)}</p>")
             self._add_field(grid, name, name.replace("_", " "), field)
 
     def _add_inputs(self, diagram: Diagram) -> None:
@@ -149,6 +152,7 @@ class BlockForm(QWidget):
         grid.addWidget(origin, row, 1)
         grid.addWidget(carried, row + 1, 1)
         self._sources[name] = (source, carried)
+        self._add_complaint(grid, name)
 
     def _add_outputs(self, diagram: Diagram) -> None:
         names = ports(diagram, self.page, self.name).outputs
@@ -180,15 +184,17 @@ class BlockForm(QWidget):
         return grid
 
     def _add_field(self, grid: QGridLayout, name: str, title: str, field: Field) -> None:
-        complaint = labels.complaint()
         row = grid.rowCount()
         grid.addWidget(_label(title, field), row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(field, row, 1)
-        grid.addWidget(complaint, row + 1, 1)
+        self._add_complaint(grid, name)
         field.committed.connect(lambda value: self.committed.emit(name, value))
         field.draftChanged.connect(lambda text: self.draftChanged.emit(name, text))
         self.fields[name] = field
-        self._complaints[name] = complaint
+
+    def _add_complaint(self, grid: QGridLayout, name: str) -> None:
+        self._complaints[name] = labels.complaint()
+        grid.addWidget(self._complaints[name], grid.rowCount(), 1)
 
     def _value_of(self, name: str) -> Any:
         if name in self._block.parameters():
@@ -209,13 +215,25 @@ class BlockForm(QWidget):
         if text != self.name:
             self.renamed.emit(text)
 
-    def _problem_text(self, reading: Reading | None, prefix: str) -> str:
-        here = (Location(self.page, self.name), Location("main", prefix + self.name))
-        return "\n".join(
-            " ".join(filter(None, (found.what, found.next_step)))
-            for found in (reading.diagnostics if reading else ())
-            if any((found.location.page, found.location.block) == (p.page, p.block) for p in here)
-        )
+    def _show_problems(self, reading: Reading | None, prefix: str) -> None:
+        """Problems of a port under its field, the others under the name."""
+        here = ((self.page, self.name), (MAIN, prefix + self.name))
+        of_block: list[str] = []
+        self._found.clear()
+        for found in reading.diagnostics if reading else ():
+            if (found.location.page, found.location.block) in here:
+                text = " ".join(filter(None, (found.what, found.next_step)))
+                if found.location.port in self._complaints:
+                    self._found[found.location.port] = text
+                else:
+                    of_block.append(text)
+        labels.show_or_hide(self._problems, "\n".join(of_block))
+        for name in self._complaints:
+            self._show_complaint(name)
+
+    def _show_complaint(self, name: str) -> None:
+        text = self._refusals.get(name) or self._found.get(name)
+        labels.show_or_hide(self._complaints[name], text)
 
 
 def form_shape(diagram: Diagram, page: str, name: str) -> object:
@@ -275,5 +293,6 @@ def _label(text: str, buddy: QWidget) -> QLabel:
     label.setForegroundRole(labels.Role.PlaceholderText)
     label.setContentsMargins(0, 4, 0, 0)
     label.setBuddy(buddy)
+    label.setToolTip(buddy.toolTip())
     buddy.setAccessibleName(text)
     return label

@@ -84,11 +84,14 @@ class ChoiceField(Field):
 class TextField(Field):
     """One line of text: a number, a tuple, a name. Enter or leaving commits, Escape reverts."""
 
-    def __init__(self, *, plain: bool = False, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, *, plain: bool = False, optional: bool = False, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._plain = plain
         self._shown = ""
         self.line = QLineEdit(self)
+        self.line.setPlaceholderText(self.tr("none") if optional else "")
         self.line.editingFinished.connect(self._commit)
         self.line.textEdited.connect(self.draftChanged.emit)
         self.line.installEventFilter(self)
@@ -216,7 +219,7 @@ class LiteralField(Field):
         self.dtype.show_value(
             self._literal.dtype if self._literal and self._literal.typed else None
         )
-        self.dtype.setEnabled(self._literal is not None)
+        self.dtype.setVisible(self._literal is not None)
 
     def show_draft(self, text: str) -> None:
         self.value.show_draft(text)
@@ -241,7 +244,7 @@ def field_for(annotation: Any) -> Field:
         return ChoiceField((None, True, False)) if optional else SwitchField()
     if len(options) == 1 and get_origin(options[0]) is Literal:
         return ChoiceField(((None,) if optional else ()) + get_args(options[0]))
-    return TextField(plain=options == (str,) and not optional)
+    return TextField(plain=options == (str,) and not optional, optional=optional)
 
 
 def _unwrap(annotation: Any) -> tuple[tuple[Any, ...], bool]:

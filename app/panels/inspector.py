@@ -138,7 +138,7 @@ class Inspector(QScrollArea):
         drafts = self._drafts_of(form)
         if text is None:
             drafts.pop(field, None)
-            form.show_complaint(field, "")
+            form.refuse(field, "")
         else:
             drafts[field] = (text, drafts.get(field, ("", ""))[1])
 
@@ -150,7 +150,7 @@ class Inspector(QScrollArea):
             self.changeRequested.emit(change)
         else:
             drafts[field] = (drafts.get(field, (str(value), ""))[0], reason)
-            form.show_complaint(field, reason)
+            form.refuse(field, reason)
 
     def _rename(self, form: BlockForm, new: str) -> None:
         change = RenameBlock(form.name, new, form.page)
@@ -196,6 +196,7 @@ class _DiagramForm(QWidget):
         """Show another diagram's title; what is being typed stays while its own is unchanged."""
         if diagram.title != self._diagram.title or not self.title_line.isModified():
             self.title_line.setText(diagram.title)
+            self.title_line.setCursorPosition(0)
         if diagram.description != self.text.toPlainText() and not self.text.hasFocus():
             self.text.setPlainText(diagram.description)
         self._diagram = diagram

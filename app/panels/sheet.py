@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from app.examples import ASSETS
 from app.theme import SMALL, Theme
 
 
 def sheet(theme: Theme) -> str:
     """For the window; widgets of the canvas keep the theme's own looks."""
+    icons = (ASSETS / "icons").as_posix()
+    ground = "dark" if theme.dark else "light"
     return f"""
     QLineEdit, QPlainTextEdit {{
         background: {theme.field}; color: {theme.ink};
         border: 1px solid {theme.hairline}; border-radius: 4px; padding: 3px 5px;
         selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
     }}
-    QLineEdit:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
+    QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{ border-color: {theme.accent}; }}
+    QComboBox {{
+        background: {theme.field}; border: 1px solid {theme.hairline}; border-radius: 4px;
+        padding: 3px 5px;
+    }}
+    QComboBox::drop-down {{ border: none; width: 18px; }}
+    QComboBox::down-arrow {{ image: url("{icons}/down_{ground}.svg"); width: 12px; height: 12px; }}
+    QComboBox QAbstractItemView {{
+        background: {theme.field}; border: 1px solid {theme.hairline}; outline: none;
+        selection-background-color: {theme.accent_wash}; selection-color: {theme.ink};
+    }}
+    QCheckBox::indicator {{
+        background: {theme.field}; border: 1px solid {theme.ink_faint}; border-radius: 3px;
+        width: 14px; height: 14px;
+    }}
+    QCheckBox::indicator:checked {{
+        background: {theme.accent}; border-color: {theme.accent};
+        image: url("{icons}/check_{ground}.svg");
+    }}
+    QCheckBox::indicator:focus {{ border-color: {theme.accent}; }}
     QTableView {{ background: {theme.field}; border: none; gridline-color: {theme.hairline}; }}
     QTableView::item {{ padding: 2px 5px; }}
     QTableView::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}

@@ -186,7 +186,7 @@ def test_a_literal_can_be_given_a_dtype_and_taken_away(qtbot, shown):
     committed = shown(field)
     field.show_value(None)
     assert field.value.line.placeholderText() == "1.0"
-    assert not field.dtype.isEnabled()
+    assert not field.dtype.isVisible()
     field.show_value(PortLiteral(3))
     field.dtype.box.setFocus()
     qtbot.keyClick(field.dtype.box, Qt.Key.Key_End)

@@ -104,6 +104,13 @@ def test_every_block_of_the_library_has_a_form(qtbot, cls):
     assert cls.type_name() in texts(inspector)
 
 
+def test_fields_say_what_they_are_for(inspector):
+    inspector.set_selection(frozenset({"a"}))
+    for name, info in Variable.parameters().items():
+        assert info.description.split()[0] in inspector.form.fields[name].toolTip()
+    assert inspector.form.fields["shape"].line.placeholderText() == "none"
+
+
 def test_parameters_are_edited(qtbot, inspector):
     inspector.set_selection(frozenset({"a"}))
     field = inspector.form.fields["value"]
@@ -267,6 +274,23 @@ def test_readings_fill_in_shapes_values_gradients_and_problems(qtbot, inspector,
     assert "Gradient [[1, 1]]" in shown
     assert "This is bad. Mend it." in shown
     assert "Not here." not in shown
+
+
+def test_a_problem_of_a_port_stands_under_its_field(qtbot, inspector, diagram):
+    inspector.set_selection(frozenset({"mul"}))
+    place = Location("main", "mul", "a"), Location("main", "mul", "b")
+    found = tuple(Diagnostic("error", at, f"Bad {at.port}.") for at in place)
+    inspector.set_reading(Reading(diagram, diagnostics=found))
+    form = inspector.form
+    assert [form._complaints[port].text() for port in "ab"] == ["Bad a.", "Bad b."]
+    assert form._complaints["a"].isVisible()
+    assert not form._problems.isVisible()
+    retype(qtbot, form.fields["a"].value.line, "x")
+    assert "Bad a." not in form._complaints["a"].text()
+    qtbot.keyClick(form.fields["a"].value.line, Qt.Key.Key_Escape)
+    assert form._complaints["a"].text() == "Bad a."
+    inspector.set_reading(Reading(diagram))
+    assert not form._complaints["a"].isVisible()
 
 
 def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, inspector, diagram):

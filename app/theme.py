@@ -321,7 +321,7 @@ def oklch(lightness: float, chroma: float, hue: float) -> QColor:
         -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
         -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
     )
-    return QColor.fromRgbF(*(_encoded(min(max(part, 0.0), 1.0)) for part in linear))
+    return QColor(*(round(255.0 * _encoded(min(max(part, 0.0), 1.0))) for part in linear))
 
 
 def _encoded(linear: float) -> float:

@@ -28,7 +28,6 @@ SYMBOL = 22.0
 _AT_LEAST = 4
 """Pictures that every frame may make."""
 _LEAST_INK = 5.0
-_LEAST_LABEL = 36.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +209,10 @@ class _Face:
         self._elided(place, look.name, bold, theme.ink, Qt.AlignmentFlag.AlignLeft)
         label = f"{look.label} ≈".strip() if look.surrogate else look.label
         room -= QFontMetricsF(bold).horizontalAdvance(look.name) + 8.0
-        if label and room >= min(_LEAST_LABEL, QFontMetricsF(self.small).horizontalAdvance(label)):
+        if label and room >= QFontMetricsF(self.small).horizontalAdvance(label):
             place = QRectF(WIDTH - GUTTER - room, 1.0, room, HEADER)
-            self._elided(place, label, self.small, theme.ink_soft, Qt.AlignmentFlag.AlignRight)
+            ink = QColor(theme.ink_soft)
+            self._text(place, label, self.small, ink, Qt.AlignmentFlag.AlignRight)
 
     def _symbol(self, place: QRectF) -> None:
         """The symbol as an outline, centred by its ink: fonts differ in where they put it."""

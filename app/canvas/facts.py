@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +56,8 @@ class Facts:
         self._driven = set(scene.wire_ports[:, 1].tolist())
         self._looks: list[Look | None] = [None] * len(scene.names)
         self._plain_looks: dict[int, Look] = {}
-        self._cuts: dict[int, bool] = {}
+        self._asked: set[str] = set()
+        self._cutting: set[str] = set()
 
     def rows(self) -> Ints:
         """Lines of numbers that each face needs (n,); as they were where nothing is known."""
@@ -109,11 +112,24 @@ class Facts:
             return arrow if norm is None else f"{arrow} {power_of_ten(norm)}"
         return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
 
-    def cut(self, wire: int) -> bool:
-        """Whether this wire ends in the slot that cuts its gradient off."""
-        if wire not in self._cuts:
-            self._cuts[wire] = self._is_cut(self.prefix + self.scene.wire_keys[wire])
-        return self._cuts[wire]
+    def cut(self, wire: int, until: float = math.inf) -> bool | None:
+        """Whether this wire ends in a slot that cuts gradient off.
+
+        None where that is not known yet and the clock (``perf_counter``) is past ``until``: a
+        verdict takes a walk through the diagram.
+        """
+        key = self.prefix + self.scene.wire_keys[wire]
+        if key in self._cutting:
+            return True
+        if key in self._asked or self.reading is None:
+            return False
+        if time.perf_counter() > until:
+            return None
+        verdict = self.reading.verdict(key)
+        self._asked.add(key)
+        if verdict is not None:  # its cutters cut themselves off, too
+            self._cutting.update(f"{cutter.block}.{cutter.port}" for cutter in verdict.cutters)
+        return key in self._cutting
 
     def tip(self, i: int) -> str:
         """The tooltip of a block: its problems, or its name, type and what it does."""
@@ -253,13 +269,6 @@ class Facts:
             for port in slots.outputs
         )
 
-    def _is_cut(self, key: str) -> bool:
-        if self.reading is None:
-            return False
-        verdict = self.reading.verdict(key)
-        cutters = () if verdict is None else verdict.cutters
-        return any(f"{cutter.block}.{cutter.port}" == key for cutter in cutters)
-
 
 def same_meaning(one: Diagram, other: Diagram) -> bool:
     """Whether two diagrams compute the same: their blocks and wires are the very same objects."""
@@ -280,6 +289,8 @@ def _label(name: str, type_name: str, block: Block) -> str:
     if isinstance(block, Source):
         frozen = block.kind == "variable" and not block.wants_gradient
         return "frozen" if frozen else ""
+    if isinstance(block, PageBlock):
+        return block.page if block.page != name else ""
     if block.label() not in ("", type(block).symbol):
         return block.label()
     told = (name.lower().replace("_", "").replace(" ", ""), type(block).symbol)

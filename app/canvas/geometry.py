@@ -31,6 +31,7 @@ ROW = 18.0
 FOOT = 6.0
 """Space under the last line."""
 PORT_RADIUS = 4.0
+_SAG = 120.0
 REACH = 12.0
 """How far a block's ports and a wire's lane stick out of their bounds."""
 
@@ -244,15 +245,17 @@ def _least_rows(blocks: list[Block]) -> Ints:
 def controls(ends: Floats) -> Floats:
     """Control points (m, 4, 2) of the cubic curves between ``ends`` (m, 4).
 
-    A wire leaves to the right and arrives from the left; one that runs back swings out.
+    A wire leaves to the right and arrives from the left; one that runs back swings out, and sags
+    where it would lie on its own blocks.
     """
     x0, y0, x1, y1 = ends.T
     ahead, apart = x1 - x0, np.abs(y1 - y0)
     forward = np.maximum(0.5 * ahead, np.minimum(0.5 * apart, 60.0))
     swing = np.clip(0.25 * apart + 40.0, 60.0, 180.0)
     reach = np.where(ahead > 0, np.where(apart < 0.5, ahead / 3.0, forward), swing)
+    sag = np.where(ahead > 0, 0.0, np.maximum(_SAG - apart, 0.0))
     xs = np.column_stack([x0, x0 + reach, x1 - reach, x1])
-    ys = np.column_stack([y0, y0, y1, y1])
+    ys = np.column_stack([y0, y0 + sag, y1 + sag, y1])
     return np.stack([xs, ys], axis=2)
 
 

@@ -54,6 +54,13 @@ class Gesture:
     def __init__(self, host: Host, start: QPointF) -> None:
         self.host = host
         self.start = start
+        self.origin: Floats = host.view.camera.to_scene(np.array([start.x(), start.y()]))
+        """The scene point that was pressed: it stays where it is when the wheel turns."""
+
+    def shift(self, at: QPointF) -> Floats:
+        """How far the pointer has come, in scene units (2,)."""
+        camera = self.host.view.camera
+        return camera.to_scene(np.array([at.x(), at.y()])) - self.origin
 
     def move(self, at: QPointF) -> None:
         """The pointer moved."""
@@ -97,8 +104,9 @@ class RubberBand(Gesture):
         self._box = QRectF()
 
     def move(self, at: QPointF) -> None:
-        last, self._box = self._box, QRectF(self.start, at).normalized()
         view = self.host.view
+        start = QPointF(*view.camera.to_widget(self.origin).tolist())
+        last, self._box = self._box, QRectF(start, at).normalized()
         box = self._box
         area = view.camera.area(box.x(), box.y(), box.width(), box.height())
         touched = overlapping(view.scene.rects, area)
@@ -141,9 +149,7 @@ class DragBlocks(Gesture):
         self._shift = np.zeros(2)
 
     def move(self, at: QPointF) -> None:
-        moved = at - self.start
-        wanted = self._grabbed + np.array([moved.x(), moved.y()]) / self.host.view.camera.zoom
-        shift = np.round(wanted / GRID) * GRID - self._grabbed
+        shift = np.round((self._grabbed + self.shift(at)) / GRID) * GRID - self._grabbed
         if not np.array_equal(shift, self._shift):
             self._shift = shift
             self._place(self._corners + shift)
@@ -197,10 +203,9 @@ class DragNote(Gesture):
         self._note: Note = host.view.scene.page.notes[name]
 
     def move(self, at: QPointF) -> None:
-        moved = (at - self.start) / self.host.view.camera.zoom
-        x = round((self._note.at.x + moved.x()) / GRID) * GRID
-        y = round((self._note.at.y + moved.y()) / GRID) * GRID
-        self.host.view.held_notes = {self._name: replace(self._note, at=Point(x, y))}
+        corner = np.round((np.array(self._note.at) + self.shift(at)) / GRID) * GRID
+        moved = replace(self._note, at=Point(*corner.tolist()))
+        self.host.view.held_notes = {self._name: moved}
         self.host.redraw()
 
     def finish(self, at: QPointF) -> None:

@@ -29,6 +29,8 @@ GAP = 6.0
 STEPS = 32
 """Lines a curve is flattened into; fewer from afar."""
 _INSET = 9.0
+_CHEVRONS = 34.0
+"""From one chevron to the next, px at 100 %."""
 _SQUARE = Qt.PenCapStyle.SquareCap
 
 
@@ -118,13 +120,22 @@ def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
 
 
 def draw_curves(
-    painter: QPainter, bundle: Bundle, theme: Theme, unit: float, *, faded: bool = False
+    painter: QPainter,
+    bundle: Bundle,
+    theme: Theme,
+    unit: float,
+    *,
+    faded: bool = False,
+    phase: float = 0.0,
 ) -> None:
-    """Wires as curves with their lanes; ``unit`` is widget px per px of style."""
+    """Wires as curves with their lanes; ``unit`` is widget px per px of style.
+
+    ``phase`` 0 … 1 is how far the chevrons have moved towards the place of the next.
+    """
     if not len(bundle.ends):
         return
     points = flatten(bundle.ends, _steps(unit))
-    painter.setPen(_pen(QColor(theme.wire), unit))
+    _Pencil(painter, QColor(theme.wire), unit).sharpen(1.0)
     draw_lines(painter, strokes(points))
     for code in np.unique(bundle.codes):
         name = NAMES.get(int(code))
@@ -134,8 +145,31 @@ def draw_curves(
         colour = theme.lane(name)
         if faded:
             colour = mixed(colour, QColor(theme.canvas), 0.5)
+        pencil = _Pencil(painter, colour, unit)
         lane = _lane(points[chosen], unit)
-        _draw_lane(painter, lane, bundle.widths[chosen], STYLES[name], colour, unit)
+        _draw_lane(pencil, lane, bundle.widths[chosen], STYLES[name].form, phase)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pencil:
+    """A painter with the colour of one state; sizes are px of style, ``unit`` widget px each."""
+
+    painter: QPainter
+    colour: QColor
+    unit: float
+
+    def sharpen(self, width: float, cap: Qt.PenCapStyle = Qt.PenCapStyle.FlatCap) -> None:
+        """Draw so wide from now on, at least one widget px."""
+        pen = QPen(self.colour, max(1.0, width * self.unit))
+        pen.setCapStyle(cap)
+        self.painter.setPen(pen)
+
+    def draw(self, lines: Floats) -> None:
+        draw_lines(self.painter, lines)
+
+    def dash(self, tracks: Tracks, *pattern: float) -> None:
+        """Draw a pattern of lengths on, off, on, off, …."""
+        self.draw(tracks.dashes([length * self.unit for length in pattern]))
 
 
 def _steps(unit: float) -> int:
@@ -157,52 +191,48 @@ def _lane(points: Floats, unit: float) -> Floats:
     return tracks.at(np.repeat(np.arange(m), k), along.ravel()).reshape(m, k, 2)
 
 
-def _draw_lane(
-    painter: QPainter, lane: Floats, widths: Floats, style: Style, colour: QColor, unit: float
-) -> None:
-    tracks = Tracks(lane)
-    if style.form in (Form.SOLID, Form.LONG_DASH):
+def _draw_lane(pencil: _Pencil, lane: Floats, widths: Floats, form: Form, phase: float) -> None:
+    tracks, unit = Tracks(lane), pencil.unit
+    if form in (Form.SOLID, Form.LONG_DASH):
         for width in np.unique(widths):
             chosen = widths == width
-            if style.form is Form.SOLID:
-                painter.setPen(_pen(colour, width * unit))
-                draw_lines(painter, strokes(lane[chosen]))
+            pencil.sharpen(float(width))
+            if form is Form.SOLID:
+                pencil.draw(strokes(lane[chosen]))
             else:
-                painter.setPen(_pen(colour, width * unit))
-                draw_lines(painter, Tracks(lane[chosen]).dashes((11 * unit, 5 * unit)))
+                pencil.dash(Tracks(lane[chosen]), 11.0, 5.0)
+        pencil.sharpen(1.5, _SQUARE)
+        every = _CHEVRONS * max(1.0, 0.85 / unit)
+        pencil.draw(_chevrons(tracks, widths, unit, every, 1.0 - phase))
     else:
-        _draw_form(painter, lane, tracks, style.form, colour, unit)
-    if style.flows:
-        often = style.form in (Form.SOLID, Form.LONG_DASH)
-        _draw_chevrons(painter, tracks, widths, colour, unit, 30.0 if often else 1e6)
+        _draw_form(pencil, lane, tracks, form)
+    if form in _FLOWING:
+        pencil.sharpen(1.5, _SQUARE)
+        pencil.draw(_chevrons(tracks, widths, unit, 1e6))
 
 
-def _draw_form(
-    painter: QPainter, lane: Floats, tracks: Tracks, form: Form, colour: QColor, unit: float
-) -> None:
-    painter.setPen(_pen(colour, 1.2 * unit))
-    if form is Form.HOLLOW:
-        for side in (-1.5, 1.5):
-            draw_lines(painter, strokes(beside(lane, side * unit)))
-    elif form is Form.BEADS:
-        painter.setPen(_pen(colour, 2.6 * unit, _SQUARE))
-        draw_lines(painter, tracks.dashes((0.1 * unit, 6 * unit)))
-    elif form is Form.SAW:
-        draw_lines(painter, _teeth(tracks, (0.0, 6.0, 6.0), (2.8, -2.0, 2.8), unit))
-    elif form is Form.ZIGZAG:
-        draw_lines(painter, _teeth(tracks, (0.0, 4.0, 8.0), (2.6, -2.6, 2.6), unit))
-    elif form is Form.DASH:
-        painter.setPen(_pen(colour, 1.7 * unit))
-        draw_lines(painter, tracks.dashes((5 * unit, 4 * unit)))
+def _draw_form(pencil: _Pencil, lane: Floats, tracks: Tracks, form: Form) -> None:
+    pencil.sharpen(1.7)
+    if form is Form.DASH:
+        pencil.dash(tracks, 5.0, 4.0)
     elif form is Form.DASH_DOT:
-        painter.setPen(_pen(colour, 1.7 * unit))
-        pattern = (9 * unit, 4 * unit, 2 * unit, 4 * unit)
-        draw_lines(painter, tracks.dashes(pattern))
-    elif form is Form.DOTS:
-        painter.setPen(_pen(colour, 1.7 * unit, _SQUARE))
-        draw_lines(painter, tracks.dashes((0.1 * unit, 4.5 * unit)))
-    elif form is Form.HATCH:
-        draw_lines(painter, _hatch(tracks, unit))
+        pencil.dash(tracks, 9.0, 4.0, 2.0, 4.0)
+    elif form in (Form.BEADS, Form.DOTS):
+        width, gap = (2.6, 6.0) if form is Form.BEADS else (1.7, 4.5)
+        pencil.sharpen(width, _SQUARE)
+        pencil.dash(tracks, 0.1, gap)
+    else:
+        pencil.sharpen(1.2)
+        unit = pencil.unit
+        if form is Form.HOLLOW:
+            for side in (-1.5, 1.5):
+                pencil.draw(strokes(beside(lane, side * unit)))
+        elif form is Form.SAW:
+            pencil.draw(_teeth(tracks, (0.0, 6.0, 6.0), (2.8, -2.0, 2.8), unit))
+        elif form is Form.ZIGZAG:
+            pencil.draw(_teeth(tracks, (0.0, 4.0, 8.0), (2.6, -2.6, 2.6), unit))
+        elif form is Form.HATCH:
+            pencil.draw(_hatch(tracks, unit))
 
 
 def _teeth(
@@ -230,25 +260,22 @@ def _hatch(tracks: Tracks, unit: float) -> Floats:
     return np.column_stack([centre - slant, centre + slant])
 
 
-def _draw_chevrons(
-    painter: QPainter, tracks: Tracks, widths: Floats, colour: QColor, unit: float, every: float
-) -> None:
-    """Arrowheads along the lanes, pointing back to the source; the first at its port."""
-    curve, at = tracks.marks(every * unit, 0.5 * unit, 4 * unit)
+def _chevrons(
+    tracks: Tracks, widths: Floats, unit: float, every: float, skipped: float = 0.0
+) -> Floats:
+    """Lines of arrowheads that point back to the source, ``every`` so many px of style.
+
+    The first stands at the source's port, or ``skipped`` (a share of ``every``) further on.
+    """
+    first = (0.5 + skipped * every) * unit
+    curve, at = tracks.marks(every * unit, first, 10.0 * unit)
     tip = tracks.at(curve, at)
     along = tracks.direction(curve, np.maximum(at, 2.0))
     side = np.column_stack([-along[:, 1], along[:, 0]])
     size = (3.0 + 0.8 * widths[curve])[:, None] * unit
     back = tip + 1.15 * size * along
-    painter.setPen(_pen(colour, 1.5 * unit, _SQUARE))
-    for hand in (0.85, -0.85):
-        draw_lines(painter, np.column_stack([tip, back + hand * size * side]))
-
-
-def _pen(colour: QColor, width: float, cap: Qt.PenCapStyle = Qt.PenCapStyle.FlatCap) -> QPen:
-    pen = QPen(colour, width)
-    pen.setCapStyle(cap)
-    return pen
+    arms = [np.column_stack([tip, back + hand * size * side]) for hand in (0.85, -0.85)]
+    return np.concatenate(arms)
 
 
 def mixed(one: QColor, other: QColor, share: float) -> QColor:

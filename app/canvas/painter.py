@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -45,6 +47,12 @@ class View:
     """The selected note."""
     hidden_wire: str | None = None
     """A wire that a gesture holds in its hand."""
+    phase: float = 0.0
+    """How far the chevrons of the selected wire have moved, 0 … 1."""
+    patience: float = math.inf
+    """Seconds that one painting may spend on asking where gradient is cut."""
+    behind: bool = False
+    """Whether the last painting had to leave something out for want of time."""
     lit_ports: tuple[int, ...] = ()
     """Ports that the wire in the hand fits."""
     near_port: int | None = None
@@ -56,6 +64,7 @@ class View:
 def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) -> None:
     """Paint what lies in ``area`` of the widget; without a cache, faces as vectors."""
     theme = view.theme
+    view.behind = False
     painter.fillRect(area, QColor(theme.canvas))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
@@ -108,19 +117,22 @@ def _bundle(view: View, wires: Indices) -> Bundle:
 
 
 def _paint_wires(painter: QPainter, view: View, wires: Indices) -> None:
-    unit, theme = view.camera.unit, view.theme
-    chosen = view.scene.wire_index.get(view.wire or "")
-    if chosen is not None and chosen in wires:
-        points = flatten(view.camera.ends(view.scene.wire_ends[[chosen]]), lanes.STEPS)
-        line = strokes(points)
-        wash = QPen(QColor(theme.accent_wash), (2 * lanes.GAP + 10.0) * unit)
-        wash.setCapStyle(Qt.PenCapStyle.RoundCap)
-        painter.setPen(wash)
-        draw_lines(painter, line)
-    lanes.draw_curves(painter, _bundle(view, wires), theme, unit, faded=view.facts.dimmed)
-    if chosen is not None and chosen in wires:
-        painter.setPen(QPen(QColor(theme.ink), 2.2 * unit))
-        draw_lines(painter, line)
+    """All wires, the selected one last and on a wash."""
+    unit, theme, faded = view.camera.unit, view.theme, view.facts.dimmed
+    number = view.scene.wire_index.get(view.wire or "", -1)
+    others, chosen = wires[wires != number], wires[wires == number]
+    lanes.draw_curves(painter, _bundle(view, others), theme, unit, faded=faded)
+    if not len(chosen):
+        return
+    bundle = _bundle(view, chosen)
+    line = strokes(flatten(bundle.ends, lanes.STEPS))
+    wash = QPen(QColor(theme.accent_wash), (2 * lanes.GAP + 10.0) * unit)
+    wash.setCapStyle(Qt.PenCapStyle.RoundCap)
+    painter.setPen(wash)
+    draw_lines(painter, line)
+    lanes.draw_curves(painter, bundle, theme, unit, faded=faded, phase=view.phase)
+    painter.setPen(QPen(QColor(theme.ink), 2.2 * unit))
+    draw_lines(painter, line)
 
 
 def _paint_plain_blocks(painter: QPainter, view: View, blocks: Indices) -> None:
@@ -182,13 +194,17 @@ def _paint_signs(painter: QPainter, view: View, wires: Indices) -> None:
         return
     tracks = lanes.lane_points(camera.ends(view.scene.wire_ends[signed]), camera.unit)
     order = np.arange(len(signed))
+    until = time.perf_counter() + view.patience
     middle, end = tracks.at(order, tracks.lengths / 2.0), tracks.at(order, tracks.lengths)
     along = tracks.direction(order, tracks.lengths / 2.0)
     for i, wire in enumerate(signed):
         name = lanes.NAMES.get(int(facts.codes[wire]), "NOTHING_TO_TRAIN")
         style = lanes.STYLES[name]
-        if style.cut and facts.cut(wire):
-            _paint_sign(painter, view, style.cut, name, end[i])
+        if style.cut:
+            cut = facts.cut(wire, until)
+            view.behind |= cut is None
+            if cut:
+                _paint_sign(painter, view, style.cut, name, end[i])
         if style.glyph:
             _paint_sign(painter, view, style.glyph, name, middle[i])
         words = facts.mark(wire, in_full=wire == chosen)

@@ -55,7 +55,7 @@ def _aligned(rows: NDArray[Any], digits: int) -> tuple[tuple[str, ...], ...]:
     """
     largest = float(np.abs(rows[np.isfinite(rows)]).max(initial=0.0)) if _float(rows) else 0.0
     whole = not _float(rows) or bool((rows == np.round(rows)).all())
-    if whole or not 1e-3 <= largest < 1e5:
+    if rows.size == 1 or whole or not 1e-3 <= largest < 1e5:
         return tuple(tuple(number(x, digits) for x in row) for row in rows)
     places = max(0, digits - 1 - math.floor(math.log10(largest)))
 
@@ -106,7 +106,7 @@ def power_of_ten(value: float) -> str:
 
 
 def spread(array: NDArray[Any]) -> str:
-    """``rms 0.52 · −1.2…3.4``, over the finite numbers; NaN and inf are counted after it."""
+    """``rms 0.52 · −1.2…3.4`` of the finite numbers, and how many are not; ``all 1`` if equal."""
     if array.dtype == bool:
         return f"{int(array.sum())} of {array.size} true"
     wide = array.astype(np.float64)
@@ -114,6 +114,8 @@ def spread(array: NDArray[Any]) -> str:
     odd = array.size - finite.size
     if not finite.size:
         return f"{odd} not finite"
+    if not odd and (finite == finite[0]).all():
+        return f"all {number(finite[0])}"
     largest = float(np.abs(finite).max())
     rms = largest * float(np.sqrt(np.mean(np.square(finite / largest)))) if largest else 0.0
     text = f"rms {number(rms, 3)} · {number(finite.min(), 2)}…{number(finite.max(), 2)}"

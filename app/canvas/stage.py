@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QImage, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.canvas.camera import Camera
@@ -14,6 +14,7 @@ from app.canvas.curves import flatten
 from app.canvas.faces import FaceCache
 from app.canvas.facts import Facts
 from app.canvas.geometry import Floats, Scene
+from app.canvas.lanes import NAMES, STYLES
 from app.canvas.legend import legend_size, paint_legend
 from app.canvas.painter import View, paint, paint_fitted
 from app.theme import Theme, system
@@ -25,8 +26,13 @@ if TYPE_CHECKING:
 
 _FACE_BUDGET = 0.008
 """Seconds of a frame for drawing new faces; the rest follow in the next frames."""
+_PATIENCE = 0.004
+"""Seconds of a frame for asking where gradient is cut, likewise."""
 _STALE_AFTER = 150
 """Milliseconds before values of an older diagram are dimmed: a new reading mostly comes sooner."""
+_FLOW_EVERY = 50
+"""Milliseconds between two steps of the selected wire's chevrons."""
+_FLOW_STEP = 0.05
 
 
 class Stage(QWidget):
@@ -38,7 +44,7 @@ class Stage(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         scene = Scene(Diagram(), MAIN)
-        self.view = View(scene, Facts(scene, None), Camera(), system())
+        self.view = View(scene, Facts(scene, None), Camera(), system(), patience=_PATIENCE)
         self._reading: Reading | None = None
         self._prefix = ""
         self._faces = FaceCache(_FACE_BUDGET)
@@ -49,6 +55,9 @@ class Stage(QWidget):
         self._stale_timer.setSingleShot(True)
         self._stale_timer.setInterval(_STALE_AFTER)
         self._stale_timer.timeout.connect(self._dim)
+        self._flow_timer = QTimer(self)
+        self._flow_timer.setInterval(_FLOW_EVERY)
+        self._flow_timer.timeout.connect(self._flow)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(200, 150)
         self.setAccessibleName("Diagram")
@@ -185,8 +194,16 @@ class Stage(QWidget):
             if self._legend:
                 corner = QPointF(12.0, self.height() - legend_size().height() - 13.0)
                 paint_legend(painter, corner, view.theme)
-        if self._faces.behind:
+        if self._faces.behind or view.behind:
             QTimer.singleShot(0, self, self.update)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.let_flow()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.let_flow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -202,6 +219,25 @@ class Stage(QWidget):
             self._stale_timer.start()
         else:
             self._stale_timer.stop()
+        self.let_flow()
+
+    def let_flow(self) -> None:
+        """Move the chevrons of the selected wire, if gradient flows on it."""
+        view = self.view
+        wire = view.scene.wire_index.get(view.wire or "")
+        state = None if wire is None else NAMES.get(int(view.facts.codes[wire]))
+        if state is not None and STYLES[state].flows and self.isVisible():
+            self._flow_timer.start()
+        else:
+            self._flow_timer.stop()
+            view.phase = 0.0
+
+    def _flow(self) -> None:
+        view = self.view
+        view.phase = (view.phase + _FLOW_STEP) % 1.0
+        bounds = view.scene.wire_bounds[[view.scene.wire_index[view.wire or ""]]]
+        x0, y0, x1, y1 = view.camera.ends(bounds)[0].tolist()
+        self.update(QRectF(x0, y0, x1 - x0, y1 - y0).toAlignedRect())
 
     def _dim(self) -> None:
         """The reading is still of an older diagram: show that."""

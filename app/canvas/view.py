@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QDropEvent,
     QFocusEvent,
     QHelpEvent,
+    QHideEvent,
     QKeyEvent,
     QMouseEvent,
     QNativeGestureEvent,
@@ -102,6 +103,7 @@ class CanvasView(Stage):
         chosen = key if key in self.view.scene.wire_index else None
         if chosen != self.view.wire:
             self.view.wire = chosen
+            self.let_flow()
             self.wireClicked.emit(chosen or "")
             self.update()
 
@@ -232,6 +234,10 @@ class CanvasView(Stage):
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         self._hand.key_up(event)
         super().keyReleaseEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._hand.cancel()
+        super().hideEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._hand.leave()

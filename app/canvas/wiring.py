@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SNAP = 18.0
 """How near a port catches the wire's loose end, widget px."""
+_MOST = 400
+"""Ports that are lit up, at most: the nearest."""
 _SLICE = 0.004
 """Seconds spent on finding fitting ports before the window is let breathe."""
 
@@ -109,14 +111,12 @@ class Wiring(Gesture):
         return self._answers[port]
 
     def _candidates(self) -> Iterator[int]:
-        """Ports of the other side, those nearest to the start first."""
+        """Ports of the other side, those nearest to the start first, as many as one can see."""
         view = self.host.view
         points = view.camera.to_widget(view.scene.port_points())
         away = np.hypot(*(points - (self.start.x(), self.start.y())).T)
-        facing = view.scene.port_is_input == self._from_output
-        for port in np.argsort(away).tolist():
-            if facing[port] and port != self._fixed:
-                yield port
+        facing = np.flatnonzero(view.scene.port_is_input == self._from_output)
+        yield from facing[np.argsort(away[facing])][:_MOST].tolist()
 
     def _light_some(self) -> None:
         """Ask about ports for a while; more at the next call."""

@@ -17,7 +17,7 @@ from typing import Any
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QApplication
 
 from app.canvas import CanvasView
@@ -45,7 +45,7 @@ class Reading:
 
 
 def diagram_of(count: int) -> Diagram:
-    """Columns of 25 blocks; each but the first column reads one or two blocks of the column before."""
+    """Columns of 25 blocks, each of which reads one or two blocks of the column before."""
     get = registry().get
     variable, one, two = get("Variable")(value=[[1.0, 2.0]]), get("Tanh")(), get("Mul")()
     blocks, wires, layout = {}, {}, {}
@@ -92,6 +92,17 @@ def settled(canvas: CanvasView) -> None:
         canvas.repaint()
         QApplication.processEvents()
     canvas.repaint()
+
+
+def opening(canvas: CanvasView, diagram: Diagram, reading: Reading) -> Iterator[Callable[[], None]]:
+    """The first sight of a diagram."""
+
+    def frame() -> None:
+        canvas.set_diagram(diagram)
+        canvas.set_reading(reading)
+        canvas.repaint()
+
+    yield frame
 
 
 def pan(canvas: CanvasView, zoom: float) -> Iterator[Callable[[], None]]:
@@ -179,18 +190,12 @@ def main(counts: list[int]) -> None:
         readings = [reading_of(diagram), reading_of(diagram, 1)]
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         canvas = CanvasView()
-        canvas.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen, False)
         canvas.resize(1600, 1000)
         canvas.show()
 
-        def open_it() -> None:
-            canvas.set_diagram(diagram)
-            canvas.set_reading(readings[0])
-            canvas.repaint()
-
         print(f"{count} blocks, {len(diagram.main.wires)} wires")
         for title, frames in {
-            "open": iter([open_it]),
+            "open": opening(canvas, diagram, readings[0]),
             "pan at 100 %": pan(canvas, 1.0),
             "pan at 50 %": pan(canvas, 0.5),
             "drag": drag(canvas),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas import CanvasView
 from blocks import registry
-from blocks.block import Block
 from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
 from runtime.flow import State, Verdict
+
+if TYPE_CHECKING:
+    from app.canvas import CanvasView
+    from blocks.block import Block
 
 
 def block(kind: str, **parameters: Any) -> Block:

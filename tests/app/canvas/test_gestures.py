@@ -104,6 +104,18 @@ class TestMoving:
         assert set(change.places) == {"mul1", "stop1"}
         assert change.places["stop1"].y == change.places["mul1"].y > 0
 
+    def test_the_wheel_may_turn_while_dragging(self, canvas, shell):
+        start = middle(canvas, "mul1")
+        drag(canvas, start, start + QPoint(30, 0), release=False)
+        canvas.set_zoom(canvas.zoom() * 0.5)
+        at = QPoint(300, 400)
+        move(canvas, at)
+        under = canvas.scene_position(at)
+        QTest.mouseRelease(canvas, LEFT, PLAIN, at)
+        x, y = shell.main.layout["mul1"]
+        assert x <= under.x <= x + 160
+        assert y - 10 <= under.y <= y + 30
+
     def test_wires_follow_while_dragging(self, canvas, shell):
         start, before = middle(canvas, "loss"), canvas.wire_position("loss.x")
         drag(canvas, start, start + QPoint(0, 80), release=False)
@@ -132,7 +144,9 @@ class TestMoving:
 
     def test_a_note_moves(self, canvas):
         note = Note("hello", Point(0, 0), 200, 60)
-        shell = Shell(canvas, diagram({"m": block("Mul")}, layout={"m": (0, 200)}, notes={"n": note}))
+        shell = Shell(
+            canvas, diagram({"m": block("Mul")}, layout={"m": (0, 200)}, notes={"n": note})
+        )
         left, top = canvas.block_rect("m").left(), canvas.block_rect("m").top()
         start = QPoint(left + 50, round(top - 200 * canvas.zoom()) + 20)
         drag(canvas, start, start + QPoint(100, 0))

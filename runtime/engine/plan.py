@@ -1,9 +1,9 @@
-"""A plan: what the numpy engine executes. Pruned, constants folded, buffers allocated once."""
+"""A plan: what the numpy engine executes. Pruned, simplified, lowered, with memory of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,105 +12,107 @@ from numpy.typing import NDArray
 from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
+from runtime.engine.lowerings import DEFAULT, Lowering
+from runtime.engine.memory import Memory
+from runtime.engine.simplify import simplify
+from runtime.engine.task import PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
 
 Array = NDArray[Any]
 
-_UNREAD: Array = np.empty(0)
+FAILURES = (IndexError, ValueError, MemoryError, ArithmeticError)
+"""What a kernel raises when its numbers are wrong."""
 
 
 class Plan:
     """Computes some values of a trace, given its leaves.
 
-    Values that nothing asked for are pruned; those that depend on constants alone are computed
-    here, once. Every other value has its own buffer, allocated here; views share. Not safe for
-    use by several threads at once.
+    Values that nothing asked for are pruned, equal ones computed once, those that depend on
+    constants alone computed here. ``lowerings`` replace runs of tasks by faster ones that do the
+    same; without any, every value is one call of its kernel: the reference. Not safe for use by
+    several threads at once.
     """
 
-    def __init__(self, outputs: Sequence[Value]) -> None:
+    def __init__(
+        self, outputs: Sequence[Value], lowerings: Sequence[Lowering] = DEFAULT
+    ) -> None:
         self.leaves: dict[Value, Array] = {}
         self._arrays: dict[Value, Array] = {}
-        self._fixed: set[Value] = set()
-        self._steps: list[Callable[[], Any]] = []
+        self._steps: list[Step] = []
         self._owners: list[Any] = []
+        # Entering a context costs a tenth of np.errstate, which numpy keeps in a context variable.
+        self._silent = copy_context()
+        self._silent.run(np.seterr, all="ignore")
+        computed, self._same = simplify(outputs)
+        kept = {self._same.of(value) for value in outputs}
         with np.errstate(all="ignore"):
-            for value in _needed(outputs):
-                self._add(value)
+            tasks: list[Task] = [
+                PlainTask(value, inputs)
+                for value, inputs in computed
+                if not self._bound(value, inputs)
+            ]
+            for lowering in lowerings:
+                tasks = lowering(tasks, kept)
+            memory = Memory(self._arrays)
+            for task in memory.allot(tasks, kept):
+                steps = task.bind(self._arrays)
+                self._steps += steps
+                self._owners += [task.owner] * len(steps)
+        self.bytes = memory.bytes
+        """Memory of intermediate values and results, in bytes."""
 
     def run(self) -> None:
         """Execute; ``leaves`` must be filled. Raises RunError naming the block that failed."""
-        position = -1
+        self._silent.run(self._execute)
+
+    def _execute(self) -> None:
+        done = 0
         try:
-            with np.errstate(all="ignore"):
-                for position, step in enumerate(self._steps):  # noqa: B007  # read below
-                    step()
-        except (IndexError, ValueError, MemoryError, ArithmeticError) as error:
-            owner = self._owners[position]
+            for step in self._steps:
+                step()
+                done += 1
+        except FAILURES as error:
+            owner = self._owners[done]
             raise RunError(
                 f"The run failed: {error}.", location=Location(block=owner) if owner else None
             ) from error
 
+    def array(self, value: Value) -> Array:
+        """The array that holds a value after each run: to be copied, never to be given away."""
+        return self._arrays[self._same.of(value)]
+
     def read(self, value: Value) -> Array:
         """A copy of a value's result: it never aliases a buffer or an input."""
-        return np.array(self._arrays[value])
+        return np.array(self.array(value))
 
-    def _add(self, value: Value) -> None:
+    def __len__(self) -> int:
+        """Number of steps."""
+        return len(self._steps)
+
+    def _bound(self, value: Value, inputs: Sequence[Value]) -> bool:
+        """Whether a value has its array without a task: a leaf, or made of constants."""
         primitive = value.primitive
         if primitive is LEAF:
             self.leaves[value] = self._arrays[value] = np.empty(value.shape, NUMPY[value.dtype])
-            return
+            return True
         if primitive is CONSTANT:
             self._arrays[value] = value.attributes["array"]
-            self._fixed.add(value)
-            return
-        inputs = [self._arrays.get(source, _UNREAD) for source in value.inputs]
-        fixed = all(source in self._fixed for source in value.inputs)
-        if primitive.view:
-            array = primitive.kernel(*inputs, **value.attributes)
-            if fixed or not array.size or np.may_share_memory(array, inputs[0]):
-                self._keep(value, array, fixed)
-                return
-            out = np.empty(value.shape, NUMPY[value.dtype])
-            step = partial(_copy, primitive.kernel, inputs[0], out, value.attributes)
-        else:
-            out = np.empty(value.shape, NUMPY[value.dtype])
-            step = partial(primitive.kernel, *inputs, out=out, **value.attributes)
-        if fixed and _succeeds(step):
-            self._keep(value, out, True)
-            return
+            return True
+        if any(x not in self._arrays or x in self.leaves for x in inputs):
+            return False
+        return self._folded(value, [self._arrays[x] for x in inputs])
+
+    def _folded(self, value: Value, inputs: list[Array]) -> bool:
+        """Compute a value of constants now; one that fails is left to fail in the run."""
+        if value.primitive.view:
+            self._arrays[value] = value.primitive.kernel(*inputs, **value.attributes)
+            return True
+        out = np.empty(value.shape, NUMPY[value.dtype])
+        try:
+            value.primitive.kernel(*inputs, out=out, **value.attributes)
+        except FAILURES:
+            return False
         self._arrays[value] = out
-        self._steps.append(step)
-        self._owners.append(value.owner)
-
-    def _keep(self, value: Value, array: Array, fixed: bool) -> None:
-        self._arrays[value] = array
-        if fixed:
-            self._fixed.add(value)
-
-
-def _copy(kernel: Callable[..., Array], x: Array, out: Array, attributes: Any) -> None:
-    np.copyto(out, kernel(x, **attributes))
-
-
-def _succeeds(step: Callable[[], Any]) -> bool:
-    """Run a step on constants now; one that fails is left to fail in the run, with its place."""
-    try:
-        step()
-    except (IndexError, ValueError, ArithmeticError):
-        return False
-    return True
-
-
-def _needed(outputs: Sequence[Value]) -> list[Value]:
-    """All values the outputs depend on, in the order of evaluation."""
-    needed = set(outputs)
-    pending = list(needed)
-    while pending:
-        value = pending.pop()
-        for slot, source in enumerate(value.inputs):
-            if source not in needed and slot not in value.primitive.unread:
-                needed.add(source)
-                pending.append(source)
-    return sorted(needed, key=lambda value: value.index)
+        return True

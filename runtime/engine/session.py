@@ -17,6 +17,7 @@ from runtime.diagram.model import MAIN, Diagram
 from runtime.engine import naming
 from runtime.engine.compiled import Compiled, Request, compile_request, port_name
 from runtime.engine.lower import lower
+from runtime.engine.prepared import Prepared
 from runtime.engine.run import Run, Shapes
 from runtime.engine.store import Store, shapes_of
 
@@ -49,8 +50,6 @@ class Session:
         self.partial = partial
         self.gradients: dict[str, Array | None] = {}
         """Gradients by variable after the last backward; requests of "add" add to them."""
-        self.step_number = 0
-        """Steps made; Random blocks draw anew for each."""
         self._page = page
         self._programs: dict[frozenset[tuple[str, Shape]], Program] = {}
         self._compiled: dict[tuple[int, Request, frozenset[Value]], Compiled] = {}
@@ -83,6 +82,15 @@ class Session:
             if path in program.leaves
             and (value := self._store.value(path, program.leaves[path])) is not None
         }
+
+    @property
+    def step_number(self) -> int:
+        """Steps made; Random blocks draw anew for each."""
+        return self._store.step_number
+
+    @step_number.setter
+    def step_number(self, number: int) -> None:
+        self._store.step_number = number
 
     def set(self, name: str, value: ArrayLike) -> None:
         """Give a variable, constant or input a value that stays; raises FeedError."""
@@ -181,6 +189,36 @@ class Session:
             adjoints=read(compiled.adjoints, zero),
             contributions=read(compiled.contributions, False),
             losses=heads,
+        )
+
+    def prepare(
+        self,
+        feeds: Sequence[str] = (),
+        *,
+        values: Sequence[str] = (),
+        losses: Sequence[str] | None = None,
+        wrt: Sequence[str] | None = None,
+        shapes: Mapping[str, Sequence[int]] | None = None,
+    ) -> Prepared:
+        """A call for tight loops: ``call(*feeds)`` returns the ``values`` (ports), then the
+        gradients of the losses for ``wrt`` (all trainable variables by default; () for none).
+
+        It reads the session's variables and step number as they are at each call. ``shapes`` are
+        those of inputs whose shape is open. Raises what ``backward`` does.
+        """
+        given = {name: tuple(shape) for name, shape in (shapes or {}).items()}
+        for name in (*feeds, *given):
+            self._store.source(name)
+        program = self._program(given)
+        names = program.trainable if wrt is None else list(wrt)
+        heads = naming.find_heads(program, losses, self.partial) if names else ()
+        requests = naming.gradient_requests(program, (), names, "write")
+        ports = naming.traced_ports(program, values)
+        naming.traced_ports(program, feeds)
+        compiled = compile_request(program, Request(ports, heads, wrt=tuple(requests)), frozenset())
+        results = [(port, program.ports[port]) for port in ports]
+        return Prepared(
+            program, compiled, self._store, feeds, [*results, *compiled.gradients.items()]
         )
 
     def step(

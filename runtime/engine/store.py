@@ -27,15 +27,19 @@ class Store:
         self.sources = sources
         self.held: dict[str, Array] = {}
         """What was set; it stays, over the value in the diagram."""
+        self.version = 0
+        """Changes with every value that is set."""
+        self.step_number = 0
         self._initial: dict[tuple[str, Shape], Array | None] = {}
 
     def set(self, name: str, value: ArrayLike) -> None:
         """Hold a value; raises FeedError."""
         self.held[name] = self.checked(name, value)
+        self.version += 1
 
     def checked(self, name: str, value: ArrayLike) -> Array:
         """The value as an array of its source's dtype; raises FeedError where it doesn't fit."""
-        source = self._source(name)
+        source = self.source(name)
         try:
             array = fitted(Tensor(value), source.leaf_dtype).array
         except (ValueError, TypeError) as error:
@@ -49,7 +53,7 @@ class Store:
 
     def check_shape(self, name: str, shape: Shape) -> None:
         """Raises FeedError where a source can't have that shape."""
-        wanted = self._source(name).open_shape
+        wanted = self.source(name).open_shape
         if wanted is None:
             return
         if len(wanted) != len(shape) or any(
@@ -73,7 +77,8 @@ class Store:
             self._initial[key] = None if drawn is None else np.asarray(drawn)
         return self._initial[key]
 
-    def _source(self, name: str) -> Source:
+    def source(self, name: str) -> Source:
+        """The block of that name; raises FeedError with the nearest names."""
         try:
             return self.sources[name]
         except KeyError:

@@ -14,7 +14,7 @@ def leaf(trace: Trace, *shape: int, dtype: str = "float64") -> Value:
 
 
 def steps(plan: Plan) -> int:
-    return len(plan._steps)
+    return len(plan)
 
 
 def test_what_nobody_asked_for_is_pruned() -> None:

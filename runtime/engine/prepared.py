@@ -1,0 +1,96 @@
+"""A call made ready: arrays in, arrays out, with next to nothing in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blocks.errors import FeedError, Location
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.compiled import Compiled
+    from runtime.engine.program import Program
+    from runtime.engine.store import Store
+
+Array = NDArray[Any]
+
+
+class Prepared:
+    """``call(*feeds)`` gives the arrays that ``results`` names, in order; see Session.prepare.
+
+    Feeds have the shapes they were prepared for. A result is None where no path connects. The
+    arrays are fresh: they alias nothing.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        compiled: Compiled,
+        store: Store,
+        feeds: Sequence[str],
+        results: Sequence[tuple[str, Value | None]],
+    ) -> None:
+        self.feeds = tuple(feeds)
+        self.results = tuple(name for name, _ in results)
+        self._plan = compiled.plan
+        self._store = store
+        self._version = -1
+        fed = {program.leaves[name].value for name in feeds}
+        self._held = [
+            (path, leaf)
+            for path, leaf in program.leaves.items()
+            if leaf.value in self._plan.leaves and leaf.value not in fed
+        ]
+        self._buffers = [self._plan.leaves.get(program.leaves[name].value) for name in feeds]
+        self._outputs = [None if v is None else self._plan.array(v) for _, v in results]
+        step = program.trace.step
+        self._step = self._plan.leaves.get(step) if step is not None else None
+
+    def __call__(self, *feeds: ArrayLike) -> tuple[Array | None, ...]:
+        """Run once; raises FeedError where a feed has another shape, RunError where it fails."""
+        if self._version != self._store.version:
+            self._bind()
+        if feeds or self.feeds:
+            self._feed(feeds)
+        if self._step is not None:
+            self._step[...] = self._store.step_number
+        self._plan.run()
+        return tuple([None if a is None else a.copy() for a in self._outputs])
+
+    def _bind(self) -> None:
+        leaves = self._plan.leaves
+        for path, leaf in self._held:
+            array = self._store.value(path, leaf)
+            if array is None:
+                raise FeedError(
+                    "This input has no value and is not among the feeds.",
+                    location=Location(block=path),
+                    next_step="Name it in feeds, or give the block a value.",
+                )
+            np.copyto(leaves[leaf.value], array, casting="unsafe")
+        self._version = self._store.version
+
+    def _feed(self, feeds: tuple[ArrayLike, ...]) -> None:
+        if len(feeds) != len(self.feeds):
+            raise FeedError(
+                "The call takes one array for each feed.",
+                expected=f"{len(self.feeds)} ({', '.join(self.feeds)})",
+                got=str(len(feeds)),
+            )
+        for name, buffer, feed in zip(self.feeds, self._buffers, feeds, strict=True):
+            if buffer is None:
+                continue
+            array = np.asarray(feed)
+            if array.shape != buffer.shape or not np.can_cast(array.dtype, buffer.dtype, "same_kind"):
+                raise FeedError(
+                    "The feed doesn't fit what the call was prepared for.",
+                    location=Location(block=name),
+                    expected=f"{buffer.dtype} of shape {list(buffer.shape)}",
+                    got=f"{array.dtype} of shape {list(array.shape)}",
+                    next_step="Prepare another call for this shape.",
+                )
+            buffer[...] = array

@@ -1,0 +1,87 @@
+"""What a plan must compute: pruned, without identities, and everything once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+
+from runtime.calculus.primitives.base import CONSTANT, LEAF
+from runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURROGATE, WIRE
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+
+_IDENTITIES = frozenset({WIRE, STOP_GRADIENT, SURROGATE, LOSS_HEAD})
+_COMMUTATIVE = frozenset({"add", "multiply"})
+
+
+class Same(dict["Value", "Value"]):
+    """Which value stands for another that has the same numbers."""
+
+    def of(self, value: Value) -> Value:
+        """The value that is computed for ``value``."""
+        return self.get(value, value)
+
+
+def simplify(outputs: Sequence[Value]) -> tuple[list[tuple[Value, list[Value]]], Same]:
+    """The values to compute for the outputs, in order, each with its inputs; and which stand for
+    others.
+
+    Identities stand for their inputs, and of values with equal primitive, inputs and attributes
+    the first stands for all. Only what has equal bits is merged.
+    """
+    same = Same()
+    found: dict[Hashable, Value] = {}
+    computed = []
+    for value in _needed(outputs):
+        inputs = [same.of(x) for x in value.inputs]
+        if value.primitive in _IDENTITIES:
+            same[value] = inputs[0]
+            continue
+        key = _key(value, inputs)
+        if key is not None:
+            first = found.setdefault(key, value)
+            if first is not value:
+                same[value] = first
+                continue
+        computed.append((value, inputs))
+    return computed, same
+
+
+def _key(value: Value, inputs: Sequence[Value]) -> Hashable:
+    """Equal for values that must have equal bits; None where that can't be told cheaply."""
+    if value.primitive is LEAF:
+        return None
+    if value.primitive is CONSTANT:
+        array = value.attributes["array"]
+        return None if array.size > 16 else (array.dtype.char, array.shape, array.tobytes())
+    operands = [x.index for x in inputs]
+    if value.primitive.name in _COMMUTATIVE:
+        operands.sort()
+    attributes = tuple(map(_hashable, value.attributes.values()))
+    return (value.primitive.name, value.dtype, *operands, *attributes)
+
+
+def _hashable(attribute: Any) -> Hashable:
+    """An attribute as part of a key: slices can't be hashed before Python 3.12."""
+    if isinstance(attribute, tuple):
+        return tuple(map(_hashable, attribute))
+    if isinstance(attribute, slice):
+        return "slice", attribute.start, attribute.stop, attribute.step
+    return repr(attribute) if isinstance(attribute, float) else attribute
+
+
+def _needed(outputs: Sequence[Value]) -> list[Value]:
+    """All values the outputs depend on, in the order of evaluation."""
+    needed = set(outputs)
+    pending = list(needed)
+    while pending:
+        value = pending.pop()
+        for slot, source in enumerate(value.inputs):
+            if source not in needed and slot not in value.primitive.unread:
+                needed.add(source)
+                pending.append(source)
+    return sorted(needed, key=lambda value: value.index)
+
+

@@ -1,0 +1,67 @@
+"""Tasks: what a plan is made of before it has memory. One task computes one or more values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+
+Array = NDArray[Any]
+Arrays: TypeAlias = "Mapping[Value, Array]"
+Step: TypeAlias = Callable[[], Any]
+
+
+class Task(Protocol):
+    """Computes ``values`` from ``inputs``; a lowering replaces tasks by others that do the same.
+
+    ``in_place`` lists inputs whose memory a value of the same shape and dtype may take over.
+    """
+
+    values: Sequence[Value]
+    inputs: Sequence[Value]
+    in_place: Sequence[Value]
+
+    @property
+    def owner(self) -> Any:
+        """The block that is told when the task fails."""
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """The steps of the task on these arrays, which hold inputs and results for good."""
+
+
+class PlainTask:
+    """One value by its primitive's kernel: the reference for every other lowering."""
+
+    __slots__ = ("in_place", "inputs", "value", "values")
+
+    def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
+        self.value = value
+        self.values = (value,)
+        self.inputs = inputs
+        self.in_place = inputs if isinstance(value.primitive.kernel, np.ufunc) else ()
+
+    @property
+    def owner(self) -> Any:
+        """The block of the value."""
+        return self.value.owner
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One call of the kernel; a view that can't be one is copied."""
+        value, out = self.value, arrays[self.value]
+        primitive = value.primitive
+        inputs = [arrays[source] for source in self.inputs]
+        if primitive.view:
+            return [partial(_copy, primitive.kernel, inputs[0], out, value.attributes)]
+        if isinstance(primitive.kernel, np.ufunc):
+            return [partial(primitive.kernel, *inputs, out)]
+        return [partial(primitive.kernel, *inputs, out=out, **value.attributes)]
+
+
+def _copy(kernel: Callable[..., Array], x: Array, out: Array, attributes: Any) -> None:
+    np.copyto(out, kernel(x, **attributes))

@@ -21,6 +21,13 @@ _SMALL = 1 << 12
 """Bytes under which memory is not worth sharing."""
 
 
+def side_by_side(values: Sequence[Value]) -> dict[Value, Array]:
+    """Arrays for values of one shape and dtype, in order in one block of memory."""
+    first = values[0]
+    block = np.empty((len(values), *first.shape), NUMPY[first.dtype])
+    return {value: block[i : i + 1].reshape(first.shape) for i, value in enumerate(values)}
+
+
 class Memory:
     """Arrays for values, allotted in the order of the tasks.
 
@@ -48,8 +55,13 @@ class Memory:
             if not self._is_view(task):
                 dying = {self._roots[x] for x in task.inputs}
                 dying = {root for root in dying if self._last[root] == position}
-                for value in task.values:
-                    self._place(value, task, dying)
+                if task.one_block:
+                    block = side_by_side(task.values)
+                    self.arrays |= block
+                    self.bytes += sum(array.nbytes for array in block.values())
+                else:
+                    for value in task.values:
+                        self._place(value, task, dying)
                 working.append(task)
             self._release(task, position)
         return working

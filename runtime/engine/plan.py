@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.lowerings import DEFAULT, Lowering
-from runtime.engine.memory import Memory
+from runtime.engine.memory import Memory, side_by_side
 from runtime.engine.simplify import simplify
 from runtime.engine.task import PlainTask, Step, Task
 
 if TYPE_CHECKING:
+    from blocks.block import Shape
     from runtime.calculus import Value
 
 Array = NDArray[Any]
@@ -47,6 +48,7 @@ class Plan:
         self._silent.run(np.seterr, all="ignore")
         computed, self._same = simplify(outputs)
         kept = {self._same.of(value) for value in outputs}
+        self._bind_leaves(value for value, _ in computed if value.primitive is LEAF)
         with np.errstate(all="ignore"):
             tasks: list[Task] = [
                 PlainTask(value, inputs)
@@ -91,11 +93,19 @@ class Plan:
         """Number of steps."""
         return len(self._steps)
 
+    def _bind_leaves(self, leaves: Iterable[Value]) -> None:
+        """Leaves of one shape and dtype lie side by side, so that groups can see them as one."""
+        alike: dict[tuple[Shape, str], list[Value]] = {}
+        for leaf in leaves:
+            alike.setdefault((leaf.shape, leaf.dtype), []).append(leaf)
+        for members in alike.values():
+            self.leaves |= side_by_side(members)
+        self._arrays |= self.leaves
+
     def _bound(self, value: Value, inputs: Sequence[Value]) -> bool:
         """Whether a value has its array without a task: a leaf, or made of constants."""
         primitive = value.primitive
         if primitive is LEAF:
-            self.leaves[value] = self._arrays[value] = np.empty(value.shape, NUMPY[value.dtype])
             return True
         if primitive is CONSTANT:
             self._arrays[value] = value.attributes["array"]

@@ -59,14 +59,14 @@ def _key(value: Value, inputs: Sequence[Value]) -> Hashable:
     operands = [x.index for x in inputs]
     if value.primitive.name in _COMMUTATIVE:
         operands.sort()
-    attributes = tuple(map(_hashable, value.attributes.values()))
+    attributes = tuple(map(attribute_key, value.attributes.values()))
     return (value.primitive.name, value.dtype, *operands, *attributes)
 
 
-def _hashable(attribute: Any) -> Hashable:
+def attribute_key(attribute: Any) -> Hashable:
     """An attribute as part of a key: slices can't be hashed before Python 3.12."""
     if isinstance(attribute, tuple):
-        return tuple(map(_hashable, attribute))
+        return tuple(map(attribute_key, attribute))
     if isinstance(attribute, slice):
         return "slice", attribute.start, attribute.stop, attribute.step
     return repr(attribute) if isinstance(attribute, float) else attribute

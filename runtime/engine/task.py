@@ -16,16 +16,21 @@ Array = NDArray[Any]
 Arrays: TypeAlias = "Mapping[Value, Array]"
 Step: TypeAlias = Callable[[], Any]
 
+_KEYWORD_OUT = (np.maximum, np.minimum)
+"""numpy 2.4 deprecates a positional ``out`` here, where it is easily taken for an operand."""
+
 
 class Task(Protocol):
     """Computes ``values`` from ``inputs``; a lowering replaces tasks by others that do the same.
 
     ``in_place`` lists inputs whose memory a value of the same shape and dtype may take over.
+    ``one_block`` asks for the values, which have one shape and dtype, side by side in memory.
     """
 
     values: Sequence[Value]
     inputs: Sequence[Value]
     in_place: Sequence[Value]
+    one_block: bool
 
     @property
     def owner(self) -> Any:
@@ -39,6 +44,7 @@ class PlainTask:
     """One value by its primitive's kernel: the reference for every other lowering."""
 
     __slots__ = ("in_place", "inputs", "value", "values")
+    one_block = False
 
     def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
         self.value = value
@@ -58,7 +64,7 @@ class PlainTask:
         inputs = [arrays[source] for source in self.inputs]
         if primitive.view:
             return [partial(_copy, primitive.kernel, inputs[0], out, value.attributes)]
-        if isinstance(primitive.kernel, np.ufunc):
+        if isinstance(primitive.kernel, np.ufunc) and primitive.kernel not in _KEYWORD_OUT:
             return [partial(primitive.kernel, *inputs, out)]
         return [partial(primitive.kernel, *inputs, out=out, **value.attributes)]
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeAlias
 
+from runtime.engine.lowerings.groups import groups
 from runtime.engine.lowerings.scalars import scalars
+from runtime.engine.lowerings.sums import sums
+from runtime.engine.lowerings.tiles import tiles
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -14,4 +17,4 @@ if TYPE_CHECKING:
 Lowering: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must be kept; returns tasks in order."""
 
-DEFAULT: tuple[Lowering, ...] = (scalars,)
+DEFAULT: tuple[Lowering, ...] = (sums, groups, scalars, tiles)

@@ -120,6 +120,7 @@ class ScalarTask:
     """A region of scalar tasks as one function."""
 
     in_place: Sequence[Value] = ()
+    one_block = False
 
     def __init__(self, tasks: Sequence[PlainTask], values: Sequence[Value]) -> None:
         self.tasks = tasks

@@ -36,9 +36,7 @@ class Plan:
     several threads at once.
     """
 
-    def __init__(
-        self, outputs: Sequence[Value], lowerings: Sequence[Lowering] = DEFAULT
-    ) -> None:
+    def __init__(self, outputs: Sequence[Value], lowerings: Sequence[Lowering] = DEFAULT) -> None:
         self.leaves: dict[Value, Array] = {}
         self._arrays: dict[Value, Array] = {}
         self._steps: list[Step] = []

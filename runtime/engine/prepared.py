@@ -85,7 +85,9 @@ class Prepared:
             if buffer is None:
                 continue
             array = np.asarray(feed)
-            if array.shape != buffer.shape or not np.can_cast(array.dtype, buffer.dtype, "same_kind"):
+            if array.shape != buffer.shape or not np.can_cast(
+                array.dtype, buffer.dtype, "same_kind"
+            ):
                 raise FeedError(
                     "The feed doesn't fit what the call was prepared for.",
                     location=Location(block=name),

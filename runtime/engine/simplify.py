@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURROGATE, WIRE
 
@@ -83,5 +82,3 @@ def _needed(outputs: Sequence[Value]) -> list[Value]:
                 needed.add(source)
                 pending.append(source)
     return sorted(needed, key=lambda value: value.index)
-
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,42 +20,34 @@ _KEYWORD_OUT = (np.maximum, np.minimum)
 """numpy 2.4 deprecates a positional ``out`` here, where it is easily taken for an operand."""
 
 
-class Task(Protocol):
-    """Computes ``values`` from ``inputs``; a lowering replaces tasks by others that do the same.
-
-    ``in_place`` lists inputs whose memory a value of the same shape and dtype may take over.
-    ``one_block`` asks for the values, which have one shape and dtype, side by side in memory.
-    """
+class Task:
+    """Computes ``values`` from ``inputs``; a lowering replaces tasks by others that do the same."""
 
     values: Sequence[Value]
     inputs: Sequence[Value]
-    in_place: Sequence[Value]
-    one_block: bool
+    in_place: Sequence[Value] = ()
+    """Inputs whose memory a value of the same shape and dtype may take over."""
+    one_block: bool = False
+    """Whether the values, which then have one shape and dtype, lie side by side in memory."""
 
     @property
     def owner(self) -> Any:
         """The block that is told when the task fails."""
+        return self.values[0].owner
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """The steps of the task on these arrays, which hold inputs and results for good."""
+        raise NotImplementedError  # every task has its own
 
 
-class PlainTask:
+class PlainTask(Task):
     """One value by its primitive's kernel: the reference for every other lowering."""
-
-    __slots__ = ("in_place", "inputs", "value", "values")
-    one_block = False
 
     def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
         self.value = value
         self.values = (value,)
         self.inputs = inputs
         self.in_place = inputs if isinstance(value.primitive.kernel, np.ufunc) else ()
-
-    @property
-    def owner(self) -> Any:
-        """The block of the value."""
-        return self.value.owner
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One call of the kernel; a view that can't be one is copied."""

@@ -6,17 +6,20 @@ the same numbers, and returns the loss as a float so that results can be compare
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks import Block
 from blocks.registry import registry
 from blocks.values import Tensor
 from runtime.diagram.model import MAIN, Diagram, Page, PortName
+
+if TYPE_CHECKING:
+    from blocks import Block
 
 Array = NDArray[np.float32]
 Function = Callable[..., Any]
@@ -178,7 +181,7 @@ def w4(batch: int = 128) -> Workload:
     """A perceptron 784-512-512-10 with cross-entropy."""
     sizes = (784, 512, 512, 10)
     variables: dict[str, Array] = {}
-    for i, (n, m) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (n, m) in enumerate(itertools.pairwise(sizes)):
         variables[f"w{i}"] = _random(m, n, seed=i, scale=(2 / n) ** 0.5)
         variables[f"b{i}"] = np.zeros(m, np.float32)
     data = {

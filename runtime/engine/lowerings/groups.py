@@ -9,7 +9,7 @@ The order of operations within a value is kept: results are equal bit for bit.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.lib.stride_tricks import as_strided
 
@@ -84,21 +84,15 @@ def _kind(task: PlainTask) -> tuple[Hashable, ...]:
     )
 
 
-class GroupTask:
+class GroupTask(Task):
     """Several values of one primitive, computed by one call."""
 
-    in_place: Sequence[Value] = ()
     one_block = True
 
     def __init__(self, tasks: Sequence[PlainTask]) -> None:
         self.tasks = tasks
         self.values = [task.value for task in tasks]
         self.inputs = [x for task in tasks for x in task.inputs]
-
-    @property
-    def owner(self) -> Any:
-        """The block of the first value."""
-        return self.values[0].owner
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """Stack each operand, by a view where possible; the results lie in one stack already."""

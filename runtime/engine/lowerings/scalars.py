@@ -116,22 +116,14 @@ def _kind(task: Task) -> str | None:
     return "scalars" if fits else None
 
 
-class ScalarTask:
+class ScalarTask(Task):
     """A region of scalar tasks as one function."""
-
-    in_place: Sequence[Value] = ()
-    one_block = False
 
     def __init__(self, tasks: Sequence[PlainTask], values: Sequence[Value]) -> None:
         self.tasks = tasks
         self.values = values
         made = {task.value for task in tasks}
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
-
-    @property
-    def owner(self) -> Any:
-        """The block of the first task: a region fails only where its plain tasks do."""
-        return self.tasks[0].owner
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step; the plain steps behind it are made when they are first needed."""
@@ -168,9 +160,7 @@ class ScalarTask:
         return [step for task in self.tasks for step in task.bind(inside)]
 
 
-def _body(
-    tasks: Sequence[PlainTask], names: dict[Value, str], results: set[Value]
-) -> list[str]:
+def _body(tasks: Sequence[PlainTask], names: dict[Value, str], results: set[Value]) -> list[str]:
     """Assignments in order; what is used once is written into the expression that uses it."""
     uses: dict[Value, int] = {}
     for task in tasks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ def _as_view(arrays: Sequence[Array]) -> Array | None:
         return np.broadcast_to(first, (len(arrays), *first.shape))
     places = [array.__array_interface__["data"][0] for array in arrays]
     distance = places[1] - places[0]
-    even = all(b - a == distance for a, b in zip(places[:-1], places[1:], strict=True))
+    even = all(b - a == distance for a, b in itertools.pairwise(places))
     if not even or not first.size:
         return None
     if distance and any(_block(array) is not _block(first) for array in arrays):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -74,20 +74,12 @@ def _links_above(end: Value, links: dict[Value, Task], inner: set[Value]) -> set
     return found
 
 
-class SumTask:
+class SumTask(Task):
     """One value as the sum of many."""
-
-    in_place: Sequence[Value] = ()
-    one_block = False
 
     def __init__(self, value: Value, terms: Sequence[Value]) -> None:
         self.values = (value,)
         self.inputs = terms
-
-    @property
-    def owner(self) -> Any:
-        """The block of the last addition."""
-        return self.values[0].owner
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """Bring the terms together where they are not, and add along the new axis, in order."""

@@ -43,9 +43,7 @@ def tiles(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     items = partition(tasks, _kind)
     readers = readers_of(items)
     totals = {
-        task.inputs[0]: task
-        for task in items
-        if isinstance(task, PlainTask) and _is_total(task)
+        task.inputs[0]: task for task in items if isinstance(task, PlainTask) and _is_total(task)
     }
     result: list[Task] = []
     absorbed: set[int] = set()
@@ -89,11 +87,8 @@ def _is_total(task: PlainTask) -> bool:
     )
 
 
-class TiledTask:
+class TiledTask(Task):
     """A region of elementwise tasks of one shape, and sums over all of some of its values."""
-
-    in_place: Sequence[Value] = ()
-    one_block = False
 
     def __init__(
         self, tasks: Sequence[PlainTask], values: Sequence[Value], totals: Sequence[PlainTask]
@@ -105,16 +100,13 @@ class TiledTask:
         made = {task.value for task in tasks}
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
 
-    @property
-    def owner(self) -> Any:
-        """The block of the first task."""
-        return self.tasks[0].owner
-
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step that goes through the tiles, its calls bound beforehand."""
         shape = self.tasks[0].value.shape
         whole = {x: _cut(arrays[x], shape) for x in (*self.inputs, *self.results)}
-        flat = all(_is_scalar(a) or a.shape == shape and a.flags.c_contiguous for a in whole.values())
+        flat = all(
+            _is_scalar(a) or (a.shape == shape and a.flags.c_contiguous) for a in whole.values()
+        )
         if flat:
             whole = {x: a if _is_scalar(a) else a.reshape(-1) for x, a in whole.items()}
             shape = (prod(shape),)

@@ -285,11 +285,12 @@ class _RowsEdit(QPlainTextEdit):
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if enter and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            self.committed.emit()
-        else:
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
+        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.textCursor().insertBlock()
+        else:
+            self.committed.emit()
 
     def focusOutEvent(self, event: Any) -> None:
         super().focusOutEvent(event)

@@ -127,6 +127,24 @@ def test_an_array_is_typed_as_text(qtbot, shown):
     assert committed == [[[1, 2], [3, 4]]]
 
 
+def test_escape_brings_an_array_back_and_shift_enter_begins_a_row(qtbot, shown):
+    field = ArrayField()
+    committed, drafts = shown(field), []
+    field.draftChanged.connect(drafts.append)
+    field.show_value(Tensor([1, 2]))
+    field.text.setFocus()
+    field.text.selectAll()
+    qtbot.keyClicks(field.text, "[[1],")
+    qtbot.keyClick(field.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(field.text, "[2]]")
+    assert field.text.blockCount() == 2
+    assert drafts[-1] == "[[1],\n[2]]"
+    qtbot.keyClick(field.text, Qt.Key.Key_Escape)
+    assert field.text.toPlainText() == "[1, 2]"
+    assert drafts[-1] is None
+    assert committed == []
+
+
 def test_an_array_is_edited_cell_by_cell(qtbot, shown):
     field = ArrayField()
     committed = shown(field)

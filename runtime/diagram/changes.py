@@ -95,7 +95,7 @@ class SetNote:
 
 @dataclass(frozen=True, slots=True)
 class Arrange:
-    """Lay a page out anew."""
+    """Lay a page out anew, about where it was."""
 
     page: str = MAIN
 
@@ -223,9 +223,7 @@ def _perform(draft: Draft, change: Change) -> None:
         case SetNote(name, note, page):
             _set_note(draft.page(page), page, name, note)
         case Arrange(page):
-            here = draft.page(page)
-            for name, at in arrange(here).items():
-                here.place(name, at)
+            _arrange(draft.page(page))
         case Batch(_, changes):
             for part in changes:
                 _perform(draft, part)
@@ -284,6 +282,20 @@ def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[
         port = block.port(key)
         if value is None and port is not None and port.variadic:
             page.close_ranks(name, port.name)
+
+
+def _arrange(page: PageDraft) -> None:
+    """Put all blocks where ``arrange`` says, shifted so that on the whole they stay in place."""
+    places = arrange(page)
+    moves = [
+        (was.x - places[name].x, was.y - places[name].y)
+        for name, was in page.layout.items()
+        if name in places
+    ]
+    right = round(math.fsum(x for x, _ in moves) / len(moves)) if moves else 0
+    down = round(math.fsum(y for _, y in moves) / len(moves)) if moves else 0
+    for name, at in places.items():
+        page.place(name, Point(at.x + right, at.y + down))
 
 
 def _set_note(page: PageDraft, page_name: str, name: str, note: Note | None) -> None:

@@ -85,6 +85,11 @@ class PageDraft:
         return page.knowing(self.ends) if wires.touched else page.sharing_ends(self._base)
 
     @property
+    def layout(self) -> Mapping[str, Point]:
+        """Places by block, as they are now."""
+        return self._layout.view
+
+    @property
     def notes(self) -> Mapping[str, Note]:
         """Notes by id, as they are now."""
         return self._notes.view
@@ -192,10 +197,19 @@ class PageDraft:
         self._targets(False, source.block).pop(target, None)
 
     def _rename_ports(self, new: Mapping[PortName, PortName]) -> None:
-        if new:
-            wires = {new.get(t, t): new.get(s, s) for t, s in self.wires.items()}
-            self._wires.replace(wires)
-            self._ends = _EndsDraft(Page(wires=wires).ends)
+        """Rename ends of wires; all wires stay in their order."""
+        blocks = {port.block for port in new}
+        moved = {target: self.wires[target] for target in self.wires_at(blocks)}
+        if not moved:
+            return
+        for target, source in moved.items():
+            self._targets(True, target.block).pop(target, None)
+            self._targets(False, source.block).pop(target, None)
+        for target, source in moved.items():
+            now, begin = new.get(target, target), new.get(source, source)
+            self._targets(True, now.block)[now] = None
+            self._targets(False, begin.block)[now] = None
+        self._wires.replace({new.get(t, t): new.get(s, s) for t, s in self.wires.items()})
 
     def _targets(self, enters: bool, block: str) -> dict[PortName, None]:
         """The wires of one block, to be changed in place."""

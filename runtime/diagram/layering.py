@@ -21,7 +21,7 @@ def dummy_budget(nodes: int) -> int:
     """Dummies that a graph may have. Lines too long for it are left out of the ordering, which
     keeps the work linear: a few lines through half of a large graph can't be followed anyway.
     """
-    return min(4 * nodes, nodes + 6_000)
+    return min(4 * nodes, 8_000)
 
 
 class Line(NamedTuple):
@@ -156,6 +156,37 @@ def _order(graph: Layering, heights: Sequence[float]) -> None:
         if crossings < fewest:
             best, fewest = [list(layer) for layer in graph.layers], crossings
     graph.layers = best
+    for layer in graph.layers:
+        _number(layer, place)
+    for _ in range(max(1, min(4, 20_000 // len(place))) if fewest else 0):
+        if not any([_swap_neighbours(graph, layer, place) for layer in graph.layers]):
+            break
+
+
+def _swap_neighbours(graph: Layering, layer: list[int], place: list[float]) -> bool:
+    """Swap nodes that stand one above the other where that saves crossings."""
+    swapped = False
+    for i in range(len(layer) - 1):
+        above, below = layer[i], layer[i + 1]
+        crossed, uncrossed = 0, 0
+        for one, other in (
+            (_ends(graph.before[above], place, 0), _ends(graph.before[below], place, 0)),
+            (_ends(graph.after[above], place, 1), _ends(graph.after[below], place, 1)),
+        ):
+            crossed += sum(a > b for a in one for b in other)
+            uncrossed += sum(a < b for a in one for b in other)
+        if uncrossed < crossed:
+            layer[i], layer[i + 1] = below, above
+            place[above], place[below] = place[below], place[above]
+            swapped = True
+    return swapped
+
+
+def _ends(lines: Sequence[Line], place: Sequence[float], side: int) -> list[tuple[float, float]]:
+    """Where lines end on the other side: place, and height of the port."""
+    if side:
+        return [(place[line.head], line.enters) for line in lines]
+    return [(place[line.tail], line.leaves) for line in lines]
 
 
 def _number(layer: Sequence[int], place: list[float]) -> None:

@@ -13,28 +13,39 @@ from runtime.diagram.model import PageView, Point, PortName, own_ports
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-BLOCK_WIDTH = 150.0
+BLOCK_WIDTH = 160.0
 """Width of a block in px."""
-HEADER_HEIGHT = 56.0
-"""Height of a block without ports in px."""
-PORT_HEIGHT = 18.0
-"""Height that each port adds in px; ports on both sides share it."""
+HEADER_HEIGHT = 28.0
+"""Height above a block's first port in px."""
+LINE_HEIGHT = 18.0
+"""Height of a port, or of a line of a value, in px."""
+FOOT_HEIGHT = 6.0
+"""Height below a block's last line in px."""
+VALUE_LINES = 2
+"""Lines of a block that are reserved for its value and gradient, beside its ports."""
 COLUMN_GAP = 80.0
 """Px between columns."""
 ROW_GAP = 36.0
 """Px between blocks of one column, at least."""
 
-_SWEEPS = 6
-"""Passes that straighten wires, left to right and back by turns; the last two look both ways."""
-_STAY_WEIGHT = 0.2
-"""Weight of a node without wires on the side looked at, which wishes to stay where it is."""
-_DUMMY_WEIGHT = 2.0
-"""Weight of a dummy; a block has 1."""
+_ONE_SIDED = 4
+"""Passes that align a column with the one before only; the others look both ways."""
+_STAY = 0.2
+"""Weight of the wish to stay of a node without wires on the side looked at."""
+_LINE_WEIGHTS = (1.0, 6.0, 12.0)
+"""How much a line wishes to be straight: between blocks, to a dummy, between dummies. A wire is
+drawn from end to end, so what leads to a dummy must leave it straight or run through blocks."""
+_RIGID = 50.0
+"""Weight of a wire against the blocks that it passes, when at last its way is cleared."""
+_CLEARINGS = 3
+"""How often that is done: blocks that give way move the ends of other wires."""
+_SNAP = 24.0
+"""A bend of fewer px is taken out where there is room."""
 
 
 def block_height(inputs: int, outputs: int) -> float:
     """Height in px of a block with that many ports."""
-    return HEADER_HEIGHT + PORT_HEIGHT * max(inputs, outputs)
+    return HEADER_HEIGHT + LINE_HEIGHT * max(inputs, outputs, VALUE_LINES) + FOOT_HEIGHT
 
 
 def arrange(page: PageView) -> dict[str, Point]:
@@ -77,7 +88,7 @@ class _Graph:
             heights.append(block_height(len(inputs), len(ports.outputs)))
             for side in (inputs, ports.outputs):
                 for i, port in enumerate(side):
-                    offset[PortName(name, port)] = HEADER_HEIGHT + PORT_HEIGHT * (i + 0.5)
+                    offset[PortName(name, port)] = HEADER_HEIGHT + LINE_HEIGHT * (i + 0.5)
         lines = [
             Line(number[s.block], number[t.block], offset.get(s, 0.0), offset.get(t, 0.0))
             for t, s in page.wires.items()
@@ -137,41 +148,123 @@ def _rows(heights: Sequence[float], nodes: Sequence[int], top: float) -> dict[in
 
 def _tops(graph: Layering, heights: Sequence[float]) -> list[float]:
     """The y of each node: in its layer's order, wires as straight as that allows, from 0 down."""
-    dummies = len(graph.before) - len(heights)
-    sizes = [*heights, *[0.0] * dummies]
-    gaps = [*[ROW_GAP] * len(heights), *[ROW_GAP / 2] * dummies]
-    tops = [0.0] * len(sizes)
-    for layer in graph.layers:
-        for above, node in pairwise(layer):
-            tops[node] = tops[above] + sizes[above] + (gaps[above] + gaps[node]) / 2
-    for sweep in range(_SWEEPS):
+    columns = _Columns(graph, heights)
+    sweeps = _sweeps(len(columns.tops))
+    for sweep in range(sweeps):
+        both = sweep >= _ONE_SIDED
         forward = sweep % 2 == 0
-        both = sweep >= _SWEEPS - 2
         for layer in graph.layers if forward else reversed(graph.layers):
-            wishes = [
-                _wish(graph, node, tops, forward or both, both or not forward) for node in layer
-            ]
-            steps = [
-                sizes[above] + (gaps[above] + gaps[node]) / 2 for above, node in pairwise(layer)
-            ]
-            for node, top in zip(layer, _spread(wishes, steps), strict=True):
-                tops[node] = top
-    highest = min(tops[: len(heights)], default=0.0)
-    return [top - highest for top in tops]
+            columns.settle(
+                layer, [columns.mean(n, forward or both, both or not forward) for n in layer]
+            )
+    for layer in graph.layers:
+        columns.settle(layer, [columns.nearest(node, True) for node in layer])
+    for layer in reversed(graph.layers):
+        columns.settle(layer, [columns.nearest(node, False) for node in layer])
+    for _ in range(_CLEARINGS):
+        columns.clear_the_way()
+    highest = min(columns.tops[: len(heights)], default=0.0)
+    return [top - highest for top in columns.tops]
 
 
-def _wish(
-    graph: Layering, node: int, tops: Sequence[float], backward: bool, forward: bool
-) -> tuple[float, float]:
-    """Where a node would stand if its wires were straight, and how much that counts."""
-    wishes = [
-        tops[line.tail] + line.leaves - line.enters for line in graph.before[node] if backward
-    ]
-    wishes += [tops[line.head] + line.enters - line.leaves for line in graph.after[node] if forward]
-    if not wishes:
-        return tops[node], _STAY_WEIGHT
-    weight = 1.0 if node < graph.real else _DUMMY_WEIGHT
-    return sum(wishes) / len(wishes), weight
+def _sweeps(nodes: int) -> int:
+    """Passes that straighten wires, left to right and back by turns; small graphs afford more."""
+    return max(_ONE_SIDED + 2, min(30, 6_000 // nodes))
+
+
+class _Columns:
+    """The tops of all nodes while they settle; ``graph`` gives their order in each column."""
+
+    def __init__(self, graph: Layering, heights: Sequence[float]) -> None:
+        dummies = len(graph.before) - len(heights)
+        self._graph = graph
+        self._sizes = [*heights, *[0.0] * dummies]
+        self._gaps = [*[ROW_GAP] * len(heights), *[ROW_GAP / 2] * dummies]
+        self.tops = [0.0] * len(self._sizes)
+        for layer in graph.layers:
+            for node, top in zip(layer, accumulate(self._steps(layer), initial=0.0), strict=True):
+                self.tops[node] = top
+
+    def settle(self, layer: Sequence[int], wishes: Sequence[tuple[float, float]]) -> None:
+        """Put the nodes of a column as near to their wishes (top, weight) as they fit."""
+        for node, top in zip(layer, _spread(wishes, self._steps(layer)), strict=True):
+            self.tops[node] = top
+
+    def mean(self, node: int, backward: bool, forward: bool) -> tuple[float, float]:
+        """The wish for straight lines to the columns before, or after, or both."""
+        total = weights = 0.0
+        for line in (
+            *(self._graph.before[node] if backward else ()),
+            *(self._graph.after[node] if forward else ()),
+        ):
+            weight = _LINE_WEIGHTS[self._dummies(line)]
+            weights += weight
+            total += weight * self._straight(node, line)
+        return (total / weights, weights) if weights else (self.tops[node], _STAY)
+
+    def nearest(self, node: int, backward: bool) -> tuple[float, float]:
+        """The wish to stay, or to take the smallest bend out of a line to a neighbour.
+
+        Only nodes that read nothing look forward; the others are straight with what they read.
+        """
+        top = self.tops[node]
+        before = self._graph.before[node]
+        lines = before if backward else [] if before else self._graph.after[node]
+        long = [line for line in lines if self._dummies(line)]
+        bends = [self._straight(node, line) for line in long or lines]
+        best = min(bends, key=lambda straight: abs(straight - top), default=top)
+        return (best, 2.0) if abs(best - top) < _SNAP else (top, 1.0)
+
+    def clear_the_way(self) -> None:
+        """Lay long wires where they are drawn, from end to end, and push blocks aside."""
+        drawn = self._drawn()
+        for layer in self._graph.layers:
+            self.settle(
+                layer,
+                [
+                    (drawn[node], _RIGID) if node in drawn else self.nearest(node, True)
+                    for node in layer
+                ],
+            )
+
+    def _drawn(self) -> dict[int, float]:
+        """The y of each dummy on the curve of its wire, the longest where wires share it."""
+        ends: dict[int, tuple[float, int]] = {}
+        drawn = {}
+        for layer in reversed(self._graph.layers):
+            for node in layer:
+                if node >= self._graph.real:
+                    line = self._graph.after[node][-1]
+                    y, steps = ends.get(line.head, (self.tops[line.head] + line.enters, 0))
+                    ends[node] = (y, steps + 1)
+        starts: dict[int, tuple[float, int]] = {}
+        for layer in self._graph.layers:
+            for node in layer:
+                if node >= self._graph.real:
+                    (line,) = self._graph.before[node]
+                    y, steps = starts.get(line.tail, (self.tops[line.tail] + line.leaves, 0))
+                    starts[node] = (y, steps + 1)
+                    end, left = ends[node]
+                    along = (steps + 1) / (steps + 1 + left)
+                    drawn[node] = y + (end - y) * along * along * (3 - 2 * along)
+        return drawn
+
+    def _dummies(self, line: Line) -> int:
+        """How many of the ends are dummies."""
+        return (line.tail >= self._graph.real) + (line.head >= self._graph.real)
+
+    def _straight(self, node: int, line: Line) -> float:
+        """The top of a node at one end of a line that would make it straight."""
+        if node == line.head:
+            return self.tops[line.tail] + line.leaves - line.enters
+        return self.tops[line.head] + line.enters - line.leaves
+
+    def _steps(self, layer: Sequence[int]) -> list[float]:
+        """From each top of a column to the next, at least."""
+        return [
+            self._sizes[above] + (self._gaps[above] + self._gaps[node]) / 2
+            for above, node in pairwise(layer)
+        ]
 
 
 def _spread(wishes: Sequence[tuple[float, float]], steps: Sequence[float]) -> list[float]:

@@ -185,22 +185,25 @@ def page_ports(page: PageView) -> Ports:
 
 
 def own_ports(page: PageView, name: str) -> Ports:
-    """The ports of a block as far as its own page tells: of a page or an opaque one, those used."""
+    """The ports of a block as far as its own page tells.
+
+    Of an opaque block or one that stands for a page these are the ports in use, by name.
+    """
     block = page.blocks[name]
     if isinstance(block, PageBlock | Opaque):
-        used = (page.wires[target].port for target in page.ends.outward.get(name, ()))
-        taken = tuple(target.port for target in page.ends.inward.get(name, ()))
-        return Ports(taken, tuple(dict.fromkeys(used)))
-    inputs: list[str] = []
+        inputs = {target.port for target in page.ends.inward.get(name, ())}
+        outputs = {page.wires[target].port for target in page.ends.outward.get(name, ())}
+        return Ports(tuple(sorted(inputs)), tuple(sorted(outputs)))
+    taken: list[str] = []
     free: list[str] = []
     for port in block.inputs:
         if port.variadic:
             count = _terms(page, name, port.name)
-            inputs += [f"{port.name}.{i}" for i in range(count)]
+            taken += [f"{port.name}.{i}" for i in range(count)]
             free.append(f"{port.name}.{count}")
         else:
-            inputs.append(port.name)
-    return Ports(tuple(inputs), block.outputs, tuple(free))
+            taken.append(port.name)
+    return Ports(tuple(taken), block.outputs, tuple(free))
 
 
 def term_index(term: str, port: str) -> int | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from blocks.block import Block, Opaque
+import numpy as np
+
+from blocks.block import RESERVED, Block, Opaque
 from blocks.errors import BlockError, ParameterError
 from blocks.registry import registry
+from blocks.values import PortLiteral, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +59,25 @@ def changed_block(block: Block, values: Mapping[str, Any]) -> Block:
 
     An opaque block becomes a real one as soon as its record fits. Raises ParameterError.
     """
+    for name in RESERVED & set(values):
+        raise ParameterError(f"A parameter or literal can't be called {name!r}.")
     if not isinstance(block, Opaque):
         return block.with_parameters(**values)
-    record = {name: v for name, v in {**block.record, **values}.items() if v is not None}
+    record = dict(block.record)
+    for name, value in values.items():
+        record[name] = _json_value(name, value)
+        if value is None:
+            del record[name]
     return lenient_block(block.original_type, record)
+
+
+def _json_value(name: str, value: Any) -> Any:
+    """What a file would hold: an opaque block has no fields that could turn a value into it."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = Tensor(value)
+    if isinstance(value, PortLiteral | Tensor):
+        return value.to_json()
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name!r} can't be stored: {error}.") from None

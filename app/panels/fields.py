@@ -158,7 +158,7 @@ class ArrayField(Field):
         )
         self.text.setReadOnly(large)
         if not keep_text:
-            self.text.setPlainText(self._shown)
+            self.text.show_text(self._shown)
         self.about.setText(f"{dimensions(tensor.shape)} · {tensor.dtype}" if tensor else "")
         griddable = tensor is not None and not large and 1 <= tensor.array.ndim <= 2
         self.grid.show_array(tensor.array if tensor and griddable else None)
@@ -167,11 +167,11 @@ class ArrayField(Field):
 
     def show_draft(self, text: str) -> None:
         self.switch.setChecked(False)
-        self.text.setPlainText(text)
+        self.text.show_text(text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if _is_escape(event) and self.text.toPlainText() != self._shown:
-            self.text.setPlainText(self._shown)
+            self.text.show_text(self._shown)
             self.draftChanged.emit(None)
             return True
         return super().eventFilter(watched, event)
@@ -181,8 +181,7 @@ class ArrayField(Field):
         self.grid.setVisible(grid)
 
     def _tell_draft(self) -> None:
-        if self.text.hasFocus() and self.text.toPlainText() != self._shown:
-            self.draftChanged.emit(self.text.toPlainText())
+        self.draftChanged.emit(self.text.toPlainText())
 
     def _commit(self) -> None:
         text = self.text.toPlainText()
@@ -282,6 +281,12 @@ class _RowsEdit(QPlainTextEdit):
         self.setLineWrapMode(self.LineWrapMode.NoWrap)
         self.setTabChangesFocus(True)
         self.textChanged.connect(self._fit)
+        self._fit()
+
+    def show_text(self, text: str) -> None:
+        """Put ``text`` in place; nobody is told that it changed."""
+        with QSignalBlocker(self):
+            self.setPlainText(text)
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -185,12 +185,13 @@ class ReduceNames(GatherNames):
         lengths = tuple(x.shape[i] for i in rest)
         count = math.prod(x.shape[i] for i in axes)
         rows = self.reshape(self.permute_dims(x, rest + axes), (*lengths, count))
+        if not count:
+            rows = self.pad(rows, (*[(0, 0)] * len(lengths), (0, 1)), 1)
         while (length := rows.shape[-1]) > 1:
             half = length // 2
             pairs = rows[..., :half] * rows[..., half : 2 * half]
             rows = self.concat([pairs, rows[..., 2 * half :]], -1) if length % 2 else pairs
-        result = rows if count else self.ones((*lengths, 1), x.dtype)
-        return self.reshape(result, _kept(x.shape, axes) if keepdims else lengths)
+        return self.reshape(rows, _kept(x.shape, axes) if keepdims else lengths)
 
     def any(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
         """Whether at least one is true, or not 0."""

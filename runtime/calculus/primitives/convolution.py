@@ -7,7 +7,9 @@ reduction over windows; *windows* and *fold* are each other's transpose.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]
+Places: TypeAlias = tuple[Any, ...]
+"""An index that begins with an Ellipsis."""
 
 
 class Geometry(NamedTuple):
@@ -51,76 +55,107 @@ class Geometry(NamedTuple):
             lengths.append((padded - reach) // self.stride[axis] + 1)
         return lengths[0], lengths[1]
 
+    def spans(self, image: Pair, places: Pair) -> Iterator[tuple[int, int, Places, Places]]:
+        """For each place in the window: what it sees of the image, and from which positions.
 
-def _padded(x: Any, padding: Padding, fill: float) -> Any:
-    if padding == ((0, 0), (0, 0)):
-        return x
-    return np.pad(x, ((0, 0), (0, 0), *padding), constant_values=fill)
+        From the other positions it sees padding.
+        """
+        for i in range(self.window[0]):
+            inside, rows = self._span(0, i, image[0], places[0])
+            for j in range(self.window[1]):
+                within, columns = self._span(1, j, image[1], places[1])
+                yield i, j, (..., inside, within), (..., rows, columns)
 
-
-def _windows(x: Any, geometry: Geometry, fill: float = 0.0) -> Any:
-    """(N, C, H, W) → a view (N, C, rows, columns, window rows, window columns)."""
-    x = _padded(x, geometry.padding, fill)
-    (kh, kw), (sh, sw), _, (dh, dw) = geometry
-    n, c, h, w = x.shape
-    rows, columns = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
-    a, b, p, q = x.strides
-    return np.lib.stride_tricks.as_strided(
-        x, (n, c, rows, columns, kh, kw), (a, b, p * sh, q * sw, p * dh, q * dw), writeable=False
-    )
-
-
-def _fold(patches: Any, out: Any, geometry: Geometry) -> None:
-    """Add windows back where they came from: the transpose of ``_windows``."""
-    (kh, kw), (sh, sw), ((top, bottom), (left, right)), (dh, dw) = geometry
-    n, c, h, w = out.shape
-    rows, columns = patches.shape[2:4]
-    whole = np.zeros((n, c, h + top + bottom, w + left + right), out.dtype)
-    for i in range(kh):
-        for j in range(kw):
-            y, x = i * dh, j * dw
-            whole[:, :, y : y + rows * sh : sh, x : x + columns * sw : sw] += patches[..., i, j]
-    out[...] = whole[:, :, top : top + h, left : left + w]
+    def _span(self, axis: int, offset: int, length: int, places: int) -> tuple[slice, slice]:
+        step = self.stride[axis]
+        start = offset * self.dilation[axis] - self.padding[axis][0]
+        first = max(0, -(start // step))
+        last = max(first, min(places, (length - 1 - start) // step + 1))
+        begin = start + first * step
+        return slice(begin, begin + (last - first) * step, step), slice(first, last)
 
 
-def _grouped(x: Any, groups: int, axis: int) -> Any:
-    shape = x.shape
-    return x.reshape(*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
+def _windows_into(x: Any, out: Any, geometry: Geometry, fill: float) -> None:
+    """out[i, j] = the image as place (i, j) of the window sees it, ``fill`` in the padding."""
+    if geometry.padding != ((0, 0), (0, 0)):
+        out[...] = fill
+    for i, j, seen, by in geometry.spans(x.shape[2:], out.shape[4:]):
+        out[(i, j, *by)] = x[seen]
+
+
+def _fold_into(patches: Any, out: Any, geometry: Geometry) -> None:
+    """Add windows back where they came from: the transpose of ``_windows_into``."""
+    out[...] = 0
+    for i, j, seen, by in geometry.spans(out.shape[2:], patches.shape[4:]):
+        out[seen] += patches[(i, j, *by)]
+
+
+def columns_shape(x: Shape, geometry: Geometry) -> Shape:
+    """Shape of the columns of images ``x``: (N, window rows, window columns, C, rows, columns)."""
+    return (x[0], *geometry.window, x[1], *geometry.output((x[2], x[3])))
+
+
+def fill_columns(x: Any, columns: Any, geometry: Geometry) -> None:
+    """Write out every window of the images, so that convolution is a matrix product."""
+    _windows_into(x, columns.transpose(1, 2, 0, 3, 4, 5), geometry, 0.0)
+
+
+def convolve(columns: Any, w: Any, out: Any, groups: int) -> None:
+    """Out = w · columns, one product an image and group."""
+    n, _kh, _kw, channels, *places = columns.shape
+    size = math.prod(places)
+    each, filters = channels // groups, w.shape[0] // groups
+    results = out.reshape(n, w.shape[0], size)
+    for group in range(groups):
+        part = columns[:, :, :, group * each : (group + 1) * each].reshape(n, -1, size)
+        rows = slice(group * filters, (group + 1) * filters)
+        np.matmul(_as_rows(w[rows]), part, out=results[:, rows])
+
+
+def weight_gradient(columns: Any, g: Any, out: Any, groups: int) -> None:
+    """Out = Σ g · columnsᵀ over the images: the transpose of ``convolve`` in w."""
+    n, kh, kw, channels, *places = columns.shape
+    size = math.prod(places)
+    each, filters = channels // groups, out.shape[0] // groups
+    gradients = g.reshape(n, -1, size)
+    for group in range(groups):
+        part = columns[:, :, :, group * each : (group + 1) * each].reshape(n, -1, size)
+        rows = slice(group * filters, (group + 1) * filters)
+        products = np.matmul(gradients[:, rows], part.swapaxes(1, 2)).sum(0)
+        out[rows] = products.reshape(filters, kh, kw, each).transpose(0, 3, 1, 2)
+
+
+def _as_rows(w: Any) -> Any:
+    """Weights (filters, C, rows, columns) as a matrix whose columns go with ``fill_columns``."""
+    return w.transpose(0, 2, 3, 1).reshape(w.shape[0], -1)
 
 
 def _conv_kernel(x: Any, w: Any, *, out: Any, geometry: Geometry, groups: int) -> None:
-    patches = _windows(x, geometry)
-    if groups == 1:
-        result = np.tensordot(w, patches, ((1, 2, 3), (1, 4, 5)))
-        out[...] = result.transpose(1, 0, 2, 3)
-        return
-    patches, weights = _grouped(patches, groups, 1), _grouped(w, groups, 0)
-    for group in range(groups):
-        part = np.tensordot(weights[group], patches[:, group], ((1, 2, 3), (1, 4, 5)))
-        _grouped(out, groups, 1)[:, group] = part.transpose(1, 0, 2, 3)
-
-
-def _conv_x_kernel(
-    g: Any, w: Any, *, out: Any, shape: Shape, geometry: Geometry, groups: int
-) -> None:
-    gradients, weights = _grouped(g, groups, 1), _grouped(w, groups, 0)
-    parts = [
-        np.tensordot(gradients[:, group], weights[group], ((1,), (0,))).transpose(0, 3, 1, 2, 4, 5)
-        for group in range(groups)
-    ]
-    _fold(np.concatenate(parts, axis=1), out, geometry)
+    columns = np.empty(columns_shape(x.shape, geometry), x.dtype)
+    fill_columns(x, columns, geometry)
+    convolve(columns, w, out, groups)
 
 
 def _conv_w_kernel(
     x: Any, g: Any, *, out: Any, shape: Shape, geometry: Geometry, groups: int
 ) -> None:
-    rows, columns = g.shape[2:]
-    patches = _grouped(_windows(x, geometry)[:, :, :rows, :columns], groups, 1)
-    gradients = _grouped(g, groups, 1)
+    columns = np.empty(columns_shape(x.shape, geometry), x.dtype)
+    fill_columns(x, columns, geometry)
+    weight_gradient(columns, g, out, groups)
+
+
+def _conv_x_kernel(
+    g: Any, w: Any, *, out: Any, shape: Shape, geometry: Geometry, groups: int
+) -> None:
+    n, kh, kw, channels, *places = columns_shape(shape, geometry)
+    size = math.prod(places)
+    each, filters = channels // groups, w.shape[0] // groups
+    gradients = g.reshape(n, -1, size)
     for group in range(groups):
-        _grouped(out, groups, 0)[group] = np.tensordot(
-            gradients[:, group], patches[:, group], ((0, 2, 3), (0, 2, 3))
-        )
+        rows = slice(group * filters, (group + 1) * filters)
+        products = np.matmul(_as_rows(w[rows]).T, gradients[:, rows])
+        patches = products.reshape(n, kh, kw, each, *places).transpose(1, 2, 0, 3, 4, 5)
+        _fold_into(patches, out[:, group * each : (group + 1) * each], geometry)
 
 
 def _conv_infer(x: Value, w: Value, *, geometry: Geometry, groups: int) -> tuple[Shape, str]:
@@ -138,15 +173,15 @@ def _given_shape(*inputs: Value, shape: Shape, **_: Any) -> tuple[Shape, str]:
 
 def _windows_infer(x: Value, *, geometry: Geometry, fill: float) -> tuple[Shape, str]:
     places = geometry.output((x.shape[2], x.shape[3]))
-    return (*x.shape[:2], *places, *geometry.window), x.dtype
+    return (*geometry.window, *x.shape[:2], *places), x.dtype
 
 
 def _windows_kernel(x: Any, *, out: Any, geometry: Geometry, fill: float) -> None:
-    out[...] = _windows(x, geometry, fill)
+    _windows_into(x, out, geometry, fill)
 
 
 def _fold_kernel(patches: Any, *, out: Any, shape: Shape, geometry: Geometry) -> None:
-    _fold(patches, out, geometry)
+    _fold_into(patches, out, geometry)
 
 
 CONV2D = Primitive(
@@ -228,7 +263,7 @@ class ConvolutionNames(LinearNames):
         return self.trace.apply(CONV2D_W, x, g, shape=shape, geometry=geometry, groups=groups)
 
     def windows(self, x: Value, geometry: Geometry, fill: float = 0.0) -> Value:
-        """Every window of an image: (N, C, rows, columns, window rows, window columns)."""
+        """Every window of an image: (window rows, window columns, N, C, rows, columns)."""
         return self.trace.apply(WINDOWS, x, geometry=geometry, fill=fill)
 
     def fold(self, patches: Value, shape: Shape, geometry: Geometry) -> Value:
@@ -248,11 +283,11 @@ class ConvolutionNames(LinearNames):
         patches = self.windows(
             self._pooled(x, "max_pool2d"), Geometry(window, stride, padding), -np.inf
         )
-        return self.max(patches, (4, 5))
+        return self.max(patches, (0, 1))
 
     def avg_pool2d(
         self, x: Any, window: Pair, stride: Pair, padding: Padding = ((0, 0), (0, 0))
     ) -> Value:
         """Mean of each window, padding counted as zeros."""
         patches = self.windows(self._pooled(x, "avg_pool2d"), Geometry(window, stride, padding))
-        return self.mean(patches, (4, 5))
+        return self.mean(patches, (0, 1))

@@ -130,6 +130,11 @@ class LinearNames(ReduceNames):
                 next_step="Transpose one of them, or use an elementwise Mul.",
             )
         a, b, _ = self._promoted(a, b, numbers=True)
+        if a.ndim > 2 and b.ndim == 2:
+            # One large product, forward and backward, instead of one for each matrix of the batch.
+            rows = self.reshape(a, (-1 if a.size else 0, a.shape[-1]))
+            flat = self.trace.apply(MATMUL, rows, b)
+            return self.reshape(flat, (*a.shape[:-1], b.shape[1]))
         left = self.reshape(a, (1, *a.shape)) if a.ndim == 1 else a
         right = self.reshape(b, (*b.shape, 1)) if b.ndim == 1 else b
         result = self.trace.apply(MATMUL, left, right)

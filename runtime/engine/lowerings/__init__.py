@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeAlias
 
+from runtime.engine.lowerings.convolutions import convolutions
 from runtime.engine.lowerings.groups import groups
 from runtime.engine.lowerings.scalars import scalars
 from runtime.engine.lowerings.sums import sums
@@ -17,4 +18,4 @@ if TYPE_CHECKING:
 Lowering: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must be kept; returns tasks in order."""
 
-DEFAULT: tuple[Lowering, ...] = (sums, groups, scalars, tiles)
+DEFAULT: tuple[Lowering, ...] = (convolutions, sums, groups, scalars, tiles)

@@ -272,10 +272,10 @@ def _back_to_weights(x: Array, g: Array) -> Array:
 
 
 def _windows(x: Array) -> Array:
-    out = np.full((2, 4, 2, 3, 2, 3), 5.0)
+    out = np.full((2, 3, 2, 4, 2, 3), 5.0)
     for *_, i, j, r, q, y, z, channel in _taps():
         if _inside(y, z):
-            out[:, channel, r, q, i, j] = x[:, channel, y, z]
+            out[i, j, :, channel, r, q] = x[:, channel, y, z]
     return out
 
 
@@ -284,7 +284,7 @@ def _folded(patches: Array) -> Array:
     for r, q, i, j in np.ndindex(2, 3, 2, 3):
         y, z = r * 2 + i - 1, q + j * 2
         if _inside(y, z):
-            out[:, :, y, z] += patches[:, :, r, q, i, j]
+            out[:, :, y, z] += patches[i, j, :, :, r, q]
     return out
 
 
@@ -303,7 +303,7 @@ CONVOLUTION = [
     Case("conv2d_w", lambda xp, x, g: xp.conv2d_w(x, g, _FILTERS, **_HOW),
          (draw(*_IMAGE), draw(*_OUTPUT)), _back_to_weights, (True, True)),
     Case("windows", lambda xp, x: xp.windows(x, _GEOMETRY, 5.0), (draw(*_IMAGE),), _windows),
-    Case("fold", lambda xp, p: xp.fold(p, _IMAGE, _GEOMETRY), (draw(2, 4, 2, 3, 2, 3),), _folded),
+    Case("fold", lambda xp, p: xp.fold(p, _IMAGE, _GEOMETRY), (draw(2, 3, 2, 4, 2, 3),), _folded),
     Case("windows", lambda xp, x: xp.max_pool2d(x, (2, 3), (2, 2), ((1, 1), (0, 0))),
          (draw(*_IMAGE),), lambda x: _pooled(x, np.max, -np.inf), name="max_pool2d"),
     Case("windows", lambda xp, x: xp.avg_pool2d(x, (2, 3), (2, 2), ((1, 1), (0, 0))),

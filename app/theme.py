@@ -37,9 +37,10 @@ HUES: Mapping[str, float | None] = MappingProxyType(
         "losses": 50.0,
         "view": None,
         "pages": None,
+        "": None,
     }
 )
-"""Hue of each family in degrees of OKLCH; None is grey."""
+"""Hue of each family in degrees of OKLCH; None is grey, as are blocks that are not installed."""
 
 
 @dataclass(frozen=True, slots=True)

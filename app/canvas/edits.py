@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from app.canvas.gestures import GRID
+from app.canvas.painter import note_height
 from blocks.registry import registry
 from runtime.diagram import (
     AddBlock,
@@ -64,8 +65,10 @@ def renaming(view: View, old: str, new: str) -> Change | None:
 
 
 def rewording(view: View, note: str, text: str) -> Change | None:
-    """Give a note another text; None where it stays."""
+    """Give a note another text, and the height it needs; None where it stays."""
     known = view.scene.page.notes[note]
     if text == known.text:
         return None
-    return SetNote(note, replace(known, text=text), page=view.scene.page_name)
+    height = max(known.height, note_height(text, known.width))
+    changed = replace(known, text=text, height=known.height if known.frame else height)
+    return SetNote(note, changed, page=view.scene.page_name)

@@ -13,10 +13,11 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 
 from app.canvas.camera import NUMBERS
 from app.canvas.geometry import FOOT, HEADER, PORT_RADIUS, ROW, WIDTH
+from app.canvas.grids import draw_section
 from app.theme import BODY, SMALL, TITLE, Theme, font
 
 if TYPE_CHECKING:
-    from app.canvas.readout import Readout
+    from app.canvas.readout import Section
 
 MARGIN = 9.0
 """Room around a face for port dots and badge, px at 100 %."""
@@ -37,14 +38,6 @@ class PortLook:
     text: str
     kind: str
     trouble: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Numbers under each other, after a mark: ∇ for a gradient."""
-
-    mark: str
-    readout: Readout
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,58 +238,15 @@ class _Face:
         return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
 
     def _numbers(self, left: float, right: float) -> None:
-        """The sections, in the middle of the lines there are."""
+        """The sections: of several outputs one beside each, else in the middle of the lines."""
         total = sum(len(section.readout.cells) for section in self.look.sections)
-        top = HEADER + ROW * (self.look.lines - total) / 2.0
+        several = len(self.look.outputs) > 1
+        top = HEADER + (0.0 if several else ROW * (self.look.lines - total) / 2.0)
         for section in self.look.sections:
             count = len(section.readout.cells)
-            self._section(section, QRectF(left, top, right - left, ROW * count))
+            place = QRectF(left, top, right - left, ROW * count)
+            draw_section(self.painter, section, place, self.theme, stale=self.look.stale)
             top += ROW * count
-
-    def _section(self, section: Section, place: QRectF) -> None:
-        theme, painter = self.theme, self.painter
-        shown = section.readout
-        ink = QColor(theme.accent if section.mark else theme.ink)
-        if shown.prose:
-            ink = QColor(theme.ink_soft)
-        if self.look.stale:
-            ink = QColor(theme.ink_faint)
-        used = self.small
-        metrics = QFontMetricsF(used)
-        mark = metrics.horizontalAdvance(section.mark) + 6.0 if section.mark else 0.0
-        columns = [
-            max(metrics.horizontalAdvance(row[c]) for row in shown.cells)
-            for c in range(len(shown.cells[0]))
-        ]
-        gap, bracket = 9.0, 5.0 if shown.bracketed else 0.0
-        width = mark + sum(columns) + gap * (len(columns) - 1) + 2 * bracket
-        painter.save()
-        shrink = min(1.0, place.width() / width)
-        painter.translate(place.right() if False else place.left(), place.center().y())
-        painter.scale(shrink, shrink)
-        x = max(0.0, (place.width() / shrink - width))
-        top = -place.height() / 2.0
-        painter.setFont(used)
-        if section.mark:
-            faded = theme.ink_faint if self.look.stale else theme.accent
-            row = QRectF(x, top, mark, place.height())
-            self._text(row, section.mark, used, QColor(faded), Qt.AlignmentFlag.AlignLeft)
-        x += mark
-        if shown.bracketed:
-            self._brackets(x, width - mark, top, len(shown.cells), ink)
-        for c, column in enumerate(columns):
-            for r, cells in enumerate(shown.cells):
-                cell = QRectF(x + bracket, top + ROW * r, column + 0.5, ROW)
-                self._text(cell, cells[c], used, ink, Qt.AlignmentFlag.AlignRight)
-            x += column + gap
-        painter.restore()
-
-    def _brackets(self, left: float, width: float, top: float, rows: int, ink: QColor) -> None:
-        self.painter.setPen(QPen(ink, 0.8))
-        upper, lower = top + 2.5, top + ROW * rows - 2.5
-        for x, inward in ((left, 2.5), (left + width, -2.5)):
-            corners = [(x + inward, upper), (x, upper), (x, lower), (x + inward, lower)]
-            self.painter.drawPolyline([QPointF(*corner) for corner in corners])
 
     def _dots(self) -> None:
         for x, ports in ((0.0, self.look.inputs), (WIDTH, self.look.outputs)):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.faces import Look, PortLook, Section
+from app.canvas.faces import Look, PortLook
 from app.canvas.lanes import CODES, FAINT, FLOOD, NONFINITE, NOT_READ, ZERO, lane_width
 from app.canvas.readout import (
     Readout,
+    Section,
     brief,
     described,
     gradient_readout,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas import glyphs, lanes
 from app.canvas.camera import NUMBERS, PLAIN, Camera
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from app.canvas.geometry import Floats, Indices, Scene
     from runtime.diagram.model import Note
 
+_NOTE_PAD, _NOTE_RISE = 10.0, 7.0
+_NOTE_FLAGS = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 _SIGNS_ABOVE = 0.45
 """Zoom from which lanes carry their signs."""
 
@@ -73,7 +75,7 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
     wires = _wires(view, shown)
     _paint_notes(painter, view, shown, frames=True)
     if view.camera.zoom < PLAIN:
-        lanes.draw_plain(painter, _bundle(view, wires), theme)
+        _paint_plain_wires(painter, view, wires)
         _paint_plain_blocks(painter, view, blocks)
     else:
         _paint_wires(painter, view, wires)
@@ -81,7 +83,7 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
             _paint_vector_faces(painter, view, blocks)
         else:
             _paint_faces(painter, view, blocks, faces)
-        _paint_signs(painter, view, wires)
+        _paint_signs(painter, view, wires, vector=faces is None)
     _paint_notes(painter, view, shown, frames=False)
     _paint_selection(painter, view, blocks)
     _paint_ports(painter, view)
@@ -135,6 +137,14 @@ def _paint_wires(painter: QPainter, view: View, wires: Indices) -> None:
     draw_lines(painter, line)
 
 
+def _paint_plain_wires(painter: QPainter, view: View, wires: Indices) -> None:
+    lanes.draw_plain(painter, _bundle(view, wires), view.theme)
+    chosen = view.scene.wire_index.get(view.wire or "")
+    if chosen is not None:
+        painter.setPen(QPen(QColor(view.theme.ink), 2.0))
+        draw_lines(painter, view.camera.ends(view.scene.wire_ends[[chosen]]))
+
+
 def _paint_plain_blocks(painter: QPainter, view: View, blocks: Indices) -> None:
     scene, theme = view.scene, view.theme
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
@@ -182,7 +192,7 @@ def _paint_vector_faces(painter: QPainter, view: View, blocks: Indices) -> None:
         painter.restore()
 
 
-def _paint_signs(painter: QPainter, view: View, wires: Indices) -> None:
+def _paint_signs(painter: QPainter, view: View, wires: Indices, *, vector: bool) -> None:
     """Glyphs on the lanes, words beside them."""
     camera, facts = view.camera, view.facts
     if camera.zoom < _SIGNS_ABOVE:
@@ -204,15 +214,15 @@ def _paint_signs(painter: QPainter, view: View, wires: Indices) -> None:
             cut = facts.cut(wire, until)
             view.behind |= cut is None
             if cut:
-                _paint_sign(painter, view, style.cut, name, end[i])
+                _paint_sign(painter, view, style.cut, name, end[i], vector=vector)
         if style.glyph:
-            _paint_sign(painter, view, style.glyph, name, middle[i])
+            _paint_sign(painter, view, style.glyph, name, middle[i], vector=vector)
         words = facts.mark(wire, in_full=wire == chosen)
         if words:
             box = np.array([glyphs.width(words), glyphs.SIZE]) * camera.unit
             side = np.array([-along[i, 1], along[i, 0]])
             away = 0.5 * np.abs(side) @ box + 3.0 * camera.unit
-            _paint_sign(painter, view, words, name, middle[i] + away * side)
+            _paint_sign(painter, view, words, name, middle[i] + away * side, vector=vector)
 
 
 _SIGNED = frozenset(
@@ -220,13 +230,27 @@ _SIGNED = frozenset(
 ) | {lanes.ZERO, lanes.FAINT, lanes.FLOOD, lanes.NONFINITE}
 
 
-def _paint_sign(painter: QPainter, view: View, sign: str, state: str, centre: Floats) -> None:
+def _paint_sign(
+    painter: QPainter, view: View, sign: str, state: str, centre: Floats, *, vector: bool
+) -> None:
     theme, ratio, unit = view.theme, view.ratio, round(view.camera.unit, 3)
+    colour = theme.lane(state).name()
     halo = theme.canvas if sign in glyphs.ON_LANE else ""
-    picture = glyphs.picture(sign, theme.lane(state).name(), halo, unit, ratio)
+    x, y = centre.tolist()
+    if vector:
+        width = glyphs.width(sign)
+        painter.save()
+        painter.translate(x, y)
+        painter.scale(unit, unit)
+        box = QRectF(-width / 2.0, -glyphs.SIZE / 2.0, width, glyphs.SIZE)
+        glyphs.draw(painter, sign, box, colour, halo)
+        painter.restore()
+        return
+    picture = glyphs.picture(sign, colour, halo, unit, ratio)
     size = picture.deviceIndependentSize()
-    x, y = (centre - (size.width() / 2.0, size.height() / 2.0)).tolist()
-    painter.drawPixmap(QPointF(round(x * ratio) / ratio, round(y * ratio) / ratio), picture)
+    left = round((x - size.width() / 2.0) * ratio) / ratio
+    top = round((y - size.height() / 2.0) * ratio) / ratio
+    painter.drawPixmap(QPointF(left, top), picture)
 
 
 def _paint_notes(painter: QPainter, view: View, shown: Floats, *, frames: bool) -> None:
@@ -238,41 +262,53 @@ def _paint_notes(painter: QPainter, view: View, shown: Floats, *, frames: bool) 
             _paint_note(painter, view, note, selected=name == view.note)
 
 
+def note_height(text: str, width: float) -> float:
+    """The height a note of ``width`` needs for its text, scene units."""
+    room = QRectF(0.0, 0.0, width - 2 * _NOTE_PAD, 1e5)
+    text_height = QFontMetricsF(font(BODY)).boundingRect(room, _NOTE_FLAGS, text).height()
+    return math.ceil(text_height) + 2 * _NOTE_RISE
+
+
 def _paint_note(painter: QPainter, view: View, note: Note, *, selected: bool) -> None:
     theme, zoom = view.theme, view.camera.zoom
     painter.save()
     painter.translate(view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y)
     painter.scale(zoom, zoom)
-    box = QRectF(0.0, 0.0, note.width, note.height)
-    edge = QPen(QColor(theme.accent if selected else theme.hairline), 1.5 if selected else 1.0)
-    painter.setPen(edge)
+    height = note.height if note.frame else max(note.height, note_height(note.text, note.width))
+    box = QRectF(0.0, 0.0, note.width, height)
+    painter.setPen(
+        QPen(QColor(theme.accent if selected else theme.hairline), 1.5 if selected else 1.0)
+    )
     painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
     painter.drawRoundedRect(box, CORNER, CORNER)
-    painter.setPen(QColor(theme.ink_soft if note.frame else theme.ink))
-    painter.setFont(font(BODY, bold=True) if note.frame else font(BODY))
-    inner = box.adjusted(10.0, 7.0, -10.0, -7.0)
-    flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
     if zoom >= PLAIN:
-        painter.drawText(inner, int(flags), note.text)
+        painter.setPen(QColor(theme.ink_soft if note.frame else theme.ink))
+        painter.setFont(font(BODY, bold=note.frame))
+        room = box.adjusted(_NOTE_PAD, _NOTE_RISE, -_NOTE_PAD, -_NOTE_RISE)
+        painter.drawText(room, _NOTE_FLAGS, note.text)
     painter.restore()
 
 
 def _paint_selection(painter: QPainter, view: View, blocks: Indices) -> None:
     if not view.selected:
         return
-    scene, zoom = view.scene, view.camera.zoom
+    scene, ratio = view.scene, view.ratio
     chosen = [i for i in blocks.tolist() if scene.names[i] in view.selected]
-    pen = QPen(QColor(view.theme.accent), 2.0)
-    painter.setPen(pen)
+    rects = view.camera.ends(scene.rects[chosen])
+    rects[:, :2] = np.round(rects[:, :2] * ratio) / ratio - 2.5
+    rects[:, 2:] = scene.rects[chosen, 2:] * view.camera.zoom + 5.0
+    if view.camera.zoom < PLAIN:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(view.theme.accent))
+        draw_rects(painter, rects)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        return
+    painter.setPen(QPen(QColor(view.theme.accent), 2.0))
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    ratio = view.ratio
-    for i in chosen:
-        x, y, w, h = scene.rects[i].tolist()
-        left = round((view.camera.x + x * zoom) * ratio) / ratio
-        top = round((view.camera.y + y * zoom) * ratio) / ratio
-        box = QRectF(left, top, w * zoom, h * zoom).adjusted(-2.5, -2.5, 2.5, 2.5)
-        corner = CORNER * zoom + 2.0
-        painter.drawRoundedRect(box, corner, corner)
+    corner = CORNER * view.camera.zoom + 2.0
+    for x, y, w, h in rects.tolist():
+        painter.drawRoundedRect(QRectF(x, y, w, h), corner, corner)
 
 
 def _paint_ports(painter: QPainter, view: View) -> None:

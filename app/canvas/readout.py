@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,31 @@ COLUMNS = 4
 _SUPERSCRIPT = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+Cells: TypeAlias = tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Readout:
     """Lines of cells; ``bracketed`` for an array shown in full, ``prose`` for a description."""
 
-    cells: tuple[tuple[str, ...], ...]
+    cells: Cells
     bracketed: bool = False
     prose: bool = False
+    fewer: Cells = ()
+    """The same with two digits."""
+
+    @property
+    def short(self) -> Cells:
+        """The cells where there is little room."""
+        return self.fewer or self.cells
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Numbers under each other, after a mark: ∇ for a gradient."""
+
+    mark: str
+    readout: Readout
 
 
 NONE = Readout((("None",),), prose=True)
@@ -41,14 +59,14 @@ def readout(array: NDArray[Any]) -> Readout:
     if array.ndim <= 2 and array.size and fits(array.shape):
         rows = np.atleast_2d(array)
         cells = _aligned(rows, 4 if rows.shape[1] < COLUMNS - 1 else 3)
-        return Readout(cells, bracketed=True)
+        return Readout(cells, bracketed=True, fewer=_aligned(rows, 2))
     head = f"{dimensions(array.shape)} {array.dtype}"
     if not array.size:
         return Readout(((head,), ("empty",)), prose=True)
     return Readout(((head,), (spread(array),)), prose=True)
 
 
-def _aligned(rows: NDArray[Any], digits: int) -> tuple[tuple[str, ...], ...]:
+def _aligned(rows: NDArray[Any], digits: int) -> Cells:
     """The numbers to one decimal place, ``digits`` of the largest; whole ones without a point.
 
     A number too small for that place is written as a power, so that only zero looks like zero.
@@ -91,7 +109,7 @@ def number(value: Any, digits: int = 4) -> str:
         return "true" if value else "false"
     if isinstance(value, np.integer | int):
         return f"{int(value)}".replace("-", "−")
-    text = f"{float(value):.{digits}g}"
+    text = f"{float(value) + 0.0:.{digits}g}"  # and -0.0 becomes 0.0
     if "e" in text:
         mantissa, _, exponent = text.partition("e")
         text = f"{mantissa}e{int(exponent)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,13 +162,11 @@ class CanvasView(Stage):
         note = self.view.scene.page.notes[name]
         left, top = self.view.camera.to_widget(np.array(note.at)).tolist()
         box = QRectF(left, top, note.width * self.zoom(), note.height * self.zoom())
-        self._field = NoteEdit(
-            self,
-            note.text,
-            box,
-            self.zoom(),
-            lambda text: self.ask(edits.rewording(self.view, name, text)),
-        )
+
+        def accept(text: str) -> None:
+            self.ask(edits.rewording(self.view, name, text))
+
+        self._field = NoteEdit(self, note.text, box, self.zoom(), accept)
 
     def close_field(self) -> None:
         """Close the field that is open, if one is; what is written in it is dropped."""
@@ -255,7 +254,7 @@ class CanvasView(Stage):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            QToolTip.showText(event.globalPos(), self._tip(event.pos()), self)
+            QToolTip.showText(event.globalPos(), _wrapped(self._tip(event.pos())), self)
             return True
         if isinstance(event, QNativeGestureEvent):
             if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
@@ -270,3 +269,8 @@ class CanvasView(Stage):
             return self.view.facts.port_tip(port)
         block = block_at(scene, camera, at.x(), at.y())
         return "" if block is None else self.view.facts.tip(block)
+
+
+def _wrapped(text: str) -> str:
+    """``text`` as it is, lines broken where they are long: Qt wraps rich text only."""
+    return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""

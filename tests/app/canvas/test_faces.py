@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.canvas.faces import FaceCache, Look, PortLook, Section, draw_picture, margin
+from app.canvas.faces import FaceCache, Look, PortLook, draw_picture, margin
 from app.canvas.geometry import HEADER, ROW, WIDTH
-from app.canvas.readout import Readout
+from app.canvas.readout import Readout, Section
 from app.theme import DARK, HIGH_CONTRAST, LIGHT
 
 if TYPE_CHECKING:

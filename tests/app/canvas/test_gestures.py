@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
+from app.theme import LIGHT
 from runtime.diagram import Batch, Connect, Disconnect, MoveBlocks, Note, Point, PortName, SetNote
 from tests.app.canvas.pages import LEFT, MIDDLE, PLAIN, Shell, block, click, diagram, drag, move
 
@@ -286,3 +288,15 @@ class TestWiring:
         assert len(canvas.view.scene.slots[1].inputs) == 2
         drag(canvas, *ports(canvas, ("a", "out"), ("cat", canvas.view.scene.slots[1].inputs[1])))
         assert len(shell.main.wires) == 2
+
+    def test_the_refusal_stands_beside_the_pointer(self, canvas, loose):
+        start, end = ports(canvas, ("tanh1", "out"), ("mul1", "a"))
+        below = QRect(end + QPoint(17, 17), end + QPoint(60, 45))
+        before = canvas.grab(below).toImage()
+        drag(canvas, start, end, release=False)
+        after = canvas.grab(below).toImage()
+        shown = {after.pixel(x, y) for x in range(after.width()) for y in range(after.height())}
+        assert after != before
+        assert QColor(LIGHT.field).rgb() in shown
+        QTest.keyClick(canvas, Qt.Key.Key_Escape)
+        assert canvas.grab(below).toImage() == before

@@ -35,7 +35,7 @@ def cells(data, dtype=np.float32):
         (np.nan, "NaN"),
         (np.inf, "∞"),
         (-np.inf, "−∞"),
-        (-0.0, "−0"),
+        (-0.0, "0"),
     ],
 )
 def test_scalars_have_four_significant_digits(value, text):
@@ -59,6 +59,12 @@ def test_a_small_matrix_is_a_grid():
 def test_numbers_of_a_grid_end_at_the_same_place():
     assert cells([[0.5, -12.25]]) == (("0.50", "−12.25"),)
     assert cells([1.0, 2.5, 3.0, 4.0]) == (("1.00", "2.50", "3.00", "4.00"),)
+
+
+def test_with_little_room_there_are_two_digits():
+    shown = readout(np.array([0.123, -1.456, 3.25], np.float32))
+    assert shown.short == (("0.1", "−1.5", "3.2"),)
+    assert readout(np.float32(0.123)).short == (("0.123",),)
 
 
 def test_only_zero_looks_like_zero():

@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QByteArray, QEvent, QMimeData, QPoint, QPointF, QRect, Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHelpEvent, QImage, QPainter, QWheelEvent
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDropEvent,
+    QHelpEvent,
+    QImage,
+    QNativeGestureEvent,
+    QPainter,
+    QPointingDevice,
+    QWheelEvent,
+)
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QToolTip
 
@@ -22,6 +34,7 @@ from runtime.diagram import (
     SetNote,
     apply,
 )
+from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import (
     LEFT,
     PLAIN,
@@ -81,6 +94,23 @@ class TestLooking:
         wheel(canvas, QPoint(300, 200), -120, pixels=QPoint(-15, -30))
         assert canvas.zoom() == zoom
         assert canvas.block_rect("a") == rect.translated(-15, -30)
+
+    def test_a_pinch_zooms_where_it_is(self, canvas, shell):
+        at, zoom = canvas.port_position("loss", "x"), canvas.zoom()
+        where = QPointF(at)
+        event = QNativeGestureEvent(
+            Qt.NativeGestureType.ZoomNativeGesture,
+            QPointingDevice.primaryPointingDevice(),
+            2,
+            where,
+            where,
+            QPointF(canvas.mapToGlobal(at)),
+            0.25,
+            QPointF(),
+        )
+        QApplication.sendEvent(canvas, event)
+        assert canvas.zoom() == pytest.approx(1.25 * zoom)
+        assert (canvas.port_position("loss", "x") - at).manhattanLength() <= 1
 
     def test_two_fingers_zoom_with_ctrl(self, canvas, shell):
         zoom = canvas.zoom()
@@ -277,6 +307,13 @@ class TestNotes:
         QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         assert noted.changes == [SetNote("n", Note("good day", Point(0, 0), 200, 60))]
 
+    def test_a_longer_text_makes_the_note_taller(self, canvas, noted):
+        canvas.start_note("n")
+        open_field(canvas, QPlainTextEdit).setPlainText("many words " * 40)
+        canvas.setFocus()
+        assert noted.main.notes["n"].height > 200
+        assert noted.main.notes["n"].width == 200
+
     def test_escape_leaves_the_text(self, canvas, noted):
         canvas.start_note("n")
         field = open_field(canvas, QPlainTextEdit)
@@ -438,11 +475,61 @@ class TestPictures:
             QRect(corner, corner + QPoint(99, 20))
         )
 
+    def test_faces_of_another_zoom_stand_in_for_a_while(self, qtbot, canvas, shell):
+        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_zoom(1.0)
+        canvas._faces.budget = 0.0
+        canvas.grab()
+        assert canvas._faces.behind, "with no time, some faces are still to be drawn"
+        qtbot.waitUntil(lambda: canvas.grab() is not None and not canvas._faces.behind)
+        canvas.set_zoom(1.1)
+        hurried = canvas.grab().toImage()
+        assert canvas._faces.behind
+        centre = canvas.block_rect("loss").center()  # the last one of them
+        assert hurried.pixelColor(centre) == LIGHT.face("losses")
+        qtbot.waitUntil(lambda: canvas.grab() is not None and not canvas._faces.behind)
+        assert canvas.grab().toImage() != hurried
+
+    def test_signs_stand_on_the_lanes(self, canvas, shell):
+        states = seed_reading(shell.diagram).states
+        states |= {"add1.a": State.OFF_ROUTE, "loss.x": State.ZERO, "add1.b": State.FLOOD}
+
+        def verdict(wire):
+            return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
+
+        plain = replace(seed_reading(shell.diagram), states=states)
+        canvas.set_reading(plain)
+        without = canvas.grab().toImage()
+        canvas.set_reading(replace(plain, verdict=verdict))
+        cut = canvas.grab().toImage()
+        end, near = canvas.port_position("stop1", "x"), QRect(0, 0, 24, 24)
+        near.moveCenter(end + QPoint(-9, 6))
+        assert cut.copy(near) != without.copy(near)
+        far = QRect(0, 0, 24, 24)
+        far.moveCenter(canvas.port_position("mul1", "b") + QPoint(-9, 6))
+        assert cut.copy(far) == without.copy(far), "only where the gradient is cut"
+        image = QImage(1200, 500, QImage.Format.Format_RGB32)
+        canvas.render_to(image)
+        colours = {image.pixel(x, y) for x in range(1200) for y in range(500)}
+        assert LIGHT.lane("FLOOD").rgb() in colours
+
     def test_from_afar_blocks_are_rectangles(self, canvas, shell):
         canvas.set_zoom(0.2)
         image = canvas.grab().toImage()
         centre = canvas.block_rect("mul1").center()
         assert image.pixelColor(centre) == LIGHT.border("arithmetic")
+
+    def test_from_afar_the_selection_shows(self, canvas, shell):
+        canvas.set_zoom(0.2)
+        rect = canvas.block_rect("mul1")
+        wire = canvas.wire_position("loss.x")
+        canvas.select(["mul1"])
+        canvas.select_wire("loss.x")
+        image = canvas.grab().toImage()
+        row = [image.pixelColor(x, rect.center().y()) for x in range(rect.left() - 6, rect.left())]
+        assert QColor(LIGHT.accent) in row
+        column = [image.pixelColor(wire.x(), y) for y in range(wire.y() - 2, wire.y() + 3)]
+        assert QColor(LIGHT.ink) in column
 
 
 def test_no_event_leaves_a_trace_without_a_diagram(canvas):

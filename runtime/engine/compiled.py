@@ -9,6 +9,7 @@ from blocks.errors import HeadError, Location
 from runtime.calculus import Value, sweep
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
+from runtime.engine.collecting import uncollected
 from runtime.engine.flatten import block_of
 from runtime.engine.plan import Plan
 
@@ -39,6 +40,7 @@ class Compiled:
     seeds: dict[str, Value] = field(default_factory=dict)
 
 
+@uncollected()
 def compile_request(program: Program, request: Request, without: frozenset[Value]) -> Compiled:
     """Append the derivatives that the request needs to the trace, and plan it all.
 

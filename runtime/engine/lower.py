@@ -12,11 +12,13 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.diagram.checks import check
 from runtime.diagram.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
+from runtime.engine.collecting import uncollected
 from runtime.engine.flatten import Instance, block_of, flatten, order
 from runtime.engine.infer import infer_shapes
 from runtime.engine.program import Leaf, Program
 
 
+@uncollected()
 def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str = MAIN) -> Program:
     """Trace every block of ``page`` that can be traced; never raises for a wrong diagram.
 

@@ -101,25 +101,27 @@ def fill_columns(x: Any, columns: Any, geometry: Geometry) -> None:
 
 
 def convolve(columns: Any, w: Any, out: Any, groups: int) -> None:
-    """Out = w · columns, one product an image and group."""
-    n, _kh, _kw, channels, *places = columns.shape
+    """``out = w · columns``, one product an image and group."""
+    n, kh, kw, channels, *places = columns.shape
     size = math.prod(places)
     each, filters = channels // groups, w.shape[0] // groups
+    depth = kh * kw * each
     results = out.reshape(n, w.shape[0], size)
     for group in range(groups):
-        part = columns[:, :, :, group * each : (group + 1) * each].reshape(n, -1, size)
+        part = columns[:, :, :, group * each : (group + 1) * each].reshape(n, depth, size)
         rows = slice(group * filters, (group + 1) * filters)
         np.matmul(_as_rows(w[rows]), part, out=results[:, rows])
 
 
 def weight_gradient(columns: Any, g: Any, out: Any, groups: int) -> None:
-    """Out = Σ g · columnsᵀ over the images: the transpose of ``convolve`` in w."""
+    """``out = Σ g · columnsᵀ`` over the images: the transpose of ``convolve`` in w."""
     n, kh, kw, channels, *places = columns.shape
     size = math.prod(places)
     each, filters = channels // groups, out.shape[0] // groups
-    gradients = g.reshape(n, -1, size)
+    depth = kh * kw * each
+    gradients = g.reshape(n, out.shape[0], size)
     for group in range(groups):
-        part = columns[:, :, :, group * each : (group + 1) * each].reshape(n, -1, size)
+        part = columns[:, :, :, group * each : (group + 1) * each].reshape(n, depth, size)
         rows = slice(group * filters, (group + 1) * filters)
         products = np.matmul(gradients[:, rows], part.swapaxes(1, 2)).sum(0)
         out[rows] = products.reshape(filters, kh, kw, each).transpose(0, 3, 1, 2)
@@ -127,7 +129,7 @@ def weight_gradient(columns: Any, g: Any, out: Any, groups: int) -> None:
 
 def _as_rows(w: Any) -> Any:
     """Weights (filters, C, rows, columns) as a matrix whose columns go with ``fill_columns``."""
-    return w.transpose(0, 2, 3, 1).reshape(w.shape[0], -1)
+    return w.transpose(0, 2, 3, 1).reshape(w.shape[0], math.prod(w.shape[1:]))
 
 
 def _conv_kernel(x: Any, w: Any, *, out: Any, geometry: Geometry, groups: int) -> None:
@@ -150,7 +152,7 @@ def _conv_x_kernel(
     n, kh, kw, channels, *places = columns_shape(shape, geometry)
     size = math.prod(places)
     each, filters = channels // groups, w.shape[0] // groups
-    gradients = g.reshape(n, -1, size)
+    gradients = g.reshape(n, w.shape[0], size)
     for group in range(groups):
         rows = slice(group * filters, (group + 1) * filters)
         products = np.matmul(_as_rows(w[rows]).T, gradients[:, rows])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def _embed_kernel(x: Any, *, out: Any, shape: Shape, index: Slices, fill: Any) -
     out[index] = x
 
 
-def _concat_infer(*parts: Value, axis: int) -> tuple[Shape, str]:
+def _concat_infer(*parts: Value, axis: int, ends: tuple[int, ...]) -> tuple[Shape, str]:
     first = parts[0].shape
     for part in parts[1:]:
         same = len(part.shape) == len(first) and all(
@@ -40,18 +41,24 @@ def _concat_infer(*parts: Value, axis: int) -> tuple[Shape, str]:
                 f"Shapes {list(first)} and {list(part.shape)} can't be joined along axis {axis}.",
                 next_step="All other axes must have equal lengths.",
             )
-    length = sum(part.shape[axis] for part in parts)
-    return (*first[:axis], length, *first[axis + 1 :]), parts[0].dtype
+    return (*first[:axis], ends[-1], *first[axis + 1 :]), parts[0].dtype
 
 
-def _concat_kernel(*parts: Any, out: Any, axis: int) -> None:
+def _concat_kernel(*parts: Any, out: Any, axis: int, ends: tuple[int, ...]) -> None:
     np.concatenate(parts, axis=axis, out=out)
 
 
-def _concat_rule(xp: Namespace, g: Value, out: Value, slot: int, *parts: Value, axis: int) -> Value:
-    start = sum(part.shape[axis] for part in parts[:slot])
+def _concat_rule(
+    xp: Namespace,
+    g: Value,
+    out: Value,
+    slot: int,
+    *parts: Value,
+    axis: int,
+    ends: tuple[int, ...],
+) -> Value:
     index = [slice(None)] * g.ndim
-    index[axis] = slice(start, start + parts[slot].shape[axis])
+    index[axis] = slice(ends[slot] - parts[slot].shape[axis], ends[slot])
     return g[tuple(index)]
 
 
@@ -218,7 +225,9 @@ class ShapeNames(LogicNames):
         values = self._joined(parts)
         if not values[0].ndim:
             raise ShapeError("Scalars can't be joined along an axis.", next_step="Stack them.")
-        return self.trace.apply(CONCAT, *values, axis=axis_of(axis, values[0].ndim))
+        at = axis_of(axis, values[0].ndim)
+        ends = tuple(accumulate(x.shape[at] if at < x.ndim else 0 for x in values))
+        return self.trace.apply(CONCAT, *values, axis=at, ends=ends)
 
     def stack(self, parts: Sequence[Any], axis: int = 0) -> Value:
         """Arrays of one shape joined along a new axis."""

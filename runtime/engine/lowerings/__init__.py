@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runtime.engine.lowerings.convolutions import convolutions
 from runtime.engine.lowerings.groups import groups
+from runtime.engine.lowerings.joins import joins
 from runtime.engine.lowerings.scalars import scalars
 from runtime.engine.lowerings.sums import sums
 from runtime.engine.lowerings.tiles import tiles
@@ -18,4 +19,4 @@ if TYPE_CHECKING:
 Lowering: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must be kept; returns tasks in order."""
 
-DEFAULT: tuple[Lowering, ...] = (convolutions, sums, groups, scalars, tiles)
+DEFAULT: tuple[Lowering, ...] = (convolutions, joins, sums, groups, scalars, tiles)

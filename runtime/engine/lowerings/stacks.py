@@ -23,7 +23,7 @@ def stacked(arrays: Sequence[Array]) -> tuple[list[Step], Array]:
     Arrays that are cut from one block of memory at equal distances, or are all the same, are
     seen as one array; others are copied together.
     """
-    view = _as_view(arrays)
+    view = as_view(arrays)
     if view is not None:
         return [], view
     whole = np.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)
@@ -31,7 +31,8 @@ def stacked(arrays: Sequence[Array]) -> tuple[list[Step], Array]:
     return [partial(np.concatenate, rows, 0, whole)], whole
 
 
-def _as_view(arrays: Sequence[Array]) -> Array | None:
+def as_view(arrays: Sequence[Array]) -> Array | None:
+    """``np.stack(arrays)`` without a copy, or None where memory does not allow it."""
     first = arrays[0]
     if any(array.strides != first.strides for array in arrays):
         return None

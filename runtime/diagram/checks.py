@@ -50,13 +50,12 @@ def _check_pages(diagram: Diagram, dependencies: Dependencies) -> Iterator[Diagn
         if not is_name(name):
             yield _bad_name(name, "page", Location(name))
     for group in dependencies.recursive:
-        pages = " → ".join((*group, group[0]))
         yield Diagnostic(
             "error",
             Location(group[0]),
-            f"The page contains itself: {pages}."
+            "The page contains itself."
             if len(group) == 1
-            else f"The pages contain one another: {pages}.",
+            else f"The pages contain one another: {', '.join(group)}.",
             next_step="Remove one of the blocks that stand for them.",
             code="page-recursion",
         )

@@ -52,7 +52,8 @@ class Dependencies:
     @cached_property
     def recursive(self) -> tuple[tuple[str, ...], ...]:
         """Groups of pages that contain one another, or one that contains itself."""
-        return tuple(tuple(group) for group in _loops(self.used, self.used.__getitem__))
+        groups = [set(group) for group in _loops(self.used, self.used.__getitem__)]
+        return tuple(tuple(name for name in self.used if name in group) for group in groups)
 
     @cached_property
     def through(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:

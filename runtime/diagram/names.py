@@ -36,7 +36,7 @@ def snake_case(type_name: str) -> str:
 
 
 def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:
-    """Names for blocks of a type that are not taken: ``mul1``, ``mul2``, …, ``conv2d_1``, ….
+    """Names for blocks of a type that are not taken: ``mul1``, ``mul2``, …, ``arctan2_1``, ….
 
     A Loss, mostly alone and named in every report, is ``loss`` before it is ``loss2``.
     """

@@ -208,7 +208,11 @@ def _flag(value: Any, path: Path) -> bool:
 
 
 def _here(path: Path, verdict: str) -> str:
-    return f"{path[-1]!r} {verdict}." if path else f"The document {verdict}."
+    if not path:
+        return f"The document {verdict}."
+    last = path[-1]
+    what = repr(last) if isinstance(last, str) else f"Entry {last + 1} of {path[-2]!r}"
+    return f"{what} {verdict}."
 
 
 _NOTE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {

@@ -162,7 +162,7 @@ def block(
     """
     cls = block_class(kind) or registry().get(kind)
     given = dict(_by_port(cls, inputs))
-    for key in [key for key in parameters if cls.port(key) is not None]:
+    for key in [key for key in parameters if cls.port(key) and key not in cls.model_fields]:
         if key in given:
             raise BuildError(f"{cls.type_name()} is given its input {key!r} twice.")
         given[key] = parameters.pop(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
@@ -87,6 +87,7 @@ class MainWindow(QMainWindow):
         self._connect_panels()
         self.setAcceptDrops(True)
         self._set_theme(self.settings.theme)
+        QApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
         self._show_diagram(self.document.diagram)
         self._show_title()
         geometry, state = self.settings.arrangement
@@ -112,11 +113,6 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
             # After the drop: a question must not keep the program that the file came from waiting.
             QTimer.singleShot(0, self, lambda: self.files.open_path(path))
-
-    def changeEvent(self, event: Any) -> None:
-        super().changeEvent(event)
-        if event.type() == event.Type.ThemeChange and self.settings.theme == "system":
-            self._set_theme("system")
 
     # ---- assembling ---------------------------------------------------------------------------
 
@@ -333,6 +329,10 @@ class MainWindow(QMainWindow):
     def _choose_theme(self, name: str) -> None:
         self.settings.theme = name
         self._set_theme(name)
+
+    def _follow_system(self) -> None:
+        if self.settings.theme == "system":
+            self._set_theme("system")
 
     def _set_theme(self, name: str) -> None:
         self._theme = look.THEMES.get(name) or look.system()

@@ -12,9 +12,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
 
 from app.canvas.camera import NUMBERS
-from app.canvas.geometry import FOOT, HEADER, PORT_RADIUS, ROW, WIDTH
+from app.canvas.geometry import PORT_RADIUS
 from app.canvas.grids import draw_section
 from app.theme import BODY, SMALL, TITLE, Theme, font
+from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
 
 if TYPE_CHECKING:
     from app.canvas.readout import Section
@@ -62,7 +63,7 @@ class Look:
 
     @property
     def height(self) -> float:
-        return HEADER + ROW * self.lines + FOOT
+        return block_height(self.lines)
 
     def plain(self) -> Look:
         """The look from afar: no numbers and no words at ports."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from blocks.block import Block, Opaque, Source
 from blocks.library.pages import Page as PageBlock
+from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import Diagram, Note, Page, Point, PortName
 from runtime.diagram.model import ports as ports_of
 
@@ -22,14 +23,6 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
 Indices: TypeAlias = NDArray[np.intp]
 
-WIDTH = 160.0
-"""Width of every block."""
-HEADER = 28.0
-"""Height of the line with symbol and name."""
-ROW = 18.0
-"""Height of a line of ports or of numbers."""
-FOOT = 6.0
-"""Space under the last line."""
 PORT_RADIUS = 4.0
 _SAG = 120.0
 REACH = 12.0
@@ -222,7 +215,7 @@ class Scene:
 
     def _measure(self) -> None:
         lines = np.maximum(self.port_rows, self.rows)
-        self.rects[:, 3] = HEADER + ROW * lines + FOOT
+        self.rects[:, 3] = block_height(0) + ROW * lines
         self._ports: Floats = self.rects[self.port_block, :2] + self._port_offset
         self._follow(np.arange(len(self.wire_keys)))
 

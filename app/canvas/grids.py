@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.geometry import ROW
 from app.theme import SMALL, Theme, font
+from runtime.diagram.measures import ROW
 
 if TYPE_CHECKING:
     from app.canvas.readout import Cells, Section

@@ -16,10 +16,10 @@ from app.canvas import glyphs, lanes
 from app.canvas.camera import NUMBERS, PLAIN, Camera
 from app.canvas.curves import draw_lines, draw_rects, flatten, strokes
 from app.canvas.faces import CORNER, FaceCache, draw_face, margin
-from app.canvas.geometry import WIDTH
 from app.canvas.lanes import Bundle
 from app.canvas.legend import legend_size, paint_legend
 from app.theme import BODY, Theme, font
+from runtime.diagram.measures import WIDTH
 
 if TYPE_CHECKING:
     from app.canvas.facts import Facts

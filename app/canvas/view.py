@@ -24,11 +24,11 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.canvas import edits
 from app.canvas.editing import NameEdit, NoteEdit
-from app.canvas.geometry import HEADER
 from app.canvas.hand import Hand
 from app.canvas.hits import block_at, port_at
 from app.canvas.stage import Stage
 from blocks.errors import BlockError, ChangeError
+from runtime.diagram.measures import HEADER
 from runtime.diagram.model import MAIN, Point
 
 if TYPE_CHECKING:

@@ -8,19 +8,12 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.diagram.layering import Layering, Line, layered
+from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import PageView, Point, PortName, own_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-BLOCK_WIDTH = 160.0
-"""Width of a block in px."""
-HEADER_HEIGHT = 28.0
-"""Height above a block's first port in px."""
-LINE_HEIGHT = 18.0
-"""Height of a port, or of a line of a value, in px."""
-FOOT_HEIGHT = 6.0
-"""Height below a block's last line in px."""
 VALUE_LINES = 2
 """Lines of a block that are reserved for its value and gradient, beside its ports."""
 COLUMN_GAP = 80.0
@@ -41,11 +34,6 @@ _CLEARINGS = 3
 """How often that is done: blocks that give way move the ends of other wires."""
 _SNAP = 24.0
 """A bend of fewer px is taken out where there is room."""
-
-
-def block_height(inputs: int, outputs: int) -> float:
-    """Height in px of a block with that many ports."""
-    return HEADER_HEIGHT + LINE_HEIGHT * max(inputs, outputs, VALUE_LINES) + FOOT_HEIGHT
 
 
 def arrange(page: PageView) -> dict[str, Point]:
@@ -85,10 +73,10 @@ class _Graph:
         for name in page.blocks:
             ports = own_ports(page, name)
             inputs = (*ports.inputs, *ports.free)
-            heights.append(block_height(len(inputs), len(ports.outputs)))
+            heights.append(block_height(max(len(inputs), len(ports.outputs), VALUE_LINES)))
             for side in (inputs, ports.outputs):
                 for i, port in enumerate(side):
-                    offset[PortName(name, port)] = HEADER_HEIGHT + LINE_HEIGHT * (i + 0.5)
+                    offset[PortName(name, port)] = HEADER + ROW * (i + 0.5)
         lines = [
             Line(number[s.block], number[t.block], offset.get(s, 0.0), offset.get(t, 0.0))
             for t, s in page.wires.items()
@@ -128,7 +116,7 @@ def _arrange_part(heights: Sequence[float], part: _Part) -> Iterator[tuple[int, 
     graph = layered(len(own), lines, own)
     tops = _tops(graph, own)
     for column, layer in enumerate(graph.layers):
-        x = column * (BLOCK_WIDTH + COLUMN_GAP)
+        x = column * (WIDTH + COLUMN_GAP)
         for node in layer:
             if node < len(own):
                 yield part.nodes[node], Point(x, float(round(tops[node])))
@@ -141,7 +129,7 @@ def _rows(heights: Sequence[float], nodes: Sequence[int], top: float) -> dict[in
     for start in range(0, len(nodes), columns or 1):
         row = nodes[start : start + columns]
         for column, node in enumerate(row):
-            places[node] = Point(column * (BLOCK_WIDTH + COLUMN_GAP), top)
+            places[node] = Point(column * (WIDTH + COLUMN_GAP), top)
         top += max(heights[node] for node in row) + ROW_GAP
     return places
 

@@ -11,13 +11,13 @@ from PySide6.QtGui import QFontMetricsF, QImage
 
 from app.canvas import CanvasView
 from app.canvas.curves import flatten
-from app.canvas.geometry import HEADER
 from app.canvas.lanes import GAP
 from app.evaluator import evaluate
 from app.main_window import MainWindow
 from app.theme import BODY, font
 from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
+from runtime.diagram.measures import HEADER
 from runtime.flow import State
 from tests.app.mouse import LEFT
 from tests.examples.gallery import NAMES, diagram, path, stops

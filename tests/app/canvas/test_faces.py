@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.canvas.faces import FaceCache, Look, PortLook, draw_picture, margin
-from app.canvas.geometry import HEADER, ROW, WIDTH
 from app.canvas.readout import Readout, Section
 from app.theme import DARK, HIGH_CONTRAST, LIGHT
+from runtime.diagram.measures import HEADER, ROW, WIDTH
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QColor, QImage

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.canvas.curves import beside, flatten
-from app.canvas.geometry import HEADER, ROW, WIDTH, Scene, controls, overlapping
+from app.canvas.geometry import Scene, controls, overlapping
 from app.canvas.lanes import GAP
 from blocks.block import Opaque
 from runtime.diagram import (
@@ -21,6 +21,7 @@ from runtime.diagram import (
     SetNote,
     apply,
 )
+from runtime.diagram.measures import HEADER, ROW, WIDTH
 from tests.app.canvas.pages import block, diagram, page, seed
 
 places = st.tuples(st.integers(-2000, 2000), st.integers(-2000, 2000))

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from app.canvas.camera import Camera
 from app.canvas.curves import flatten
-from app.canvas.geometry import HEADER, ROW, WIDTH, Scene
+from app.canvas.geometry import Scene
 from app.canvas.hits import WIRE_REACH, block_at, distances, note_at, port_at, wire_at
 from runtime.diagram import Note, Point
+from runtime.diagram.measures import HEADER, ROW, WIDTH
 from tests.app.canvas.pages import block, diagram, seed
 
 NEAR = Camera(1.0, 0.0, 0.0)

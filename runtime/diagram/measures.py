@@ -1,0 +1,17 @@
+"""How large blocks are drawn, in scene units (px at 100 %): layout and canvas agree here."""
+
+from __future__ import annotations
+
+WIDTH = 160.0
+"""Width of every block."""
+HEADER = 28.0
+"""Height of the line with symbol and name, above the first port."""
+ROW = 18.0
+"""Height of a line of ports or of numbers."""
+FOOT = 6.0
+"""Space under the last line."""
+
+
+def block_height(lines: int) -> float:
+    """Height of a block with that many lines: the larger of its rows of ports and of numbers."""
+    return HEADER + ROW * lines + FOOT

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from app.main_window import MainWindow
+    from app.windows import Windows
 
 TURN = 0.002
 """Seconds a computing thread keeps the interpreter before the window gets its turn."""
@@ -39,29 +39,31 @@ def run(path: Path | None) -> int:
     QApplication.setDesktopFileName("gradwire")
     application = QApplication(sys.argv[:1])
     from app.examples import ASSETS
-    from app.main_window import MainWindow
+    from app.settings import Settings
+    from app.windows import Windows
 
     QApplication.setWindowIcon(QIcon(str(ASSETS / "icons" / "gradwire.svg")))
     sys.setswitchinterval(TURN)
-    window = MainWindow()
-    sys.excepthook = _hook(window)
-    window.show()
+    windows = Windows(Settings())
+    sys.excepthook = _hook(windows)
+    window = windows.new()
     if path is not None:
         window.files.open_path(path)
+    windows.offer_recovery()
     return application.exec()
 
 
 def _hook(
-    window: MainWindow,
+    windows: Windows,
 ) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
     """What becomes of an exception that nothing caught: the window says so and lives on."""
 
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
-            window.close()
+            windows.close_all()
             return
         traceback.print_exception(kind, error, trace)
-        window.document.problem.emit(
+        windows.active().document.problem.emit(
             f"Something in Gradwire itself went wrong ({kind.__name__}: {error}). The diagram is "
             "as it was; what happened stands in the terminal."
         )

@@ -32,6 +32,8 @@ class Document(QObject):
     """The Path of the file, or None."""
     cleanChanged = Signal(bool)
     """Whether the file holds what is on the screen."""
+    saved = Signal()
+    """The file was written."""
     problem = Signal(str)
     """What could not be done, where, and what to do about it."""
 
@@ -57,6 +59,12 @@ class Document(QObject):
     def is_clean(self) -> bool:
         """Nothing would be lost by closing."""
         return self.undo_stack.isClean()
+
+    @property
+    def is_untouched(self) -> bool:
+        """Nothing was opened and nothing drawn: another diagram may take this one's place."""
+        empty = not any(page.blocks or page.notes for page in self._diagram.pages.values())
+        return empty and self._path is None and self.is_clean
 
     def apply(self, change: files.Change) -> bool:
         """Make ``change`` as one undo; False, and a ``problem``, when it is refused."""
@@ -90,6 +98,18 @@ class Document(QObject):
         self._set_path(None)
         return True
 
+    def recover(self, diagram: Diagram, path: Path | None) -> None:
+        """Begin with what a crash left unsaved, as an edit of the file it belongs to.
+
+        Undo leads back to the file as it is, or to an empty diagram where there is none.
+        """
+        try:
+            saved = Diagram() if path is None else files.load(path)
+        except (GradwireError, OSError):
+            saved = Diagram()
+        self._begin(saved, path)
+        self._push(diagram, self.tr("Recovered changes"), None)
+
     def save(self) -> bool:
         """Write the file this diagram has; False when it has none or it can't be written."""
         return self._path is not None and self.save_as(self._path)
@@ -99,11 +119,17 @@ class Document(QObject):
         try:
             files.save(self._diagram, path)
         except (GradwireError, OSError) as error:
-            self.problem.emit(f"{path.name} was not saved. {error}")
+            self.problem.emit(
+                self.tr(
+                    "{0} was not saved. {1} Nothing is lost: the diagram is still open. Free the "
+                    "place it goes to, or choose another one with Save As."
+                ).format(path.name, error)
+            )
             return False
         self._last_edit = None
         self._set_path(path)
         self.undo_stack.setClean()
+        self.saved.emit()
         return True
 
     def _begin(self, diagram: Diagram, path: Path | None) -> None:

@@ -15,7 +15,7 @@ from app.examples import SUFFIX
 if TYPE_CHECKING:
     from app.canvas import CanvasView
     from app.document import Document
-    from app.settings import Settings
+    from app.windows import Windows
 
 _PNG_SCALE = 2
 """Dots of a PNG for each px of the canvas at 100 %."""
@@ -29,13 +29,14 @@ class FileCommands(QObject):
     closeRequested = Signal()
 
     def __init__(
-        self, window: QWidget, document: Document, canvas: CanvasView, settings: Settings
+        self, window: QWidget, document: Document, canvas: CanvasView, windows: Windows
     ) -> None:
         super().__init__(window)
         self._window = window
         self._document = document
         self._canvas = canvas
-        self._settings = settings
+        self._windows = windows
+        self._settings = windows.settings
 
     def new(self) -> None:
         """Begin an empty diagram."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from app import actions
 from app import theme as look
+from app.autosave import Autosave
 from app.canvas import CanvasView
 from app.canvas.readout import number
 from app.commands import Commands
@@ -35,6 +36,7 @@ from app.panels.welcome import Welcome
 from app.panels.why import Why
 from app.place import Place
 from app.settings import Settings
+from app.windows import Windows
 from blocks.registry import registry
 
 if TYPE_CHECKING:
@@ -50,10 +52,15 @@ _Area = Qt.DockWidgetArea
 class MainWindow(QMainWindow):
     """One document in one window."""
 
-    def __init__(self, settings: Settings | None = None, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.settings = settings or Settings()
+    closed = Signal()
+    """The window was closed, and nothing of its document is left to save."""
+
+    def __init__(self, settings: Settings | None = None, windows: Windows | None = None) -> None:
+        super().__init__()
+        self.windows = windows or Windows(settings or Settings())
+        self.settings = self.windows.settings
         self.document = Document(self)
+        self.autosave = Autosave(self.document, self.windows.journal)
         self.evaluator = Evaluator(parent=self)
         self.place = Place(self)
         self.canvas = CanvasView(self)
@@ -64,7 +71,7 @@ class MainWindow(QMainWindow):
         self.variables = Variables(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
-        self.files = FileCommands(self, self.document, self.canvas, self.settings)
+        self.files = FileCommands(self, self.document, self.canvas, self.windows)
         self.commands = Commands(
             self,
             self.document,
@@ -93,6 +100,7 @@ class MainWindow(QMainWindow):
         geometry, state = self.settings.arrangement
         self.restoreGeometry(geometry)
         self.restoreState(state)
+        self.windows.add(self)
 
     # ---- what the window is told --------------------------------------------------------------
 
@@ -102,7 +110,9 @@ class MainWindow(QMainWindow):
             return
         self.settings.arrangement = (self.saveGeometry(), self.saveState())
         self.evaluator.shutdown()
+        self.autosave.close()
         event.accept()
+        self.closed.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _dropped_file(event) is not None:
@@ -198,6 +208,7 @@ class MainWindow(QMainWindow):
         document.pathChanged.connect(self._show_title)
         document.cleanChanged.connect(self._show_title)
         document.problem.connect(self.notice.tell)
+        self.autosave.failed.connect(self._warn_of_autosave)
         self.place.changed.connect(self._show_place)
         stack.canUndoChanged.connect(self._show_history)
         stack.undoTextChanged.connect(self._show_history)
@@ -273,6 +284,11 @@ class MainWindow(QMainWindow):
         if reading.error is not None:
             self.notice.tell(reading.error)
         self._losses.setText(_losses_text(reading))
+
+    def _warn_of_autosave(self, reason: str) -> None:
+        self.notice.tell(
+            self.tr("What you change is not kept safe until you save it. {0}").format(reason)
+        )
 
     def _show_welcome(self) -> None:
         diagram = self.document.diagram

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
 _MOST_RECENT = 8
 
@@ -15,6 +15,13 @@ class Settings:
 
     def __init__(self, store: QSettings | None = None) -> None:
         self._store = store or QSettings("Gradwire", "Gradwire")
+        place = QStandardPaths.StandardLocation.StateLocation
+        self.folder = (
+            Path(QStandardPaths.writableLocation(place))
+            if store is None
+            else Path(store.fileName()).parent
+        )
+        """Where the editor keeps what it needs after a crash."""
 
     @property
     def recent(self) -> list[Path]:

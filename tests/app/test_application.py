@@ -47,7 +47,9 @@ def start(code, *arguments, **environment):
 
 def test_it_opens_a_file_runs_it_and_ends_when_the_window_is_closed(tmp_path):
     path = str(examples()[0].path)
-    ended = start(SHORT_LIFE, path, str(tmp_path), QT_QPA_PLATFORM="offscreen")
+    ended = start(
+        SHORT_LIFE, path, str(tmp_path), QT_QPA_PLATFORM="offscreen", XDG_STATE_HOME=str(tmp_path)
+    )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     assert Path(path).name in ended.stdout
     assert "'a', 'b'" in ended.stdout
@@ -78,27 +80,30 @@ def test_the_icon_can_be_drawn(qapp):
     assert icon.pixmap(64, 64).toImage().pixelColor(32, 40).blue() > 100
 
 
-class Window:
-    """As much of a window as the hook needs."""
+class Windows:
+    """As much of the windows as the hook needs."""
 
     def __init__(self):
         self.document = Document()
         self.closed = False
 
-    def close(self):
+    def active(self):
+        return self
+
+    def close_all(self):
         self.closed = True
 
 
-def test_what_nothing_caught_is_told_and_the_window_lives_on(qapp, capsys):
-    window, told = Window(), []
-    window.document.problem.connect(told.append)
-    _hook(window)(ValueError, ValueError("oh"), None)
+def test_what_nothing_caught_is_told_and_the_windows_live_on(qapp, capsys):
+    windows, told = Windows(), []
+    windows.document.problem.connect(told.append)
+    _hook(windows)(ValueError, ValueError("oh"), None)
     assert "ValueError: oh" in told[0]
     assert "ValueError: oh" in capsys.readouterr().err
-    assert not window.closed
+    assert not windows.closed
 
 
-def test_an_interrupt_closes_the_window(qapp):
-    window = Window()
-    _hook(window)(KeyboardInterrupt, KeyboardInterrupt(), None)
-    assert window.closed
+def test_an_interrupt_closes_the_windows(qapp):
+    windows = Windows()
+    _hook(windows)(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert windows.closed

@@ -1,0 +1,83 @@
+"""The open windows of this process, and what they share: settings, and the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QApplication
+
+from app.journal import Journal
+from app.panels.recovery import Recovery
+
+if TYPE_CHECKING:
+    from app.journal import Entry
+    from app.main_window import MainWindow
+    from app.settings import Settings
+
+
+class Windows(QObject):
+    """One list of windows, in the order they were opened."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.journal = Journal(settings.folder / "recovery")
+        self._windows: list[MainWindow] = []
+
+    @property
+    def listed(self) -> tuple[MainWindow, ...]:
+        """All windows, the oldest first."""
+        return tuple(self._windows)
+
+    def active(self) -> MainWindow:
+        """The window that has the keyboard, else the newest."""
+        active = QApplication.activeWindow()
+        return next((w for w in self._windows if w is active), self._windows[-1])
+
+    def add(self, window: MainWindow) -> None:
+        """Take a window into the list until it is closed."""
+        self._windows.append(window)
+        window.closed.connect(self._remove)
+
+    def new(self) -> MainWindow:
+        """Open one more window, empty."""
+        from app.main_window import MainWindow  # which imports this module
+
+        made = MainWindow(windows=self)
+        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        made.show()
+        return made
+
+    def close_all(self) -> bool:
+        """Close every window, the newest first; False when one of them stays."""
+        return all(window.close() for window in reversed(self.listed))
+
+    def offer_recovery(self) -> Recovery | None:
+        """Show what a crash left unsaved, if anything."""
+        entries = self.journal.orphans()
+        if not entries:
+            return None
+        dialog = Recovery(entries, self.active())
+        dialog.recovered.connect(self.recover)
+        dialog.discarded.connect(self.journal.discard)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+        return dialog
+
+    def recover(self, entry: Entry) -> None:
+        """Open an entry where nothing is open, and keep it in the journal as this process's."""
+        window = self._free() or self.new()
+        window.document.recover(entry.diagram, entry.path)
+        window.autosave.write()
+        self.journal.discard(entry)
+
+    def _free(self) -> MainWindow | None:
+        """A window in which nothing is open and nothing was done."""
+        return next((window for window in self._windows if window.document.is_untouched), None)
+
+    def _remove(self) -> None:
+        window = cast("MainWindow", self.sender())
+        self._windows.remove(window)
+        if not self._windows:
+            self.journal.close()

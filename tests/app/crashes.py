@@ -1,0 +1,190 @@
+"""Editors that are killed in the middle of edits and saves, and what is left of their work.
+
+``python -m tests.app.crashes`` serves: for each line ``FOLDER SEED`` of its input it starts an
+editor and prints its process id, then, once that is dead, ``dead``. Starting from one process that
+has imported everything takes a tenth of the time; each editor is a process with a window.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from blocks.library.arithmetic import Add
+from blocks.library.sources import Variable
+from runtime.diagram import (
+    AddBlock,
+    Batch,
+    Change,
+    Diagram,
+    Page,
+    Point,
+    SetParameters,
+    SetTitle,
+    load,
+    save,
+)
+
+ROOT = Path(__file__).parents[2]
+NAME = "work.gradwire.json"
+LARGE = 2000
+"""Elements of the array that lies in a file of its own."""
+GRACE = 1.0
+"""Seconds of work that a crash may cost."""
+
+
+def change_to(number: int) -> Change:
+    """The ``number``-th edit: the diagram after it is known from the number alone."""
+    parts: list[Change] = [SetTitle(title=str(number))]
+    if number % 3 == 0:
+        parts.append(AddBlock(f"b{number}", Add(), Point(0.0, 10.0 * number)))
+    if number % 5 == 0:
+        parts.append(SetParameters("w", {"value": np.full(LARGE, float(number))}))
+    return Batch("edit", tuple(parts))
+
+
+def is_whole(diagram: Diagram) -> bool:
+    """Whether the diagram is just what the edits up to its number make."""
+    number = int(diagram.title)
+    added = {f"b{i}" for i in range(3, number + 1, 3)}
+    array = diagram.main.blocks["w"].value.array
+    return diagram.main.blocks.keys() == added | {"w"} and bool(
+        array.shape == (LARGE,) and np.all(array == number - number % 5)
+    )
+
+
+def start_file(folder: Path) -> Path:
+    """The file as it is before the first edit."""
+    page = Page({"w": Variable(value=np.zeros(LARGE))}, layout={"w": Point(0.0, 0.0)})
+    save(Diagram({"main": page}, "0"), folder / NAME)
+    return folder / NAME
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one crash has cost."""
+
+    seconds: float
+    """Age, at the kill, of the oldest edit that is lost; 0 when none is."""
+    edits: int
+    saves: int
+    lost: int
+    from_journal: bool
+
+
+class Crashes:
+    """Starts editors and kills them."""
+
+    def __init__(self) -> None:
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.app.crashes"],
+            cwd=ROOT, env=os.environ | {"QT_QPA_PLATFORM": "offscreen"},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """End the server."""
+        self._server.stdin.close()
+        self._server.wait(30)
+        self._server.stdout.close()
+
+    def crash(self, folder: Path, seed: int) -> Loss:
+        """Let an editor work in ``folder``, kill it, and count; AssertionError where more is lost.
+
+        The file must load and be whole, and no older than the last save that was done.
+        """
+        folder.mkdir()
+        path, log = start_file(folder), folder / "log"
+        self._server.stdin.write(f"{folder} {seed}\n")
+        self._server.stdin.flush()
+        pid = int(self._server.stdout.readline())
+        end = time.monotonic() + 60
+        while not log.exists() or not log.stat().st_size:
+            assert time.monotonic() < end, "the editor did not start"
+            time.sleep(0.005)
+        time.sleep(random.Random(seed).uniform(0.0, 1.8))
+        killed = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+        assert self._server.stdout.readline() == "dead\n"
+        return _counted(path, log, killed)
+
+
+def _counted(path: Path, log: Path, killed: float) -> Loss:
+    from app.journal import Journal
+
+    lines = [line.split() for line in log.read_text().splitlines()]
+    edits = {int(number): float(at) for kind, number, at in lines if kind == "edit"}
+    saves = [int(number) for kind, number, _ in lines if kind == "saved"]
+    stored = load(path)
+    assert is_whole(stored)
+    assert int(stored.title) >= max(saves, default=0)
+    journal = Journal(path.parent / "recovery")
+    entries = journal.orphans()
+    known = int(stored.title)
+    for entry in entries:
+        assert entry.path == path
+        assert is_whole(entry.diagram)
+        known = max(known, int(entry.diagram.title))
+        journal.discard(entry)
+    journal.close()
+    lost = [at for number, at in edits.items() if number > known]
+    seconds = max(killed - min(lost), 0.0) if lost else 0.0
+    assert seconds <= GRACE, f"an edit of {seconds:.2f} s before the kill is lost"
+    return Loss(seconds, len(edits), len(saves), len(lost), known > int(stored.title))
+
+
+def _work(folder: Path, seed: int) -> None:
+    """An editor whose user edits without a pause, saves now and then, and rests now and then."""
+    from PySide6.QtCore import QSettings, QTimer
+    from PySide6.QtWidgets import QApplication
+
+    from app.settings import Settings
+    from app.windows import Windows
+
+    application = QApplication(sys.argv[:1])
+    store = QSettings(str(folder / "settings.ini"), QSettings.Format.IniFormat)
+    window = Windows(Settings(store)).new()
+    assert window.files.open_path(folder / NAME)
+    log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    dice, number = random.Random(seed), 0
+
+    def act() -> None:
+        nonlocal number
+        wait = dice.choice((0, 1, 5, 20, 20, 20, 60, 60, 700))
+        if dice.random() < 0.15:
+            assert window.files.save()
+            os.write(log, f"saved {number} {time.monotonic()}\n".encode())
+        else:
+            number += 1
+            assert window.commands.change(change_to(number))
+            os.write(log, f"edit {number} {time.monotonic()}\n".encode())
+        QTimer.singleShot(wait, act)
+
+    QTimer.singleShot(0, act)
+    application.exec()
+
+
+def _serve() -> None:
+    import app.main_window  # noqa: F401
+
+    for line in sys.stdin:
+        folder, seed = line.rsplit(" ", 1)
+        pid = os.fork()
+        if pid == 0:
+            _work(Path(folder), int(seed))
+            os._exit(0)
+        print(pid, flush=True)
+        os.waitpid(pid, 0)
+        print("dead", flush=True)
+
+
+if __name__ == "__main__":
+    _serve()

@@ -158,7 +158,7 @@ def _order(graph: Layering, heights: Sequence[float]) -> None:
     graph.layers = best
     for layer in graph.layers:
         _number(layer, place)
-    for _ in range(max(1, min(4, 20_000 // len(place))) if fewest else 0):
+    for _ in range(max(1, min(40, 20_000 // len(place))) if fewest else 0):
         if not any([_swap_neighbours(graph, layer, place) for layer in graph.layers]):
             break
 

@@ -11,9 +11,10 @@ from blocks.block import RESERVED, Block, Opaque
 from blocks.errors import BlockError, ParameterError
 from blocks.registry import registry
 from blocks.values import PortLiteral, Tensor
+from runtime.diagram.tensors import MAX_INLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 
 def type_of(block: Block) -> str:
@@ -62,13 +63,54 @@ def changed_block(block: Block, values: Mapping[str, Any]) -> Block:
     for name in RESERVED & set(values):
         raise ParameterError(f"A parameter or literal can't be called {name!r}.")
     if not isinstance(block, Opaque):
-        return block.with_parameters(**values)
+        return _changed(block, values)
     record = dict(block.record)
     for name, value in values.items():
         record[name] = _json_value(name, value)
         if value is None:
             del record[name]
     return lenient_block(block.original_type, record)
+
+
+def large_tensors(block: Block) -> dict[str, Tensor]:
+    """The arrays of more than ``MAX_INLINE`` elements among a block's parameters and literals."""
+    if isinstance(block, Opaque):
+        values = {key: _inner(value) for key, value in block.record.items()}
+    else:
+        values = {key: getattr(block, key) for key in type(block).parameters()}
+        values |= {key: literal.tensor for key, literal in block.literals.items()}
+    return {
+        key: value
+        for key, value in values.items()
+        if isinstance(value, Tensor) and value.array.size > MAX_INLINE
+    }
+
+
+def hollow(block: Block, large: Collection[str]) -> Block:
+    """The block with small numbers where its large arrays are: they need not become lists."""
+    literals = {
+        key: PortLiteral(0, literal.dtype if literal.typed else None) if key in large else literal
+        for key, literal in block.literals.items()
+    }
+    parameters = {key: Tensor(1) for key in large if key not in literals}
+    return block.model_copy(update=parameters | {"literals": literals})
+
+
+def _inner(value: Any) -> Any:
+    """What a typed literal of an opaque record holds; other values as they are."""
+    typed = isinstance(value, dict) and set(value) == {"dtype", "value"}
+    return value["value"] if typed else value
+
+
+def _changed(block: Block, values: Mapping[str, Any]) -> Block:
+    """As ``Block.with_parameters``, but large arrays go over as they are."""
+    large = large_tensors(block)
+    if not large:
+        return block.with_parameters(**values)
+    kept = {key: block.literals.get(key, tensor) for key, tensor in large.items()}
+    record = {**hollow(block, large).to_record(), **kept, **values}
+    gone = {key for key, value in values.items() if value is None and block.port(key)}
+    return block.from_record({key: value for key, value in record.items() if key not in gone})
 
 
 def _json_value(name: str, value: Any) -> Any:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from blocks.block import Block, Opaque
 from blocks.errors import FileError, Location
-from blocks.values import PortLiteral, Tensor
+from blocks.values import Tensor
 from runtime.diagram.migrations import FIELD, VERSION
 from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
 from runtime.diagram.names import NAME_RULE, is_name
 from runtime.diagram.reading import MAX_BLOCKS, MAX_WIRES
-from runtime.diagram.records import record_of, type_of
-from runtime.diagram.tensors import MAX_INLINE, reference
+from runtime.diagram.records import hollow, large_tensors, record_of, type_of
+from runtime.diagram.tensors import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -57,32 +57,12 @@ def large_arrays(diagram: Diagram) -> dict[str, NDArray[Any]]:
         _key(page_name, name, field): tensor.array
         for page_name, page in diagram.pages.items()
         for name, block in page.blocks.items()
-        for field, tensor in _large(block).items()
+        for field, tensor in large_tensors(block).items()
     }
 
 
 def _key(page: str, block: str, field: str) -> str:
     return f"{block}.{field}" if page == MAIN else f"{page}/{block}.{field}"
-
-
-def _large(block: Block) -> dict[str, Tensor]:
-    """The large arrays among the parameters and literals of a block."""
-    if isinstance(block, Opaque):
-        values = {key: _inner(value) for key, value in block.record.items()}
-    else:
-        values = {key: getattr(block, key) for key in type(block).parameters()}
-        values |= {key: literal.tensor for key, literal in block.literals.items()}
-    return {
-        key: value
-        for key, value in values.items()
-        if isinstance(value, Tensor) and value.array.size > MAX_INLINE
-    }
-
-
-def _inner(value: Any) -> Any:
-    """What a typed literal of an opaque record holds; other values as they are."""
-    typed = isinstance(value, dict) and set(value) == {"dtype", "value"}
-    return value["value"] if typed else value
 
 
 def _page(name: str, page: Page, refers: bool) -> str:
@@ -108,27 +88,17 @@ def _page(name: str, page: Page, refers: bool) -> str:
 
 
 def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, Any]:
-    large = _large(block) if refers else {}
+    large = large_tensors(block) if refers else {}
     if isinstance(block, Opaque):
         record = {"type": type_of(block), **block.record}
     elif large:
-        record = record_of(_hollow(block, large))
+        record = record_of(hollow(block, large))
     else:
         return record_of(block)
     for field, value in record.items():
         ref = reference(_key(page, name, field), large[field].array) if field in large else None
         record[field] = _with_array(value, ref)
     return record
-
-
-def _hollow(block: Block, large: Mapping[str, Tensor]) -> Block:
-    """The block with small numbers where its large arrays were: they need not become lists."""
-    literals = {
-        key: PortLiteral(0, literal.dtype if literal.typed else None) if key in large else literal
-        for key, literal in block.literals.items()
-    }
-    parameters = {key: Tensor(1) for key in large if key not in literals}
-    return block.model_copy(update=parameters | {"literals": literals})
 
 
 def _with_array(value: Any, ref: dict[str, Any] | None) -> Any:

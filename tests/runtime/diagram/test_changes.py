@@ -218,6 +218,19 @@ class TestBlocks:
         diagram = after(diagram, SetParameters("odd", {"note": None}))
         assert diagram.main.blocks["odd"] == make("Clip", min=0.0, max=1)
 
+    def test_large_arrays_go_over_as_they_are(self):
+        array = np.linspace(0, 1, 5000, dtype=np.float32)
+        diagram = draw({"w": make("Variable", value=array), "mul": make("Mul", a=array.tolist())})
+        frozen = after(diagram, SetParameters("w", {"trainable": False})).main.blocks["w"]
+        assert frozen == make("Variable", value=array, trainable=False)
+        assert frozen.value.array is diagram.main.blocks["w"].value.array
+        both = after(diagram, SetParameters("mul", {"b": 2})).main.blocks["mul"]
+        assert both == make("Mul", a=array.tolist(), b=2)
+        none = after(diagram, SetParameters("mul", {"a": None})).main.blocks["mul"]
+        assert none == make("Mul")
+        with pytest.raises(ChangeError, match="shape says"):
+            apply(diagram, SetParameters("w", {"shape": [3]}))
+
     def test_an_opaque_block_stores_only_json(self):
         diagram = draw({"odd": Opaque(original_type="Elsewhere")})
         values = {"a": PortLiteral(2), "b": Tensor([1, 2]), "c": np.float32(0.5), "d": (1, "x")}
@@ -310,6 +323,12 @@ class TestPages:
         diagram = after(seed(), InsertPage("inner", scale()))
         assert list(diagram.pages) == ["main", "inner"]
         assert after(diagram, RemovePage("inner")) == seed()
+
+    def test_labels(self):
+        assert apply(seed(), InsertPage("inner")).label == "Add page inner"
+        diagram = after(seed(), InsertPage("inner"))
+        assert apply(diagram, RenamePage("inner", "out")).label == "Rename inner to out"
+        assert apply(diagram, RemovePage("inner")).label == "Remove page inner"
 
     def test_a_page_takes_its_uses_along_to_a_new_name(self):
         diagram = after(nested(), RenamePage("scale", "factor"))

@@ -4,21 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.diagram import Page, Point, arrange
+from runtime.diagram import Page, Point, arrange, layering
 from runtime.diagram.layering import Line, layered
-from runtime.diagram.layout import (
-    BLOCK_WIDTH,
-    COLUMN_GAP,
-    HEADER_HEIGHT,
-    LINE_HEIGHT,
-    ROW_GAP,
-    block_height,
-)
+from runtime.diagram.layout import COLUMN_GAP, ROW_GAP, VALUE_LINES
+from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import PortName, own_ports
 from tests.runtime.diagram.drawing import draw, make, page, seed
 from tests.strategies import broken_diagrams, pages
 
-STEP = BLOCK_WIDTH + COLUMN_GAP
+STEP = WIDTH + COLUMN_GAP
 
 
 def chain(length):
@@ -42,11 +36,11 @@ def residual(skip):
 
 def height(content, name):
     found = own_ports(content, name)
-    return block_height(len(found.inputs) + len(found.free), len(found.outputs))
+    return block_height(max(len(found.inputs) + len(found.free), len(found.outputs), VALUE_LINES))
 
 
 def overlapping(content, places):
-    boxes = {name: (at.x, at.y, at.x + BLOCK_WIDTH, at.y + height(content, name))
+    boxes = {name: (at.x, at.y, at.x + WIDTH, at.y + height(content, name))
              for name, at in places.items()}  # fmt: skip
     return [
         (a, b)
@@ -59,7 +53,7 @@ def port_height(content, places, end):
     found = own_ports(content, end.block)
     side = (*found.inputs, *found.free)
     index = (side if end.port in side else found.outputs).index(end.port)
-    return places[end.block].y + HEADER_HEIGHT + LINE_HEIGHT * (index + 0.5)
+    return places[end.block].y + HEADER + ROW * (index + 0.5)
 
 
 @given(pages() | broken_diagrams().map(lambda d: next(iter(d.pages.values()), Page())))
@@ -128,7 +122,7 @@ def test_parts_stand_one_below_the_other_and_lone_blocks_in_rows():
     links = {f"{prefix}{t}": f"{prefix}{s}" for prefix in "pq" for t, s in chain(2).wires.items()}
     alone = {f"v{i}": make("Variable") for i in range(4)}
     places = arrange(page({**alone, **twice}, links))
-    assert places["pa"].y + block_height(0, 1) + ROW_GAP < places["qa"].y < places["v0"].y
+    assert places["pa"].y + block_height(VALUE_LINES) + ROW_GAP < places["qa"].y < places["v0"].y
     assert [places[f"v{i}"].x for i in range(4)] == [0, STEP, 0, STEP]
     assert places["v0"].y == places["v1"].y < places["v2"].y
 
@@ -146,6 +140,22 @@ def test_the_seed_has_no_crossing():
     assert draw({}).main.layout == {}
 
 
+def test_neighbours_are_swapped_where_that_saves_a_crossing():
+    """The target of a loss, written first, stands below the prediction, as the ports do."""
+    content = page(
+        {
+            "t": make("Variable"),
+            **residual(2).blocks,
+            "loss": make("MeanSquaredError"),
+        },
+        {str(target): str(source) for target, source in residual(2).wires.items()}
+        | {"loss.prediction": "add.out", "loss.target": "t.out"},
+    )
+    places = arrange(content)
+    assert places["t"].x == places["add"].x
+    assert places["t"].y > places["add"].y
+
+
 @pytest.mark.parametrize("count", [2, 5])
 def test_lines_that_can_be_untangled_are(count):
     """Two layers joined by a reversed matching: one order has no crossing."""
@@ -154,9 +164,44 @@ def test_lines_that_can_be_untangled_are(count):
     assert [2 * count - 1 - node for node in left] == right
 
 
+def crossings(found):
+    place = {node: i for layer in found.layers for i, node in enumerate(layer)}
+    ends = [((place[a], leaves), (place[b], enters)) for a, b, leaves, enters in found.lines]
+    column = {node: i for i, layer in enumerate(found.layers) for node in layer}
+    same = [(a, b) for a, b in combinations(range(len(ends)), 2)
+            if column[found.lines[a].tail] == column[found.lines[b].tail]]  # fmt: skip
+    return sum(
+        (ends[a][0] < ends[b][0] and ends[a][1] > ends[b][1])
+        or (ends[a][0] > ends[b][0] and ends[a][1] < ends[b][1])
+        for a, b in same
+    )
+
+
+@given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=16))
+def test_no_swap_of_neighbours_would_save_a_crossing(pairs):
+    lines = [
+        Line(a, b, 37.0, 37.0 + 18 * (i % 2)) for i, (a, b) in enumerate(sorted(pairs)) if a < b
+    ]
+    found = layered(10, lines, [70.0] * 10)
+    fewest = crossings(found)
+    for layer in found.layers:
+        for i in range(len(layer) - 1):
+            layer[i], layer[i + 1] = layer[i + 1], layer[i]
+            assert crossings(found) >= fewest
+            layer[i], layer[i + 1] = layer[i + 1], layer[i]
+
+
 @given(st.integers(2, 9))
 def test_a_long_line_has_a_dummy_in_every_layer_between(length):
     lines = [Line(i, i + 1) for i in range(length)] + [Line(0, length)]
     found = layered(length + 1, lines, [70.0] * (length + 1))
     assert [len(layer) for layer in found.layers] == [1, *[2] * (length - 1), 1]
     assert found.real == length + 1
+
+
+def test_lines_too_long_for_the_budget_are_left_out(monkeypatch):
+    monkeypatch.setattr(layering, "dummy_budget", lambda nodes: 0)
+    content = residual(4)
+    places = arrange(content)
+    assert len({at.x for at in places.values()}) == len(places)
+    assert overlapping(content, places) == []

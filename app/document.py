@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
+from app.disk import Stamp, stamp
 from blocks.errors import GradwireError
 from runtime import diagram as files
 from runtime.diagram import Diagram, MoveBlocks, SetParameters
@@ -33,7 +34,7 @@ class Document(QObject):
     cleanChanged = Signal(bool)
     """Whether the file holds what is on the screen."""
     saved = Signal()
-    """The file was written."""
+    """The file holds the diagram: it was written, or read again."""
     problem = Signal(str)
     """What could not be done, where, and what to do about it."""
 
@@ -41,6 +42,7 @@ class Document(QObject):
         super().__init__(parent)
         self._diagram = Diagram()
         self._path: Path | None = None
+        self._stamp: Stamp | None = None
         self._last_edit: tuple[Hashable, float] | None = None
         self.undo_stack = QUndoStack(self)
         self.undo_stack.cleanChanged.connect(self.cleanChanged)
@@ -54,6 +56,11 @@ class Document(QObject):
     def path(self) -> Path | None:
         """The file it came from or was saved to; None before that."""
         return self._path
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """What the file held when it was last read or written here; None without a file."""
+        return self._stamp
 
     @property
     def is_clean(self) -> bool:
@@ -83,18 +90,62 @@ class Document(QObject):
 
     def open(self, path: Path) -> bool:
         """Load a file; what was open stays when it can't be read."""
+        before = stamp(path)  # first: what is written while it is read is a change
         try:
             diagram = files.load(path)
         except (GradwireError, OSError) as error:
             self.problem.emit(f"{path.name} was not opened. {error}")
             return False
-        self._begin(diagram, path)
+        self._begin(diagram, path, before)
         return True
+
+    def reload(self) -> bool:
+        """Take what the file holds now, as one undo; what is open stays when it can't be read."""
+        path = self._path
+        assert path is not None
+        before = stamp(path)
+        try:
+            diagram = files.load(path)
+        except (GradwireError, OSError) as error:
+            self.problem.emit(self.tr("{0} was not reloaded. {1}").format(path.name, error))
+            return False
+        if diagram != self._diagram:
+            self._push(diagram, self.tr("Reload"), None)
+        self._agree(before)
+        return True
+
+    def changed_on_disk(self) -> bool:
+        """Whether the file holds something else than when it was last read or written here."""
+        now = stamp(self._path)
+        return now is not None and now != self._stamp and not self.agrees_with_file()
+
+    def agrees_with_file(self) -> bool:
+        """Whether the file, whoever wrote it, holds this diagram; then it is saved."""
+        assert self._path is not None
+        before = stamp(self._path)
+        try:
+            same = files.load(self._path) == self._diagram
+        except (GradwireError, OSError):
+            return False
+        if same:
+            self._agree(before)
+        return same
+
+    def keep(self) -> None:
+        """Let this diagram stand against what another program wrote: a save will replace it."""
+        self._stamp = stamp(self._path)
+        self.undo_stack.resetClean()
+
+    def lose_file(self) -> None:
+        """The file is gone, so the diagram is not saved; a save writes it anew."""
+        self._stamp = None
+        self.undo_stack.resetClean()
 
     def open_copy(self, path: Path) -> bool:
         """Load a file as a new diagram without a file, so that saving can't overwrite it."""
         if not self.open(path):
             return False
+        self._stamp = None
         self._set_path(None)
         return True
 
@@ -103,11 +154,12 @@ class Document(QObject):
 
         Undo leads back to the file as it is, or to an empty diagram where there is none.
         """
+        known = stamp(path)
         try:
             saved = Diagram() if path is None else files.load(path)
         except (GradwireError, OSError):
             saved = Diagram()
-        self._begin(saved, path)
+        self._begin(saved, path, known)
         self._push(diagram, self.tr("Recovered changes"), None)
 
     def save(self) -> bool:
@@ -126,15 +178,21 @@ class Document(QObject):
                 ).format(path.name, error)
             )
             return False
-        self._last_edit = None
         self._set_path(path)
-        self.undo_stack.setClean()
-        self.saved.emit()
+        self._agree(stamp(path))
         return True
 
-    def _begin(self, diagram: Diagram, path: Path | None) -> None:
+    def _agree(self, known: Stamp | None) -> None:
+        """File and diagram are the same."""
+        self._last_edit = None
+        self._stamp = known
+        self.undo_stack.setClean()
+        self.saved.emit()
+
+    def _begin(self, diagram: Diagram, path: Path | None, known: Stamp | None = None) -> None:
         self._last_edit = None
         self.undo_stack.clear()
+        self._stamp = known
         self._set_path(path)
         self.opened.emit()
         self._show(diagram)

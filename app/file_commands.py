@@ -10,7 +10,9 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
+from app.disk import DiskWatch
 from app.examples import SUFFIX
+from app.panels.offer import Offer
 
 if TYPE_CHECKING:
     from app.canvas import CanvasView
@@ -37,6 +39,11 @@ class FileCommands(QObject):
         self._canvas = canvas
         self._windows = windows
         self._settings = windows.settings
+        self.offer = Offer(window)
+        self.disk = DiskWatch(document)
+        self.disk.changed.connect(self.offer_reload)
+        self.disk.gone.connect(self.tell_gone)
+        self.disk.settled.connect(self.offer.withdraw)
 
     def new(self) -> None:
         """Begin an empty diagram."""
@@ -64,8 +71,27 @@ class FileCommands(QObject):
             self._document.open_copy(path)
 
     def save(self) -> bool:
-        """Write the file; asks for one when there is none yet."""
-        return self.save_as() if self._document.path is None else self._document.save()
+        """Write the file; asks for one when there is none yet, and before replacing another's."""
+        if self._document.path is None:
+            return self.save_as()
+        return self._save_over() if self._document.changed_on_disk() else self._document.save()
+
+    def offer_reload(self) -> None:
+        """Ask, without stopping anything, what to do about a file that another program wrote."""
+        self.offer.ask(
+            self.tr("Another program has changed {0}.").format(self.title()),
+            {
+                self.tr("&Reload"): self._document.reload,
+                self.tr("&Keep Mine"): self._document.keep,
+            },
+        )
+
+    def tell_gone(self) -> None:
+        """Say that the file is not there any more."""
+        self.offer.ask(
+            self.tr("{0} is not there any more. The diagram is still here.").format(self.title()),
+            {self.tr("&Save Again"): self.save, self.tr("Save &As…"): self.save_as},
+        )
 
     def save_as(self) -> bool:
         """Ask for a file and write it."""
@@ -112,6 +138,26 @@ class FileCommands(QObject):
         if answer == Answer.Save:
             return self.save()
         return answer == Answer.Discard
+
+    def _save_over(self) -> bool:
+        """Ask before a file is replaced that another program wrote; whether it was saved."""
+        box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setText(self.tr("Another program has changed {0}.").format(self.title()))
+        box.setInformativeText(self.tr("Saving replaces what it wrote. Reloading can be undone."))
+        replace = box.addButton(self.tr("&Replace"), QMessageBox.ButtonRole.DestructiveRole)
+        elsewhere = box.addButton(self.tr("Save &As…"), QMessageBox.ButtonRole.AcceptRole)
+        again = box.addButton(self.tr("Re&load"), QMessageBox.ButtonRole.ActionRole)
+        box.setDefaultButton(elsewhere)
+        box.addButton(Answer.Cancel)
+        box.exec()
+        answer = box.clickedButton()
+        box.deleteLater()
+        if answer is again:
+            self._document.reload()  # what was open is one undo away, so nothing may close yet
+        elif answer is elsewhere:
+            return self.save_as()
+        return answer is replace and self._document.save()
 
     def title(self) -> str:
         """What the diagram is called: its file, else its title."""

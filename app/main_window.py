@@ -132,6 +132,7 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notice)
+        column.addWidget(self.files.offer)
         column.addWidget(self.breadcrumbs)
         column.addWidget(self.canvas, 1)
         self.setCentralWidget(centre)
@@ -358,6 +359,7 @@ class MainWindow(QMainWindow):
         self.setStyleSheet(sheet(self._theme))
         for panel in (
             self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
+            self.files.offer,
         ):  # fmt: skip
             panel.set_theme(self._theme)
         chosen = name.replace(" ", "_") if name in look.THEMES else "system"

@@ -75,7 +75,12 @@ def save(diagram: Diagram, path: str | Path) -> None:
         before = _tensors_of(target)
         if name is not None and content is not None:
             _put(target.with_name(name), content)
-        _replace(target, text)
+        try:
+            _replace(target, text)
+        except OSError:
+            if name is not None and name != before:
+                _discard(target, name)
+            raise
         if before is not None and before != name:
             _discard(target, before)
 

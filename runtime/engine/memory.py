@@ -95,7 +95,8 @@ class Memory:
         root = self._roots[value]
         if heir is not None:
             self.arrays[value] = self.arrays[heir]
-            self._owned.setdefault(root, []).extend(self._owned.pop(heir))
+            ((_, raw),) = self._owned.pop(heir)
+            self._owned.setdefault(root, []).append((value, raw))
             return
         dtype = NUMPY[value.dtype]
         size = value.size * dtype.itemsize
@@ -116,6 +117,7 @@ class Memory:
                 and root in dying
                 and root in self._owned
                 and len(self._owned[root]) == 1
+                and self._owned[root][0][0] is source  # else a copy of a view of it
                 and source.shape == value.shape
                 and source.dtype == value.dtype
                 and all(x is source or self._roots[x] is not root for x in task.inputs)

@@ -76,7 +76,8 @@ class Plan:
         except FAILURES as error:
             owner = self._owners[done]
             raise RunError(
-                f"The run failed: {error}.", location=Location(block=owner) if owner else None
+                f"The run failed: {str(error).rstrip('.')}.",
+                location=Location(block=owner) if owner else None,
             ) from error
 
     def array(self, value: Value) -> Array:

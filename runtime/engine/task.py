@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.calculus.dtypes import FLOATS
+
 if TYPE_CHECKING:
     from runtime.calculus import Value
 
@@ -41,12 +43,17 @@ class Task:
 
 
 class PlainTask(Task):
-    """One value by its primitive's kernel: the reference for every other lowering."""
+    """One value by its primitive's kernel: the reference for every other lowering.
+
+    ``can_fail`` tells elementwise arithmetic that depends on numbers (an integer to a negative
+    power): it runs alone, so that the block that failed can be named.
+    """
 
     def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
         self.value = value
         self.values = (value,)
         self.inputs = inputs
+        self.can_fail = value.primitive.name == "power" and value.dtype not in FLOATS
         self.in_place = inputs if isinstance(value.primitive.kernel, np.ufunc) else ()
 
     def bind(self, arrays: Arrays) -> list[Step]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from numpy.lib.stride_tricks import as_strided
 
-from runtime.engine.lowerings.stacks import stacked
+from runtime.engine.lowerings.stacks import in_order, stacked
 from runtime.engine.simplify import attribute_key
 from runtime.engine.task import PlainTask, Step, Task
 
@@ -67,7 +67,8 @@ def groups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 def _fits(task: PlainTask) -> bool:
     value = task.value
     return (
-        (value.primitive.elementwise or value.primitive.name in _REDUCTIONS)
+        not task.can_fail
+        and (value.primitive.elementwise or value.primitive.name in _REDUCTIONS)
         and value.size <= LARGEST
         and all(x.size <= LARGEST for x in task.inputs)
     )
@@ -95,7 +96,10 @@ class GroupTask(Task):
         self.inputs = [x for task in tasks for x in task.inputs]
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """Stack each operand, by a view where possible; the results lie in one stack already."""
+        """Stack each operand, by a view where possible; the results lie in one stack already.
+
+        Sums whose order of addition would change in a stack are left one by one.
+        """
         first = self.values[0]
         rank = len(first.shape)
         steps: list[Step] = []
@@ -103,6 +107,10 @@ class GroupTask(Task):
         for slot in range(len(self.tasks[0].inputs)):
             more, whole = stacked([arrays[task.inputs[slot]] for task in self.tasks])
             steps += more
+            if first.primitive.name == "sum" and not (
+                in_order(whole) and all(arrays[x].flags.c_contiguous for x in self.inputs)
+            ):
+                return [step for task in self.tasks for step in task.bind(arrays)]
             lacking = rank + 1 - whole.ndim
             operands.append(whole.reshape(len(self.tasks), *(1,) * lacking, *whole.shape[1:])
                             if lacking else whole)  # fmt: skip

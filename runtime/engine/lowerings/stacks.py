@@ -50,6 +50,15 @@ def as_view(arrays: Sequence[Array]) -> Array | None:
     )
 
 
+def in_order(stack: Array) -> bool:
+    """Whether numpy goes through the first axis last and upwards, as reductions array by array do.
+
+    It sorts axes by stride: adding up along the first would change the order of addition.
+    """
+    inner = (abs(s) for n, s in zip(stack.shape[1:], stack.strides[1:], strict=True) if n > 1)
+    return not stack.strides[0] or stack.strides[0] > max(inner, default=0)
+
+
 def _block(array: Array) -> Array:
     """The array that owns the memory."""
     while isinstance(array.base, np.ndarray):

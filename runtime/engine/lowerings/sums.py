@@ -1,13 +1,14 @@
-"""Long chains of additions as one sum over all terms, in the same order."""
+"""Long chains of additions as one sum over all terms, in the same order: equal bit for bit."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.engine.lowerings.stacks import stacked
+from runtime.engine.lowerings.stacks import in_order, stacked
 from runtime.engine.task import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -86,12 +87,16 @@ class SumTask(Task):
         steps, terms = stacked([arrays[x] for x in self.inputs])
         out = arrays[self.values[0]]
         if out.size > 1:
+            if not in_order(terms):
+                copied = np.empty(terms.shape, terms.dtype)
+                steps.append(partial(np.copyto, copied, terms))
+                terms = copied
 
             def add() -> None:
                 np.add.reduce(terms, axis=0, out=out)
         else:
             # A reduction to one element would add pairwise.
             def add() -> None:
-                out[...] = np.add.accumulate(terms, axis=0)[-1]
+                out[...] = np.add.accumulate(terms, axis=0, dtype=out.dtype)[-1]
 
         return [*steps, add]

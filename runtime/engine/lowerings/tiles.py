@@ -68,7 +68,7 @@ def _kind(task: Task) -> tuple[int, ...] | None:
     if not isinstance(task, PlainTask) or not task.value.primitive.elementwise:
         return None
     shape = task.value.shape
-    if prod(shape) < LARGE:
+    if prod(shape) < LARGE or task.can_fail:
         return None
     rank = len(shape)
     cuttable = all(

@@ -167,7 +167,8 @@ class Edit:
 
 
 def apply(diagram: Diagram, change: Change) -> Edit:
-    """Make a change. Costs as much as the change is big, plus copies of the mappings it touches.
+    """Make a change. Costs as much as the change is big, plus copies of the mappings it touches;
+    a new wire, also a walk through all that reads its target.
 
     Raises ChangeError, and leaves no trace, for names that don't exist or are taken, parameters
     that don't fit, and wires that ``can_connect`` refuses.

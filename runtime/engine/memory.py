@@ -80,9 +80,9 @@ class Memory:
 
     def _is_view(self, task: Task) -> bool:
         """Make a view and say so, where the task is one."""
-        value = task.values[0]
-        if not value.primitive.view or len(task.values) > 1:
+        if len(task.values) != 1 or not task.values[0].primitive.view:
             return False
+        value = task.values[0]
         base = self.arrays[task.inputs[0]]
         array = value.primitive.kernel(base, **value.attributes)
         if array.size and not np.may_share_memory(array, base):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.lowerings import DEFAULT, Lowering
 from runtime.engine.memory import Memory, side_by_side
 from runtime.engine.simplify import simplify
-from runtime.engine.task import PlainTask, Step, Task
+from runtime.engine.task import FreshTask, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -25,6 +25,9 @@ Array = NDArray[Any]
 
 FAILURES = (IndexError, ValueError, MemoryError, ArithmeticError)
 """What a kernel raises when its numbers are wrong."""
+
+WORTH_GIVING = 1 << 14
+"""Elements from which making a result anew is cheaper than copying it."""
 
 
 class Plan:
@@ -41,6 +44,7 @@ class Plan:
         self._arrays: dict[Value, Array] = {}
         self._steps: list[Step] = []
         self._owners: list[Any] = []
+        self._fresh: dict[Value, FreshTask] = {}
         # Entering a context costs a tenth of np.errstate, which numpy keeps in a context variable.
         self._silent = copy_context()
         self._silent.run(np.seterr, all="ignore")
@@ -55,8 +59,9 @@ class Plan:
             ]
             for lowering in lowerings:
                 tasks = lowering(tasks, kept)
+            tasks = self._given_away(tasks, kept)
             memory = Memory(self._arrays)
-            for task in memory.allot(tasks, kept):
+            for task in memory.allot(tasks, kept - self._fresh.keys()):
                 steps = task.bind(self._arrays)
                 self._steps += steps
                 self._owners += [task.owner] * len(steps)
@@ -80,17 +85,34 @@ class Plan:
                 location=Location(block=owner) if owner else None,
             ) from error
 
-    def array(self, value: Value) -> Array:
-        """The array that holds a value after each run: to be copied, never to be given away."""
-        return self._arrays[self._same.of(value)]
+    def reader(self, value: Value) -> Callable[[], Array]:
+        """What gives a value's result after a run: an array that aliases nothing of the plan."""
+        value = self._same.of(value)
+        return self._fresh[value].take if value in self._fresh else self._arrays[value].copy
 
     def read(self, value: Value) -> Array:
-        """A copy of a value's result: it never aliases a buffer or an input."""
-        return np.array(self.array(value))
+        """A value's result, as ``reader`` gives it."""
+        return self.reader(value)()
 
     def __len__(self) -> int:
         """Number of steps."""
         return len(self._steps)
+
+    def _given_away(self, tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+        """Let large results that no task reads be made anew in every run instead of copied."""
+        read = {x for task in tasks for x in task.inputs}
+        result: list[Task] = []
+        for task in tasks:
+            if (
+                isinstance(task, PlainTask)
+                and task.value in kept
+                and task.value not in read
+                and not task.value.primitive.view
+                and task.value.size >= WORTH_GIVING
+            ):
+                task = self._fresh[task.value] = FreshTask(task)
+            result.append(task)
+        return result
 
     def _bind_leaves(self, leaves: Iterable[Value]) -> None:
         """Leaves of one shape and dtype lie side by side, so that groups can see them as one."""

@@ -46,7 +46,7 @@ class Prepared:
             if leaf.value in self._plan.leaves and leaf.value not in fed
         ]
         self._buffers = [self._plan.leaves.get(program.leaves[name].value) for name in feeds]
-        self._outputs = [None if v is None else self._plan.array(v) for _, v in results]
+        self._readers = [_nothing if v is None else self._plan.reader(v) for _, v in results]
         step = program.trace.step
         self._step = self._plan.leaves.get(step) if step is not None else None
 
@@ -59,7 +59,7 @@ class Prepared:
         if self._step is not None:
             self._step[...] = self._store.step_number
         self._plan.run()
-        return tuple([None if a is None else a.copy() for a in self._outputs])
+        return tuple([read() for read in self._readers])
 
     def _bind(self) -> None:
         leaves = self._plan.leaves
@@ -96,3 +96,7 @@ class Prepared:
                     next_step="Prepare another call for this shape.",
                 )
             buffer[...] = array
+
+
+def _nothing() -> None:
+    """The gradient that no path connects."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import FLOATS
+from runtime.calculus.dtypes import FLOATS, NUMPY
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Arrays: TypeAlias = "Mapping[Value, Array]"
 Step: TypeAlias = Callable[[], Any]
+
+_HELD = 2
+"""Arrays that a fresh result keeps an eye on: the last one, and the one before it."""
+
+_OURS = 3
+"""References to an array that nobody else has: the list, the loop variable, the question."""
 
 _KEYWORD_OUT = (np.maximum, np.minimum)
 """numpy 2.4 deprecates a positional ``out`` here, where it is easily taken for an operand."""
@@ -66,6 +73,57 @@ class PlainTask(Task):
         if isinstance(primitive.kernel, np.ufunc) and primitive.kernel not in _KEYWORD_OUT:
             return [partial(primitive.kernel, *inputs, out)]
         return [partial(primitive.kernel, *inputs, out=out, **value.attributes)]
+
+
+class FreshTask(Task):
+    """A result that nothing else reads, written into memory of its own and then given away.
+
+    Saves the copy that keeps results from aliasing a plan's memory. Memory that was given away
+    is used again when nobody refers to it any more.
+    """
+
+    def __init__(self, task: PlainTask) -> None:
+        self.value = task.value
+        self.values = ()
+        self.inputs = task.inputs
+        self._given: list[Array] = []
+        self._result: Array | None = None
+        self._taken = False
+
+    @property
+    def owner(self) -> Any:
+        """The block of the result."""
+        return self.value.owner
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step that finds an array and fills it."""
+        kernel, attributes = self.value.primitive.kernel, self.value.attributes
+        inputs = [arrays[source] for source in self.inputs]
+
+        def run() -> None:
+            self._result, self._taken = None, False
+            out = self._unused()
+            kernel(*inputs, out=out, **attributes)
+            self._result = out
+
+        return [run]
+
+    def take(self) -> Array:
+        """The result of the last run; a copy from the second time on."""
+        assert self._result is not None, "the plan has run"
+        if self._taken:
+            return self._result.copy()
+        self._taken = True
+        return self._result
+
+    def _unused(self) -> Array:
+        for array in self._given:
+            if getrefcount(array) == _OURS:
+                return array
+        array = np.empty(self.value.shape, NUMPY[self.value.dtype])
+        if len(self._given) < _HELD:
+            self._given.append(array)
+        return array
 
 
 def _copy(kernel: Callable[..., Array], x: Array, out: Array, attributes: Any) -> None:

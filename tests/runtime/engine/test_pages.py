@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.functions import Square
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
-from runtime.diagram.model import Diagram
 from runtime.engine import SGD, Session
 from tests.runtime.engine.drawing import draw, page
+
+if TYPE_CHECKING:
+    from runtime.diagram.model import Diagram
 
 SCALE = page(
     {"x": PageInput(), "w": Variable(value=3.0), "mul": Mul(), "y": PageOutput()},

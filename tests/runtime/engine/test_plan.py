@@ -82,3 +82,32 @@ def test_empty_arrays_run() -> None:
     plan = Plan([total])
     plan.run()
     assert plan.read(total) == 0
+
+
+def test_a_large_result_is_given_away_and_its_memory_used_again_only_when_it_is_let_go() -> None:
+    trace = Trace()
+    x = leaf(trace, 200, 100)
+    y = trace.xp.exp(x)
+    plan = Plan([y])
+    plan.leaves[x][...] = 0
+    plan.run()
+    first = plan.read(y)
+    view = first[0]
+    again = plan.read(y)
+    assert not np.shares_memory(first, again)
+    del first, again
+    plan.leaves[x][...] = 1
+    for _ in range(3):
+        plan.run()
+        other = plan.read(y)
+        assert not np.shares_memory(view, other)
+    assert view.tolist() == [1.0] * 100
+    assert other[0, 0] == np.e
+    address = other.__array_interface__["data"][0]
+    del other, view
+    addresses = set()
+    for _ in range(4):
+        plan.run()
+        addresses.add(plan.read(y).__array_interface__["data"][0])
+    assert len(addresses) <= 2
+    assert address in addresses or len(addresses) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +71,8 @@ def arrays(draw: st.DrawFn) -> np.ndarray[Any, Any]:
     shape = draw(st.sampled_from([(), (1,), (3,), (2, 2), (1, 2, 1)]))
     numbers: st.SearchStrategy[Any] = st.integers(0, 1 if dtype == "bool" else 200)
     if dtype.startswith("float"):
-        width = int(dtype[-2:])
-        numbers = st.floats(width=width, allow_nan=False) | st.just(float("nan"))
+        exact = st.floats(-1000, 1000).map(lambda number: float(np.array(number, dtype)))
+        numbers = exact | st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan])
     size = int(np.prod(shape))
     flat = draw(st.lists(numbers, min_size=size, max_size=size))
     return np.array(flat, dtype).reshape(shape)
@@ -152,12 +153,13 @@ def pages(draw: st.DrawFn, below: dict[str, Page] | None = None, main: bool = Tr
     below = below or {}
     made = dict(draw(_members(tuple(below))))
     if not main:
-        made |= {"in": PageInput(), "in 2": PageInput(x=1.0), "out": PageOutput()}
+        made |= {"in": PageInput(), "in 2": PageInput.from_record({"x": 1.0}), "out": PageOutput()}
     wires: dict[PortName, PortName] = {}
     outputs: list[PortName] = []
     for name in made:
         for port in _inputs(made[name], below):
-            if outputs and draw(st.booleans()):
+            wired = bool(outputs) and draw(st.booleans())
+            if wired:
                 wires[PortName(name, port)] = draw(st.sampled_from(outputs))
         outputs += [PortName(name, port) for port in _outputs(made[name], below)]
     return Page(
@@ -226,7 +228,7 @@ def _changes_of_page(diagram: Diagram, page_name: str) -> st.SearchStrategy[Chan
     page = diagram.pages[page_name]
     at = st.just(page_name)
     new = st.builds(AddBlock, names(), blocks(tuple(diagram.pages)), points(), at)
-    found = [
+    found: list[st.SearchStrategy[Change]] = [
         new,
         st.builds(SetNote, names(), st.none() | notes(), at),
         st.builds(Arrange, at),

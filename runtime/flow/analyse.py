@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from blocks.errors import Location, RunError
-from blocks.library.gradient import Gradient
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.gradient import WIRE
 from runtime.engine.flatten import block_of
 from runtime.flow import sentences
-from runtime.flow.graph import Edge, Graph, Kind, Reach
-from runtime.flow.states import RANK, Cutter, State, Verdict
+from runtime.flow.graph import Kind
+from runtime.flow.reasons import Reasons
+from runtime.flow.searches import LEVELS, Searches
+from runtime.flow.states import RANK, State, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from runtime.calculus import Value
     from runtime.engine.program import Program
 
-LEVELS = (Kind.OPEN, Kind.STOP, Kind.NO_RULE)
+CLOSED = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
+"""The state by the worst slot that would have to open."""
+LOST = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.NOTHING_TO_TRAIN})
+"""States that could be others if what has an error were there."""
 
 
 def analyse(program: Program, losses: Sequence[str] | None = None) -> Flow:
@@ -43,6 +47,12 @@ def _head(program: Program, name: str) -> str:
     )
 
 
+def _best(states: Mapping[str, State]) -> tuple[State, list[str]]:
+    """The best of the states by head, and the heads that have it."""
+    state = min(states.values(), key=RANK.__getitem__)
+    return state, [head for head, other in states.items() if other is state]
+
+
 class Flow:
     """Answers per wire and loss; ``loss=None`` asks for the best over all losses.
 
@@ -53,8 +63,8 @@ class Flow:
     def __init__(self, program: Program, losses: tuple[str, ...]) -> None:
         self.program = program
         self.losses = losses
-        self._graph = Graph(program)
-        self._reaches: dict[tuple[str, Kind], Reach] = {}
+        self._searches = Searches(program)
+        self._reasons = Reasons(self._searches)
         self._states: dict[str, dict[str, State]] = {}
 
     # ---- answers ------------------------------------------------------------------------------
@@ -75,60 +85,40 @@ class Flow:
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
         """Why a wire carries the gradient of a loss or not."""
         key = self._known(wire)
-        head = self._best(key, loss)
-        if head is None:
-            return Verdict(wire, None, State.UNKNOWN, sentences.unknown(None))
-        state = self._states_of(head)[key]
+        heads = self._heads(loss)
+        if not heads:
+            return Verdict(wire, None, State.UNKNOWN, self._no_loss(self._culprit(key)))
+        state, alike = _best({head: self._states_of(head)[key] for head in heads})
         if state is State.UNKNOWN:
-            return Verdict(wire, head, state, sentences.unknown(self._culprit(key)))
-        return self._explain(key, head, state, self.program.wires[key])
+            return Verdict(wire, alike[0], state, sentences.unknown(self._culprit(key)))
+        return self._reasons.explain(key, alike, state, self.program.wires[key])
 
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets the gradient of a loss or not."""
         program = self.program
         leaf = program.leaves.get(name)
-        if leaf is None or not self.losses:
+        if leaf is None:
             culprit = program.blocked.get(name) or (name if name in program.instances else None)
-            return Verdict(
-                name, None, State.UNKNOWN, sentences.unknown(culprit if leaf is None else None)
-            )
-        heads = self.losses if loss is None else (_head(program, loss),)
-        head, state = min(
-            ((head, self._state_at(head, leaf.value)) for head in heads),
-            key=lambda pair: RANK[pair[1]],
-        )
+            return Verdict(name, None, State.UNKNOWN, sentences.unknown(culprit))
+        heads = self._heads(loss)
+        if not heads:
+            return Verdict(name, None, State.UNKNOWN, self._no_loss(self._broken.get(name)))
+        state, alike = _best({head: self._state_at(head, leaf.value) for head in heads})
+        if state in LOST and name in self._broken:
+            return Verdict(name, alike[0], State.UNKNOWN, sentences.unknown(self._broken[name]))
         if not is_float(leaf.value.dtype):
             text = f"{name} holds {leaf.value.dtype}, and only floats have gradients."
-            return Verdict(name, head, State.NO_RULE, text)
-        return self._explain(name, head, state, leaf.value)
+            return Verdict(name, alike[0], State.NO_RULE, text)
+        return self._reasons.explain(name, alike, state, leaf.value)
 
-    # ---- searches, once each ------------------------------------------------------------------
+    def _no_loss(self, culprit: str | None) -> str:
+        """Why there is none: a Loss block behind an error, or none at all."""
+        marked = (path for path, instance in self.program.instances.items() if instance.block.head)
+        behind = next((self._broken[path] for path in marked if path in self._broken), None)
+        return sentences.unknown(culprit or behind)
 
-    def _to_loss(self, head: str, level: Kind) -> Reach:
-        key = head, level
-        if key not in self._reaches:
-            self._reaches[key] = self._graph.backward([self.program.ports[head]], level)
-        return self._reaches[key]
-
-    def _leaves(self, trained: bool) -> list[Value]:
-        program = self.program
-        return [
-            program.leaves[path].value
-            for path, block in program.sources("variable").items()
-            if path in program.leaves
-            and block.wants_gradient is trained
-            and is_float(program.leaves[path].value.dtype)
-        ]
-
-    @cached_property
-    def _trained(self) -> tuple[Reach, ...]:
-        leaves = self._leaves(trained=True)
-        return tuple(self._graph.forward(leaves, level) for level in LEVELS)
-
-    @cached_property
-    def _frozen(self) -> tuple[Reach, ...]:
-        leaves = self._leaves(trained=False)
-        return tuple(self._graph.forward(leaves, level) for level in LEVELS)
+    def _heads(self, loss: str | None) -> tuple[str, ...]:
+        return self.losses if loss is None else (_head(self.program, loss),)
 
     @cached_property
     def _broken(self) -> dict[str, str]:
@@ -161,28 +151,23 @@ class Flow:
         if marker is None:
             return State.UNKNOWN
         state = self._state_at(head, marker)
-        lost = state not in (State.CARRIES, State.FROZEN)
-        if lost and self.program.wire_targets[wire] in self._broken:
-            return State.UNKNOWN
-        return state
+        broken = state in LOST and self.program.wire_targets[wire] in self._broken
+        return State.UNKNOWN if broken else state
 
     def _state_at(self, head: str, value: Value) -> State:
         """S and T, and the cheapest repair where one of them fails."""
-        reached = [level for level in LEVELS if value in self._to_loss(head, level).cost]
-        if not reached:
+        loss, trained, frozen = self._searches.levels(head, value)
+        variables = frozen if trained is None else trained
+        if loss is None:
             return State.OFF_ROUTE
-        trained = [level for level in LEVELS if value in self._trained[level].cost]
-        frozen = [level for level in LEVELS if value in self._frozen[level].cost]
-        if not trained and not frozen:
+        if variables is None:
             return State.NOTHING_TO_TRAIN
-        if not trained and not reached[0]:
+        if loss is Kind.OPEN and trained is None:
             return State.FROZEN
-        if not reached[0] and not trained[0]:
-            return State.CARRIES
-        if not reached[0] and frozen and not frozen[0]:
+        worst = max(loss, variables)
+        if worst is Kind.NO_RULE and loss is frozen is Kind.OPEN:
             return State.FROZEN
-        worst = max(reached[0], (trained or frozen)[0])
-        return State.STOPPED if worst is Kind.STOP else State.NO_RULE
+        return CLOSED[worst]
 
     def _known(self, wire: str) -> str:
         if wire not in self.program.wire_sources:
@@ -192,134 +177,7 @@ class Flow:
             )
         return wire
 
-    def _best(self, wire: str, loss: str | None) -> str | None:
-        if loss is not None:
-            return _head(self.program, loss)
-        if not self.losses:
-            return None
-        return min(self.losses, key=lambda head: RANK[self._states_of(head)[wire]])
-
     def _culprit(self, wire: str) -> str | None:
         source = block_of(self.program.wire_sources[wire])
         target = self.program.wire_targets[wire]
         return self._broken.get(source) or self._broken.get(target)
-
-    # ---- reasons ------------------------------------------------------------------------------
-
-    def _explain(self, key: str, head: str, state: State, value: Value) -> Verdict:
-        loss = block_of(head)
-        upstream = self._graph.backward([value], Kind.NO_RULE).cost
-        trained = self._among(self._leaves(True), upstream)
-        frozen = self._among(self._leaves(False), upstream)
-        if state is State.CARRIES:
-            carried = self._among(self._leaves(True), self._graph.backward([value], Kind.OPEN).cost)
-            witness = self._witness(head, value)
-            text = sentences.carries(loss, carried, witness)
-            return Verdict(key, head, state, text, witness=witness)
-        if state is State.FROZEN:
-            text = sentences.frozen(frozen, self._passed_on(head, value))
-            return Verdict(key, head, state, text, frozen=tuple(frozen))
-        if state is State.OFF_ROUTE:
-            return Verdict(key, head, state, self._off_route(loss, value))
-        if state is State.NOTHING_TO_TRAIN:
-            return Verdict(key, head, state, sentences.NOTHING_TO_TRAIN)
-        level = Kind.STOP if state is State.STOPPED else Kind.NO_RULE
-        before = self._before(head, value, level)
-        behind = self._behind(value, level, bool(trained))
-        besides = () if trained else tuple(frozen)
-        return Verdict(
-            key,
-            head,
-            state,
-            sentences.cut(state, loss, before, behind, trained, besides),
-            cutters=tuple(dict.fromkeys((*before, *behind))),
-            witness=self._witness(head, value),
-            frozen=besides,
-        )
-
-    def _before(self, head: str, value: Value, level: Kind) -> list[Cutter]:
-        """First closed slots met from the loss on the routes to ``value``."""
-        opened = self._to_loss(head, Kind.OPEN).cost
-        if value in opened:
-            return []
-        ahead = self._graph.forward([value], level).cost
-        return self._cutters(
-            edge
-            for reader in opened
-            for edge in self._graph.inputs.get(reader, ())
-            if Kind.OPEN < edge.kind <= level and edge.source in ahead
-        )
-
-    def _behind(self, value: Value, level: Kind, trained: bool) -> list[Cutter]:
-        """First closed slots met from ``value`` on the routes to variables."""
-        variables = self._trained if trained else self._frozen
-        if value in variables[Kind.OPEN].cost:
-            return []
-        upstream = self._graph.backward([value], Kind.OPEN).cost
-        reached = variables[level].cost
-        return self._cutters(
-            edge
-            for reader in upstream
-            for edge in self._graph.inputs.get(reader, ())
-            if Kind.OPEN < edge.kind <= level and edge.source in reached
-        )
-
-    def _cutters(self, edges: Iterable[Edge]) -> list[Cutter]:
-        found = {self._cutter(edge): None for edge in sorted(edges, key=lambda e: -e.value.index)}
-        return list(found)
-
-    def _cutter(self, edge: Edge) -> Cutter:
-        """The block and the input port that a closed slot belongs to."""
-        block = str(edge.value.owner)
-        within, pending = {edge.source}, [edge.source]
-        while pending:
-            value = pending.pop()
-            if value.primitive is not WIRE and value.owner == edge.value.owner:
-                pending += [source for source in value.inputs if source not in within]
-                within.update(value.inputs)
-        port = next((name for name, marker in self._markers_of(block) if marker in within), "")
-        if edge.kind is Kind.STOP:
-            return Cutter(block, port, "stop")
-        reason = sentences.why(edge.value.primitive.name, is_float(edge.source.dtype))
-        return Cutter(block, port, "no rule", reason)
-
-    def _markers_of(self, block: str) -> list[tuple[str, Value]]:
-        instance = self.program.instances[block]
-        return [
-            (port, self.program.wires[key])
-            for port, (key, _) in instance.wires.items()
-            if key in self.program.wires
-        ]
-
-    def _witness(self, head: str, value: Value) -> tuple[str, ...]:
-        """The blocks of the cheapest route from the loss to a value."""
-        for level in LEVELS:
-            reach = self._to_loss(head, level)
-            if value in reach.cost:
-                break
-        else:
-            return ()
-        path = [value.owner]
-        while value in reach.by:
-            value = reach.by[value].value
-            path.append(value.owner)
-        return tuple(dict.fromkeys(str(owner) for owner in reversed(path)))
-
-    def _among(self, leaves: Sequence[Value], found: Mapping[Value, int]) -> list[str]:
-        return [str(leaf.owner) for leaf in leaves if leaf in found]
-
-    def _passed_on(self, head: str, value: Value) -> list[str]:
-        """Trained variables that get gradient from the block this value goes into."""
-        readers = self._graph.readers.get(value, ())
-        upstream = self._graph.backward([edge.value for edge in readers], Kind.OPEN).cost
-        reached = self._to_loss(head, Kind.OPEN).cost
-        return [n for n in self._among(self._leaves(True), upstream)
-                if self.program.leaves[n].value in reached]  # fmt: skip
-
-    def _off_route(self, loss: str, value: Value) -> str:
-        owner = self.program.instances.get(str(value.owner))
-        if owner is not None and isinstance(owner.block, Gradient) and value.primitive is WIRE:
-            return sentences.differentiated(owner.path)
-        ahead = self._graph.forward([value], Kind.NO_RULE).cost
-        others = [block_of(h) for h in self.program.heads() if self.program.ports[h] in ahead]
-        return sentences.off_route(loss, others)

@@ -108,11 +108,14 @@ class Graph:
 
 
 def _kind(value: Value, slot: int) -> Kind:
-    if passes(value, slot):
+    """How a slot lets gradient through.
+
+    From one integer or boolean to another it counts as open: gradient is lost where floats end
+    and where they begin, and those are the slots to name.
+    """
+    if passes(value, slot) or not (is_float(value.dtype) or is_float(value.inputs[slot].dtype)):
         return Kind.OPEN
-    if value.primitive.stops and is_float(value.dtype):
-        return Kind.STOP
-    return Kind.NO_RULE
+    return Kind.STOP if value.primitive.stops else Kind.NO_RULE
 
 
 def _redundant(edges: list[Edge], closed: list[Edge], outputs: set[Value]) -> set[Edge]:

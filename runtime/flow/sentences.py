@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from runtime.flow.states import Cutter, State
+if TYPE_CHECKING:
+    from runtime.flow.states import Cutter
 
+ON_PURPOSE = "sends all its gradient to its other input, on purpose"
+_YES_OR_NO = "answers yes or no, which is piecewise constant"
 _WHY = {
     "argmax": "is piecewise constant",
     "argmin": "is piecewise constant",
@@ -15,28 +19,31 @@ _WHY = {
     "take_along_axis": "takes positions, which have no derivative",
     "scatter_add": "takes positions, which have no derivative",
     "where": "only chooses by its condition",
-    "surrogate": "sends its gradient to its other input on purpose",
+    "surrogate": ON_PURPOSE,
     "cast": "leaves the floats, and only floats have gradients",
-    "any": "is a yes or no",
-    "all": "is a yes or no",
+    "any": _YES_OR_NO,
+    "all": _YES_OR_NO,
+    "isnan": _YES_OR_NO,
+    "isfinite": _YES_OR_NO,
 }
+_READS_INTEGERS = "reads integers or booleans, and only floats have gradients"
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
 def why(primitive: str, source_is_float: bool) -> str:
     """Why a primitive has no derivative, as the end of a sentence that begins with a block."""
     if primitive in _COMPARISONS:
-        return "compares, and a yes or no is piecewise constant"
-    if primitive in _WHY:
-        return _WHY[primitive]
-    return "has no derivative" if source_is_float else "works on integers or booleans"
+        return "compares, and the answer is piecewise constant"
+    if primitive == "cast" and not source_is_float:
+        return _READS_INTEGERS
+    return _WHY.get(primitive, "has no derivative" if source_is_float else _READS_INTEGERS)
 
 
 def names(items: Sequence[object], limit: int = 4) -> str:
     """``a``, ``a and b``, ``a, b and 3 more``."""
-    shown = [str(item) for item in items[:limit]]
-    if len(items) > limit:
-        shown.append(f"{len(items) - limit} more")
+    shown = [str(item) for item in items]
+    if len(items) > limit + 1:
+        shown[limit:] = [f"{len(items) - limit} more"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
@@ -48,74 +55,127 @@ def route(witness: Sequence[str]) -> str:
     return " ← ".join(shown)
 
 
-def carries(loss: str, variables: Sequence[str], witness: Sequence[str]) -> str:
-    """The sentence of CARRIES."""
-    to = f" to {names(variables)}" if variables else ""
-    return f"Carries the gradient of {loss}{to}. Route: {route(witness)}."
+def carries(losses: Sequence[str], variables: Sequence[str], witness: Sequence[str]) -> str:
+    """The sentence of CARRIES; the route is that of the first loss."""
+    text = f"Carries the gradient of {names(losses)} to {names(variables)}."
+    return f"{text} Route: {route(witness)}." if len(witness) > 1 else text
 
 
 def cut(
-    state: State,
     loss: str,
     before: Sequence[Cutter],
     behind: Sequence[Cutter],
+    further: Sequence[Cutter],
     variables: Sequence[str],
     frozen: Sequence[str],
+    dtype: str | None = None,
 ) -> str:
     """The sentence of STOPPED and NO RULE.
 
     ``before`` are cutters between the loss and the wire, ``behind`` between the wire and the
-    variables ``variables``; ``frozen`` would have to be made trainable besides.
+    variables, ``further`` others that would still cut; ``frozen`` would have to be made trainable
+    besides. ``dtype`` is that of a wire that carries no floats.
     """
     parts = []
-    if before:
-        parts.append(f"{_subject(before)} every route to {loss}.")
+    if dtype:
+        parts.append(f"Only floats have gradients, and this is {dtype}.")
+    elif before:
+        parts.append(_closed(before, f"every route to {loss}"))
+    else:
+        parts.append("Gradient arrives here and is thrown away.")
     if behind:
-        arrived = "" if before else "Gradient arrives here and is thrown away: "
-        upstream = f" to {names(variables)}" if variables else ""
-        parts.append(f"{arrived}{_subject(behind)} every route{upstream}.")
-    if state is State.NO_RULE:
-        reasons = dict.fromkeys(f"{c} {c.why}" for c in (*before, *behind) if c.why)
-        if reasons:
-            parts.append(f"{'; '.join(reasons)}.")
-        parts.append("Move the loss before it, soften it, or use a StraightThrough block.")
+        parts.append(_closed(behind, f"every route from here to {names(variables or frozen)}"))
+    if further:
+        nearer = {cutter.block for cutter in (*before, *behind)}
+        that = "that" if len(nearer) == 1 else "those"
+        parts.append(f"With {that} open, {_closed(further, 'the gradient')}")
+    parts += _advice([*behind, *further, *([] if dtype else before)])
     if frozen:
-        parts.append(f"Besides, {names(frozen)} {'is' if len(frozen) == 1 else 'are'} frozen.")
+        parts.append(f"Besides, {names(frozen)} {_is(frozen)} frozen.")
     return " ".join(parts)
 
 
-def _subject(cutters: Sequence[Cutter]) -> str:
-    verb = "stop" if all(c.kind == "stop" for c in cutters) else "cut"
-    return f"{names(cutters)} {verb if len(cutters) > 1 else verb + 's'}"
+def _closed(cutters: Sequence[Cutter], what: str) -> str:
+    """Who cuts and why: ``argmax1 cuts every route to loss: it is piecewise constant``."""
+    reasons: dict[str, dict[str, None]] = {}
+    for cutter in cutters:
+        reasons.setdefault(cutter.block, {}).update({cutter.why: None} if cutter.why else {})
+    verb = "cut" if any(reasons.values()) else "stop"
+    text = f"{names([*reasons])} {verb if len(reasons) > 1 else f'{verb}s'} {what}"
+    told = [(block, " and ".join(whys)) for block, whys in reasons.items() if whys]
+    if not told:
+        return f"{text}."
+    if len(told) == len(reasons) and len({why for _, why in told}) == 1:
+        return f"{text}: {'it' if len(told) == 1 else 'each'} {told[0][1]}."
+    return f"{text}: {'; '.join(f'{block} {why}' for block, why in told[:3])}."
 
 
-def frozen(names_of_frozen: Sequence[str], others: Sequence[str]) -> str:
-    """The sentence of FROZEN."""
-    is_are = "is" if len(names_of_frozen) == 1 else "are"
-    text = f"{names(names_of_frozen)} {is_are} frozen, and nothing else upstream is trained."
-    if others:
-        text += f" The gradient still passes to {names(others)}."
-    return text
+def _advice(cutters: Sequence[Cutter]) -> list[str]:
+    """What to do about slots without a derivative, unless they are closed on purpose."""
+    blocks = {cutter.block for cutter in cutters if cutter.why not in ("", ON_PURPOSE)}
+    if not blocks:
+        return []
+    it = "it" if len(blocks) == 1 else "them"
+    return [f"Move the loss before {it}, soften {it}, or use a StraightThrough block."]
 
 
-def off_route(loss: str, reaches: Sequence[str]) -> str:
+def _is(items: Sequence[str]) -> str:
+    return "is" if len(items) == 1 else "are"
+
+
+def frozen(
+    variables: Sequence[str],
+    trained: Sequence[str],
+    behind: Sequence[Cutter],
+    passed_on: Sequence[str],
+    itself: bool,
+) -> str:
+    """The sentence of FROZEN, about frozen variables or (``itself``) of one.
+
+    ``behind`` are cutters between the wire and the variables that are ``trained``, or the frozen
+    ones where none is. ``passed_on`` still get gradient from the same block.
+    """
+    parts = [f"{names(variables)} {_is(variables)} frozen"]
+    if not (trained or itself):
+        parts[0] += ", and nothing else upstream is trained"
+    parts[0] += "."
+    if behind:
+        parts.append(_closed(behind, f"every route from here to {names(trained or variables)}"))
+    if passed_on:
+        parts.append(f"The gradient still passes to {names(passed_on)}.")
+    return " ".join(parts)
+
+
+def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
     """The sentence of OFF ROUTE."""
-    rest = f" It reaches {names(reaches)}." if reaches else ""
-    return f"{loss} never reads this.{rest}"
+    if len(losses) == 1:
+        text = f"{losses[0]} never reads this."
+    elif len(losses) == 2:
+        text = f"Neither {losses[0]} nor {losses[1]} reads this."
+    else:
+        text = f"None of {names(losses)} reads this."
+    return f"{text} It reaches {names(reaches)}." if reaches else text
 
 
 def differentiated(block: str) -> str:
     """OFF ROUTE, into a Gradient block."""
     return (
-        f"{block} differentiates along the route that ends here. Gradient of higher order comes "
-        "back through the wires of that route, not through this one."
+        f"{block} differentiates between its two inputs. Gradient of second order comes back "
+        "through the wires it differentiates along, not through this one."
     )
 
 
-NOTHING_TO_TRAIN = "Only data and constants upstream: normal."
+def nothing_to_train(integers: Sequence[str]) -> str:
+    """The sentence of NOTHING TO TRAIN; ``integers`` are variables that have no gradient."""
+    if not integers:
+        return "Only data and constants upstream: normal."
+    holds = "holds" if len(integers) == 1 else "hold"
+    return f"Only data, constants and {names(integers)} upstream, which {holds} no floats: normal."
+
+
 NO_LOSS = "There is no loss yet: add a Loss block, or let a chain end in one number."
 
 
 def unknown(culprit: str | None) -> str:
     """The sentence of UNKNOWN."""
-    return f"Not computed: {culprit} has a problem." if culprit else NO_LOSS
+    return f"Not computed: {culprit} has an error." if culprit else NO_LOSS

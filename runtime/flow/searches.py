@@ -1,0 +1,68 @@
+"""The searches that answers stand on, each made once for a program."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runtime.calculus.dtypes import is_float
+from runtime.flow.graph import Graph, Kind, Reach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runtime.calculus import Value
+    from runtime.engine.program import Program
+
+LEVELS = (Kind.OPEN, Kind.STOP, Kind.NO_RULE)
+
+
+class Searches:
+    """From losses backwards and from variables forwards, at every level."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.graph = Graph(program)
+        self._to_loss: dict[tuple[str, Kind], Reach] = {}
+
+    def to_loss(self, head: str, level: Kind) -> Reach:
+        """Values that gradient of a head reaches with slots up to ``level`` opened."""
+        key = head, level
+        if key not in self._to_loss:
+            self._to_loss[key] = self.graph.backward([self.program.ports[head]], level)
+        return self._to_loss[key]
+
+    @cached_property
+    def trained(self) -> tuple[Reach, ...]:
+        """Values whose gradient reaches a variable that is trained, by level."""
+        leaves = self.variables(trained=True)
+        return tuple(self.graph.forward(leaves, level) for level in LEVELS)
+
+    @cached_property
+    def frozen(self) -> tuple[Reach, ...]:
+        """Values whose gradient reaches a variable that is frozen, by level."""
+        leaves = self.variables(trained=False)
+        return tuple(self.graph.forward(leaves, level) for level in LEVELS)
+
+    def variables(self, trained: bool) -> list[Value]:
+        """Float variables that are trained, or those that are frozen."""
+        program = self.program
+        return [
+            program.leaves[path].value
+            for path, block in program.sources("variable").items()
+            if path in program.leaves
+            and block.wants_gradient is trained
+            and is_float(program.leaves[path].value.dtype)
+        ]
+
+    def levels(self, head: str, value: Value) -> tuple[Kind | None, Kind | None, Kind | None]:
+        """What must open between a value and the head, trained variables, frozen variables."""
+        reaches = (self.to_loss(head, level) for level in LEVELS)
+        return _first(value, reaches), _first(value, self.trained), _first(value, self.frozen)
+
+
+def _first(value: Value, reaches: Iterable[Reach]) -> Kind | None:
+    for level, reach in zip(LEVELS, reaches, strict=False):
+        if value in reach.cost:
+            return level
+    return None

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from blocks.docstrings import field_docstrings
 from blocks.errors import BlockDefinitionError, ParameterError
 from blocks.values import PortLiteral
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic.fields import FieldInfo
 
 Shape: TypeAlias = tuple[int, ...]
 OpenShape: TypeAlias = tuple[int | None, ...]
@@ -65,9 +67,7 @@ class Block(BaseModel):
     Raises BlockDefinitionError when a subclass is made that can't work.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_default=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     family: ClassVar[str] = ""
     """Palette group; taken from the module's name when empty."""
@@ -121,9 +121,25 @@ class Block(BaseModel):
         return cls.__name__
 
     @classmethod
-    def parameters(cls) -> dict[str, Any]:
-        """The pydantic fields that are parameters, by name, in order of definition."""
-        return {n: f for n, f in cls.model_fields.items() if n != "literals"}
+    def parameter_names(cls) -> tuple[str, ...]:
+        """Names of the parameters, in order of definition."""
+        return tuple(name for name in cls.model_fields if name != "literals")
+
+    @classmethod
+    def parameters(cls) -> dict[str, FieldInfo]:
+        """The pydantic fields that are parameters, by name, in order of definition.
+
+        Their descriptions are the docstrings below them, read from the source when first asked
+        for: reading them all at import would take longer than everything else.
+        """
+        fields = {name: cls.model_fields[name] for name in cls.parameter_names()}
+        if any(field.description is None for field in fields.values()):
+            texts: dict[str, str] = {}
+            for base in reversed(cls.__mro__[: cls.__mro__.index(Block)]):
+                texts |= field_docstrings(base)
+            for name, field in fields.items():
+                field.description = field.description or texts.get(name, "")
+        return fields
 
     @classmethod
     def summary(cls) -> str:
@@ -139,7 +155,7 @@ class Block(BaseModel):
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
             message = first["msg"].removeprefix("Value error, ")
-            known = [*cls.parameters(), *(port.name for port in cls.inputs)]
+            known = [*cls.parameter_names(), *(port.name for port in cls.inputs)]
             if first["type"] == "extra_forbidden":
                 raise ParameterError(
                     f"{cls.type_name()} has no parameter or input {place!r}.",
@@ -282,8 +298,8 @@ def _check(cls: type[Block]) -> None:
         raise BlockDefinitionError(f"{cls.__name__}.outputs {outputs} are not distinct names.")
     if not inspect.getdoc(cls) or cls.__doc__ is None:
         raise BlockDefinitionError(f"{cls.__name__} has no docstring; the palette shows it.")
-    for name, field in cls.parameters().items():
-        if field.is_required():
+    for name in cls.parameter_names():
+        if cls.model_fields[name].is_required():
             raise BlockDefinitionError(
                 f"Parameter {name!r} of {cls.__name__} has no default.",
                 next_step="Give it one, so that the block can be placed and edited later.",

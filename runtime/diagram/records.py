@@ -77,7 +77,7 @@ def large_tensors(block: Block) -> dict[str, Tensor]:
     if isinstance(block, Opaque):
         values = {key: _inner(value) for key, value in block.record.items()}
     else:
-        values = {key: getattr(block, key) for key in type(block).parameters()}
+        values = {key: getattr(block, key) for key in type(block).parameter_names()}
         values |= {key: literal.tensor for key, literal in block.literals.items()}
     return {
         key: value

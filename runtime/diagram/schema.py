@@ -148,11 +148,11 @@ def _when_of_type(name: str) -> dict[str, Any]:
 
 
 def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as pydantic tells them, and a literal for each input."""
+    """Parameters as pydantic tells them, with their docstrings, and a literal for each input."""
     parameters = {
         name: {"anyOf": [schema, _TENSOR_REFERENCE]} if _holds_array(schema) else schema
-        for name, schema in generated.get("properties", {}).items()
-        if name != "literals"
+        for name, field in cls.parameters().items()
+        for schema in (_described(generated["properties"][name], field.description),)
     }
     single = {port.name: _ANY_LITERAL for port in cls.inputs if not port.variadic}
     repeating = {
@@ -165,6 +165,10 @@ def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
         "patternProperties": repeating,
         "additionalProperties": _ANY_LITERAL if issubclass(cls, PageBlock) else False,
     }
+
+
+def _described(schema: dict[str, Any], text: str | None) -> dict[str, Any]:
+    return dict(sorted((schema | {"description": text}).items())) if text else schema
 
 
 def _holds_array(schema: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,7 @@ class LinearNames(ReduceNames):
         a, b, _ = self._promoted(a, b, numbers=True)
         if a.ndim > 2 and b.ndim == 2:
             # One large product, forward and backward, instead of one for each matrix of the batch.
-            rows = self.reshape(a, (-1 if a.size else 0, a.shape[-1]))
+            rows = self.reshape(a, (math.prod(a.shape[:-1]), a.shape[-1]))
             flat = self.trace.apply(MATMUL, rows, b)
             return self.reshape(flat, (*a.shape[:-1], b.shape[1]))
         left = self.reshape(a, (1, *a.shape)) if a.ndim == 1 else a

@@ -285,6 +285,8 @@ EMPTY = [
     (lambda xp, x: xp.all(x > 0), True),
     (lambda xp, x: x @ xp.ones((3, 2), "float64"), np.zeros((0, 2))),
     (lambda xp, x: xp.ones((2, 0), "float64") @ x, np.zeros((2, 3))),
+    (lambda xp, x: xp.ones((2, 4, 0), "float64") @ x, np.zeros((2, 4, 3))),
+    (lambda xp, x: xp.stack([x, x]) @ xp.ones((3, 2), "float64"), np.zeros((2, 0, 2))),
     (lambda xp, x: x + xp.ones((1, 3), "float64"), np.zeros((0, 3))),
     (lambda xp, x: xp.concat([x, x, array([1, 2, 3])]), np.array([[1, 2, 3]])),
     (lambda xp, x: xp.reshape(x, (-1, 3)), np.zeros((0, 3))),

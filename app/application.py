@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from app.windows import Windows
+
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables of the environment by which a user says how many threads to use."""
 
 TURN = 0.002
 """Seconds a computing thread keeps the interpreter before the window gets its turn."""
@@ -44,6 +48,7 @@ def run(path: Path | None) -> int:
 
     QApplication.setWindowIcon(QIcon(str(ASSETS / "icons" / "gradwire.svg")))
     sys.setswitchinterval(TURN)
+    _spare_cores()
     windows = Windows(Settings())
     sys.excepthook = _hook(windows)
     window = windows.new()
@@ -51,6 +56,14 @@ def run(path: Path | None) -> int:
         window.files.open_path(path)
     windows.offer_recovery()
     return application.exec()
+
+
+def _spare_cores() -> None:
+    """One BLAS thread, unless the user has said how many: a spinning pool starves the window."""
+    from threadpoolctl import threadpool_limits
+
+    if not any(name in os.environ for name in BLAS_THREADS):
+        threadpool_limits(1, user_api="blas")
 
 
 def _hook(

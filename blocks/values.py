@@ -183,6 +183,26 @@ class Tensor:
         }
 
 
+def fitted(value: Tensor, dtype: str) -> Tensor:
+    """The value in ``dtype``.
+
+    Rounding to a narrower float is allowed. Raises ValueError where an integer or boolean dtype
+    would change a number, and where a finite number is too large for a float dtype.
+    """
+    if value.dtype == dtype:
+        return value
+    with np.errstate(all="ignore"):
+        array = value.array.astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        kept = np.isfinite(array) == np.isfinite(value.array)
+    else:
+        kept = array == value.array
+    if not np.all(kept):
+        changed = value.array[~np.asarray(kept)].flat[0]
+        raise ValueError(f"{changed} is not representable as {dtype}")
+    return Tensor(array)
+
+
 class PortLiteral:
     """What an unwired input port takes: ``3``, ``[1.0, 2.0]`` or ``{"dtype": …, "value": …}``.
 
@@ -203,8 +223,13 @@ class PortLiteral:
                 raise ValueError('a typed literal is {"dtype": …, "value": …}')
             data, dtype = data["value"], data["dtype"]
         tensor = Tensor(data)
-        if dtype is not None and dtype not in DTYPES:
-            raise ValueError(f"unknown dtype {dtype!r}; one of {', '.join(DTYPES)}")
+        if dtype is None and isinstance(data, np.ndarray | np.generic):
+            # JSON knows three dtypes; an array of another says which it has.
+            dtype = tensor.dtype if tensor.dtype not in _WEAK else None
+        if dtype is not None:
+            if dtype not in DTYPES:
+                raise ValueError(f"unknown dtype {dtype!r}; one of {', '.join(DTYPES)}")
+            tensor = fitted(tensor, dtype)
         object.__setattr__(self, "tensor", tensor)
         object.__setattr__(self, "typed", dtype is not None)
         object.__setattr__(self, "dtype", dtype or _WEAK.get(tensor.dtype, tensor.dtype))

@@ -24,8 +24,9 @@ class _Random(Block):
 
     shape: tuple[Length, ...] = ()
     """Lengths of the axes; of no effect where ``like`` is wired."""
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    """Seed: the same numbers for the same seed, shape and step."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    """Seed: the same numbers for the same seed, shape and step; null draws by the block's name,
+    differently for each block."""
     dtype: FloatDType = "float32"
     """Dtype of the numbers."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from blocks.block import OpenShape, Shape, Source
-from blocks.values import DType, Tensor
+from blocks.values import DType, Tensor, fitted
 
 Length = Annotated[int, Field(ge=0)]
 Initialiser = Literal[
@@ -177,26 +177,6 @@ class Input(_Given):
 
     def data(self, shape: Shape, path: str = "") -> NDArray[np.generic] | None:
         return None if self.value is None else self.value.array
-
-
-def fitted(value: Tensor, dtype: str) -> Tensor:
-    """The value in ``dtype``.
-
-    Rounding to a narrower float is allowed. Raises ValueError where an integer or boolean dtype
-    would change a number, and where a finite number is too large for a float dtype.
-    """
-    if value.dtype == dtype:
-        return value
-    with np.errstate(all="ignore"):
-        array = value.array.astype(dtype)
-    if np.dtype(dtype).kind == "f":
-        kept = np.isfinite(array) == np.isfinite(value.array)
-    else:
-        kept = array == value.array
-    if not np.all(kept):
-        changed = value.array[~np.asarray(kept)].flat[0]
-        raise ValueError(f"{changed} is not representable as {dtype}")
-    return Tensor(array)
 
 
 def without_needless_points(value: Tensor) -> Any:

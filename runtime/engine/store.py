@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blocks.block import Shape, Source
 from blocks.errors import FeedError, Location
-from blocks.library.sources import fitted
-from blocks.values import Tensor
+from blocks.values import Tensor, fitted
 
 if TYPE_CHECKING:
     from runtime.engine.program import Leaf

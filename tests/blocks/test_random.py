@@ -7,6 +7,8 @@ import pytest
 
 from blocks.errors import ParameterError
 from blocks.library.random import RandomNormal, RandomUniform
+from runtime.diagram.model import MAIN, Diagram, Page
+from runtime.engine import Session
 from tests.blocks.single import Single, gradients, value
 
 
@@ -57,3 +59,12 @@ def test_a_new_step_draws_anew() -> None:
 def test_refuses(cls: type, record: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         cls.from_record(record)
+
+
+@pytest.mark.parametrize("cls", [RandomNormal, RandomUniform])
+def test_without_a_seed_every_block_draws_its_own_and_the_same_again(cls: type) -> None:
+    blocks = {"one": cls(shape=(4,)), "two": cls(shape=(4,))}
+    first = Session(Diagram(pages={MAIN: Page(blocks=blocks)})).run().values
+    again = Session(Diagram(pages={MAIN: Page(blocks=blocks)})).run().values
+    assert not np.array_equal(first["one.out"], first["two.out"])
+    np.testing.assert_array_equal(first["one.out"], again["one.out"])

@@ -7,6 +7,7 @@ Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,15 +54,18 @@ class RandomNames(GradientNames):
         return x, y
 
     def random_uniform(
-        self, shape: int | Sequence[int], seed: int, dtype: str = "float32"
+        self, shape: int | Sequence[int], seed: int | None = None, dtype: str = "float32"
     ) -> Value:
         """Uniform on [0, 1): multiples of 2⁻ᵐ, m the mantissa bits; new numbers each step.
 
-        Equal seeds give equal numbers. Raises DTypeError for a dtype that is no float.
+        Equal seeds give equal numbers; None seeds by who traces, a block's path. Raises DTypeError
+        for a dtype that is no float.
         """
         _require_float(dtype)
         lengths = lengths_of(shape)
         count = math.prod(lengths)
+        if seed is None:
+            seed = zlib.crc32(str(self.trace.owner).encode())
         key = (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF)
         x, y = self.threefry(
             key,
@@ -75,8 +79,12 @@ class RandomNames(GradientNames):
         high = self.astype(self.right_shift(x, 32 - bits), dtype)
         return self.reshape(high * 2.0**-bits, lengths)
 
-    def random_normal(self, shape: int | Sequence[int], seed: int, dtype: str = "float32") -> Value:
-        """Standard normal numbers; raises DTypeError for a dtype that is no float.
+    def random_normal(
+        self, shape: int | Sequence[int], seed: int | None = None, dtype: str = "float32"
+    ) -> Value:
+        """Standard normal numbers, seeded as ``random_uniform`` is.
+
+        Raises DTypeError for a dtype that is no float.
 
         Source: Box, Muller, "A Note on the Generation of Random Normal Deviates", 1958.
         """

@@ -78,6 +78,8 @@ class Windows(QObject):
 
     def _remove(self) -> None:
         window = cast("MainWindow", self.sender())
+        if window not in self._windows:
+            return  # closing what is closed
         self._windows.remove(window)
         if not self._windows:
             self.journal.close()

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runtime.build import block, build, variable
 
 from blocks import registry
+from runtime.build import block, build, variable
 from runtime.engine import Session
 
 ROOT = Path(__file__).parents[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from tests.runtime.flow.specimens import (
 if TYPE_CHECKING:
     from runtime.diagram.model import Diagram
 
-COUNT = 1500
+COUNT = 1000
 CARRIED = (State.CARRIES,)
 
 
@@ -284,6 +284,28 @@ def test_a_variable_has_a_gradient_where_flow_says_so() -> None:
         for name, gradient in studied.run.gradients.items():
             carried = studied.flow.variable(name).state is State.CARRIES
             assert carried == (gradient is not None), (studied.seed, name)
+
+
+def test_a_gap_makes_unknown_what_may_depend_on_it() -> None:
+    """One wire is missing: what runs is told as ever, and nothing else is guessed."""
+    seen = set()
+    for studied in plain()[:300]:
+        page = studied.diagram.main
+        missing = next(reversed(page.wires))
+        wires = {target: source for target, source in page.wires.items() if target != missing}
+        gap = studied.diagram.with_page("main", replace(page, wires=wires))
+        session = Session(gap, partial=True)
+        flow = analyse(session.program)
+        contributions = session.backward(ports=()).contributions if flow.losses else {}
+        for wire, state in flow.states().items():
+            seen.add(state)
+            place = studied.seed, wire
+            assert (state is State.CARRIES) == (contributions.get(wire) is not None), place
+            if state is not State.UNKNOWN:
+                assert wire in session.program.wires, place
+            verdict = flow.verdict(wire)
+            assert verdict.state is state and verdict.sentence, place
+    assert {State.UNKNOWN, State.CARRIES, State.STOPPED} <= seen
 
 
 @pytest.mark.parametrize("seed", range(10))

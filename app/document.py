@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
@@ -16,6 +17,18 @@ from runtime.diagram import Diagram, MoveBlocks, SetParameters
 
 MERGE_SECONDS = 1.0
 """Nudges of the same blocks, and edits of the same field, this close together are one undo."""
+
+
+class Loaded(NamedTuple):
+    """What was read from a file. A copy, which saving must not write there, has no path."""
+
+    diagram: Diagram
+    path: Path | None
+    stamp: Stamp | None
+
+    def copy(self) -> Loaded:
+        """The same, as a diagram without a file."""
+        return Loaded(self.diagram, None, None)
 
 
 class Document(QObject):
@@ -88,15 +101,24 @@ class Document(QObject):
         """Begin an empty diagram without a file."""
         self._begin(Diagram(), None)
 
-    def open(self, path: Path) -> bool:
-        """Load a file; what was open stays when it can't be read."""
+    def fetch(self, path: Path) -> Loaded | None:
+        """Read a file; None, and a ``problem``, when it can't be."""
         before = stamp(path)  # first: what is written while it is read is a change
         try:
-            diagram = files.load(path)
+            return Loaded(files.load(path), path, before)
         except (GradwireError, OSError) as error:
-            self.problem.emit(f"{path.name} was not opened. {error}")
+            self.problem.emit(self.tr("{0} was not opened. {1}").format(path.name, error))
+            return None
+
+    def take(self, loaded: Loaded) -> None:
+        """Put what was read in the place of what is open."""
+        self._begin(*loaded)
+
+    def open(self, path: Path) -> bool:
+        """Load a file; what was open stays when it can't be read."""
+        if (loaded := self.fetch(path)) is None:
             return False
-        self._begin(diagram, path, before)
+        self.take(loaded)
         return True
 
     def reload(self) -> bool:
@@ -140,14 +162,6 @@ class Document(QObject):
         """The file is gone, so the diagram is not saved; a save writes it anew."""
         self._stamp = None
         self.undo_stack.resetClean()
-
-    def open_copy(self, path: Path) -> bool:
-        """Load a file as a new diagram without a file, so that saving can't overwrite it."""
-        if not self.open(path):
-            return False
-        self._stamp = None
-        self._set_path(None)
-        return True
 
     def recover(self, diagram: Diagram, path: Path | None) -> None:
         """Begin with what a crash left unsaved, as an edit of the file it belongs to.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSaveFile, QSize, QSizeF, Signal
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSaveFile, QSize, QSizeF
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from app.disk import DiskWatch
 from app.examples import SUFFIX
@@ -17,6 +17,7 @@ from app.panels.offer import Offer
 if TYPE_CHECKING:
     from app.canvas import CanvasView
     from app.document import Document
+    from app.main_window import MainWindow
     from app.windows import Windows
 
 _PNG_SCALE = 2
@@ -28,10 +29,8 @@ Answer = QMessageBox.StandardButton
 class FileCommands(QObject):
     """The File menu."""
 
-    closeRequested = Signal()
-
     def __init__(
-        self, window: QWidget, document: Document, canvas: CanvasView, windows: Windows
+        self, window: MainWindow, document: Document, canvas: CanvasView, windows: Windows
     ) -> None:
         super().__init__(window)
         self._window = window
@@ -59,16 +58,16 @@ class FileCommands(QObject):
             self.open_path(Path(name))
 
     def open_path(self, path: Path) -> bool:
-        """Open ``path``; what is open stays if the answer is no or the file is broken."""
-        if not self.may_leave() or not self._document.open(path):
-            return False
-        self._settings.remember(path)
-        return True
+        """Open ``path``, here or in another window; False when the file is broken."""
+        return self._windows.open(path, self._window)
 
     def open_example(self, path: Path) -> None:
         """Open a copy of an example."""
-        if self.may_leave():
-            self._document.open_copy(path)
+        self._windows.open_copy(path, self._window)
+
+    def new_window(self) -> None:
+        """Open one more window, empty."""
+        self._windows.new()
 
     def save(self) -> bool:
         """Write the file; asks for one when there is none yet, and before replacing another's."""
@@ -119,9 +118,13 @@ class FileCommands(QObject):
         if name:
             self._draw(Path(name))
 
-    def quit(self) -> None:
+    def close_window(self) -> None:
         """Close the window, which asks about unsaved changes."""
-        self.closeRequested.emit()
+        self._window.close()
+
+    def quit(self) -> None:
+        """Close all windows; one that is not given up keeps the rest open."""
+        self._windows.close_all()
 
     def may_leave(self) -> bool:
         """Whether the diagram that is open may go: it is clean, saved now, or given up."""

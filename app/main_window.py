@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -23,8 +23,9 @@ from app.canvas.readout import number
 from app.commands import Commands
 from app.document import Document
 from app.evaluator import Evaluator, Reading
-from app.examples import SUFFIX, examples
+from app.examples import examples
 from app.file_commands import FileCommands
+from app.menus import Menus
 from app.panels.breadcrumbs import Breadcrumbs
 from app.panels.inspector import Inspector
 from app.panels.notice import Notice
@@ -84,10 +85,10 @@ class MainWindow(QMainWindow):
         self.welcome = Welcome(self.canvas, examples())
         self._fit_wanted = False
         self._arrange_panels()
-        self.actions_by_name, self._menus = actions.build(
+        self.actions_by_name, menus = actions.build(
             self.menuBar(), (self.commands, self.files), self.canvas
         )
-        self._fill_menus()
+        self.menus = Menus(self, menus)
         self._build_status_bar()
         self._connect_document()
         self._connect_canvas()
@@ -102,6 +103,16 @@ class MainWindow(QMainWindow):
         self.restoreState(state)
         self.windows.add(self)
 
+    def come_forward(self) -> None:
+        """Show the window before the others, with the keyboard."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.raise_()
+        self.activateWindow()
+
+    def restyle(self) -> None:
+        """Take the theme that the settings say."""
+        self._set_theme(self.settings.theme)
+
     # ---- what the window is told --------------------------------------------------------------
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -115,14 +126,19 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _dropped_file(event) is not None:
+        if _dropped_files(event):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        if (path := _dropped_file(event)) is not None:
-            event.acceptProposedAction()
-            # After the drop: a question must not keep the program that the file came from waiting.
-            QTimer.singleShot(0, self, lambda: self.files.open_path(path))
+        event.acceptProposedAction()
+        for path in _dropped_files(event):
+            # After the drop: the program that the files came from must not be kept waiting.
+            QTimer.singleShot(0, self, lambda path=path: self.files.open_path(path))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.files.disk.check()  # network drives tell no watcher
 
     # ---- assembling ---------------------------------------------------------------------------
 
@@ -168,28 +184,6 @@ class MainWindow(QMainWindow):
         dock.setWidget(panel)
         self.addDockWidget(area, dock)
         return dock
-
-    def _fill_menus(self) -> None:
-        panels = self._menus["panels"]
-        for dock in self.docks.values():
-            panels.addAction(dock.toggleViewAction())
-        for example in examples():
-            action = self._menus["examples"].addAction(example.title)
-            action.setStatusTip(example.description.partition("\n")[0])
-            action.triggered.connect(
-                lambda _=False, path=example.path: self.files.open_example(path)
-            )
-        self._menus["recent"].aboutToShow.connect(self._fill_recent)
-
-    def _fill_recent(self) -> None:
-        menu = self._menus["recent"]
-        menu.clear()
-        for path in self.settings.recent:
-            action = menu.addAction(path.name)
-            action.setStatusTip(str(path))
-            action.triggered.connect(lambda _=False, path=path: self.files.open_path(path))
-        if menu.isEmpty():
-            menu.addAction(self.tr("No files yet")).setEnabled(False)
 
     def _build_status_bar(self) -> None:
         self._busy = QLabel(self)
@@ -241,7 +235,6 @@ class MainWindow(QMainWindow):
         self.breadcrumbs.trailRequested.connect(self.place.go)
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
-        self.files.closeRequested.connect(self.close)
         self.commands.themeChosen.connect(self._choose_theme)
 
     # ---- leading what one says to the others --------------------------------------------------
@@ -345,7 +338,7 @@ class MainWindow(QMainWindow):
 
     def _choose_theme(self, name: str) -> None:
         self.settings.theme = name
-        self._set_theme(name)
+        self.windows.restyle()
 
     def _follow_system(self) -> None:
         if self.settings.theme == "system":
@@ -366,12 +359,10 @@ class MainWindow(QMainWindow):
         self.actions_by_name[f"theme_{chosen}"].setChecked(True)
 
 
-def _dropped_file(event: QDropEvent) -> Path | None:
-    """The diagram file that is dragged, if it is one."""
-    for url in event.mimeData().urls():
-        if url.isLocalFile() and url.toLocalFile().endswith(SUFFIX):
-            return Path(url.toLocalFile())
-    return None
+def _dropped_files(event: QDropEvent) -> list[Path]:
+    """The diagram files that are dragged."""
+    names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+    return [Path(name) for name in names if name.endswith(".json")]
 
 
 def _losses_text(reading: Reading) -> str:

@@ -26,13 +26,18 @@ class Settings:
     @property
     def recent(self) -> list[Path]:
         """Files that were open, the last one first; those that are gone are left out."""
+        return [path for path in self.remembered if path.exists()]
+
+    @property
+    def remembered(self) -> list[Path]:
+        """Files that were open, the last one first, there or not: a drive can come back."""
         stored: Any = self._store.value("recent", [])
         names = [stored] if isinstance(stored, str) else list(stored or [])  # one entry reads so
-        return [path for path in map(Path, names) if path.exists()]
+        return [Path(name) for name in names]
 
     def remember(self, path: Path) -> None:
         """Put ``path`` first among the recent files."""
-        others = [other for other in self.recent if other != path.resolve()]
+        others = [other for other in self.remembered if other != path.resolve()]
         names = [str(other) for other in [path.resolve(), *others][:_MOST_RECENT]]
         self._store.setValue("recent", names)
 

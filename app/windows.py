@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.journal import Journal
 from app.panels.recovery import Recovery
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from app.journal import Entry
     from app.main_window import MainWindow
     from app.settings import Settings
+
+
+_CASCADE = QPoint(28, 28)
+"""From a window to the next, px."""
 
 
 class Windows(QObject):
@@ -46,8 +53,37 @@ class Windows(QObject):
 
         made = MainWindow(windows=self)
         made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        made.move(made.pos() + _CASCADE * (len(self._windows) - 1))
         made.show()
+        made.come_forward()
         return made
+
+    def open(self, path: Path, asking: MainWindow) -> bool:
+        """Show a file in ``asking`` where nothing is open there, else in a new window.
+
+        A file that is open already is shown where it is: two windows would overwrite each other.
+        """
+        for window in self._windows:
+            if window.document.path is not None and _same(window.document.path, path):
+                window.come_forward()
+                return True
+        loaded = asking.document.fetch(path)
+        if loaded is not None:
+            self._room(asking).document.take(loaded)
+            self.settings.remember(path)
+        return loaded is not None
+
+    def open_copy(self, path: Path, asking: MainWindow) -> bool:
+        """Show a copy of a file, likewise."""
+        loaded = asking.document.fetch(path)
+        if loaded is not None:
+            self._room(asking).document.take(loaded.copy())
+        return loaded is not None
+
+    def restyle(self) -> None:
+        """Dress every window as the settings say."""
+        for window in self._windows:
+            window.restyle()
 
     def close_all(self) -> bool:
         """Close every window, the newest first; False when one of them stays."""
@@ -72,6 +108,9 @@ class Windows(QObject):
         window.autosave.write()
         self.journal.discard(entry)
 
+    def _room(self, asking: MainWindow) -> MainWindow:
+        return asking if asking.document.is_untouched else self.new()
+
     def _free(self) -> MainWindow | None:
         """A window in which nothing is open and nothing was done."""
         return next((window for window in self._windows if window.document.is_untouched), None)
@@ -83,3 +122,7 @@ class Windows(QObject):
         self._windows.remove(window)
         if not self._windows:
             self.journal.close()
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

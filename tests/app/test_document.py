@@ -224,7 +224,7 @@ class TestFiles:
         path = tmp_path / "seed.gradwire.json"
         document.save_as(path)
         other = Document()
-        assert other.open_copy(path)
+        other.take(other.fetch(path).copy())
         assert other.path is None
         assert not other.save()
         assert load(path) is not None

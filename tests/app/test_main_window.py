@@ -449,7 +449,7 @@ class TestFiles:
 
     def test_recent_files_are_in_the_menu(self, window, opened, qtbot):
         opened(seed())
-        menu = window._menus["recent"]
+        menu = window.menus.by_name["recent"]
         menu.aboutToShow.emit()
         assert [action.text() for action in menu.actions()] == ["diagram.gradwire.json"]
         window.actions_by_name["new"].trigger()
@@ -496,7 +496,7 @@ class TestWelcome:
         assert window.evaluator.reading.error is None
 
     def test_the_help_menu_has_them_too(self, window):
-        titles = [action.text() for action in window._menus["examples"].actions()]
+        titles = [action.text() for action in window.menus.by_name["examples"].actions()]
         assert titles == [example.title for example in examples()]
 
     def test_what_is_dropped_on_it_reaches_the_canvas(self, window):

@@ -1,0 +1,153 @@
+"""Several windows: opened, listed, dressed alike and closed."""
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from app.main_window import MainWindow
+from blocks.library.arithmetic import Add
+from runtime.diagram import AddBlock, Diagram, Page, save
+from tests.app.mouse import drop, drop_file
+
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def window(qtbot, settings):
+    made = MainWindow(settings)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    made.show()
+    qtbot.waitExposed(made)
+    made.activateWindow()
+    windows = made.windows
+    yield made
+    for each in windows.listed:
+        each.document.undo_stack.setClean()
+        each.close()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two files, ``one`` and ``two``, each with a block of its name."""
+    paths = [tmp_path / f"{name}.gradwire.json" for name in ("one", "two")]
+    for path in paths:
+        save(Diagram({"main": Page({path.name.partition(".")[0]: Add()})}), path)
+    return paths
+
+
+def titles(window):
+    return [each.files.title() for each in window.windows.listed]
+
+
+def entries(window, menu):
+    window.menus.by_name[menu].aboutToShow.emit()
+    return {action.text(): action for action in window.menus.by_name[menu].actions()}
+
+
+def answer(button):
+    QTimer.singleShot(0, lambda: QApplication.activeModalWidget().button(button).click())
+
+
+def test_a_new_window_comes_by_its_keys_and_is_empty(window, qtbot):
+    qtbot.keyClick(window, Qt.Key.Key_N, CTRL_SHIFT)
+    assert titles(window) == ["Untitled", "Untitled"]
+    other = window.windows.listed[1]
+    assert other.isVisible()
+    assert other.pos() != window.pos()
+    assert other.document is not window.document
+
+
+def test_a_file_comes_into_an_empty_window_else_into_a_new_one(window, files):
+    for path in files:
+        assert window.files.open_path(path)
+    assert titles(window) == ["one.gradwire.json", "two.gradwire.json"]
+    assert list(window.document.diagram.main.blocks) == ["one"]
+
+
+def test_a_changed_diagram_is_not_given_up_for_a_file(window, files):
+    window.commands.change(AddBlock("mine", Add()))
+    assert window.files.open_path(files[0])
+    assert list(window.document.diagram.main.blocks) == ["mine"]
+    assert titles(window) == ["Untitled", "one.gradwire.json"]
+
+
+def test_a_file_that_is_open_is_shown_where_it_is(window, files, qtbot):
+    window.files.open_path(files[0])
+    window.files.open_path(files[1])
+    assert window.windows.listed[1].files.open_path(files[0])
+    assert len(window.windows.listed) == 2
+    qtbot.waitUntil(window.isActiveWindow)
+
+
+def test_examples_come_into_windows_of_their_own(window):
+    example, *_ = window.menus.by_name["examples"].actions()
+    example.trigger()
+    example.trigger()
+    assert [each.document.path for each in window.windows.listed] == [None, None]
+    assert len({each.document.diagram.title for each in window.windows.listed}) == 1
+
+
+def test_all_windows_are_in_the_menu_of_each(window, files, qtbot):
+    window.files.open_path(files[0])
+    window.files.open_path(files[1])
+    other = window.windows.listed[1]
+    other.commands.change(AddBlock("x", Add()))
+    listed = entries(window, "windows")
+    assert list(listed) == ["one.gradwire.json", "two.gradwire.json*"]
+    assert [action.isChecked() for action in listed.values()] == [True, False]
+    listed["two.gradwire.json*"].trigger()
+    qtbot.waitUntil(other.isActiveWindow)
+
+
+def test_recent_files_that_are_gone_are_marked(window, files):
+    for path in files:
+        window.settings.remember(path)
+    files[0].unlink()
+    listed = entries(window, "recent")
+    assert list(listed) == ["two.gradwire.json", "one.gradwire.json (missing)"]
+    assert not listed["one.gradwire.json (missing)"].isEnabled()
+    listed["two.gradwire.json"].trigger()
+    assert titles(window) == ["two.gradwire.json"]
+
+
+def test_several_files_are_dropped(window, files, qtbot):
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in files])
+    assert drop(window, mime, QPoint(300, 300))
+    qtbot.waitUntil(lambda: titles(window) == ["one.gradwire.json", "two.gradwire.json"])
+
+
+def test_a_file_dropped_on_a_full_window_opens_another(window, files, qtbot):
+    window.files.open_path(files[0])
+    assert drop_file(window, files[1])
+    qtbot.waitUntil(lambda: titles(window) == ["one.gradwire.json", "two.gradwire.json"])
+
+
+def test_a_theme_dresses_all_windows(window):
+    window.windows.new()
+    window.actions_by_name["theme_dark"].trigger()
+    grounds = {
+        each.canvas.grab().toImage().pixelColor(3, 3).name() for each in window.windows.listed
+    }
+    assert len(grounds) == 1
+    assert all(each.actions_by_name["theme_dark"].isChecked() for each in window.windows.listed)
+
+
+def test_closing_one_leaves_the_others(window, qtbot):
+    other = window.windows.new()
+    qtbot.waitUntil(other.isActiveWindow)
+    qtbot.keyClick(other, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    assert window.windows.listed == (window,)
+    assert window.isVisible()
+
+
+def test_quitting_closes_all_but_stops_at_one_that_is_not_given_up(window):
+    windows = window.windows
+    windows.new()
+    window.commands.change(AddBlock("mine", Add()))
+    answer(QMessageBox.StandardButton.Cancel)
+    window.actions_by_name["quit"].trigger()
+    assert windows.listed == (window,)
+    answer(QMessageBox.StandardButton.Discard)
+    window.actions_by_name["quit"].trigger()
+    assert windows.listed == ()

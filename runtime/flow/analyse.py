@@ -57,7 +57,8 @@ class Flow:
     """Answers per wire and loss; ``loss=None`` asks for the best over all losses.
 
     States of all wires take linear time per loss, once; a verdict with its cutters takes linear
-    time when it is asked for.
+    time when it is asked for. What a Gradient block differentiates was traced with its stops
+    closed: what would pass through it if they were open is not known here.
     """
 
     def __init__(self, program: Program, losses: tuple[str, ...]) -> None:

@@ -59,11 +59,14 @@ def run(path: Path | None) -> int:
 
 
 def _spare_cores() -> None:
-    """One BLAS thread, unless the user has said how many: a spinning pool starves the window."""
+    """One thread for arithmetic, unless the user said how many: others would starve the window."""
     from threadpoolctl import threadpool_limits
+
+    from runtime.engine import threads
 
     if not any(name in os.environ for name in BLAS_THREADS):
         threadpool_limits(1, user_api="blas")
+        threads.limit(1)
 
 
 def _hook(

@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
+from runtime.engine import threads
 from runtime.engine.lowerings.regions import Region, partition, readers_of, results_of
 from runtime.engine.task import Arrays, PlainTask, Step, Task
 
@@ -101,7 +102,11 @@ class TiledTask(Task):
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step that goes through the tiles, its calls bound beforehand."""
+        """One step that goes through the tiles, its calls bound beforehand.
+
+        Several threads take a run of tiles each, with scratch memory of their own; results don't
+        depend on how many there are.
+        """
         shape = self.tasks[0].value.shape
         whole = {x: _cut(arrays[x], shape) for x in (*self.inputs, *self.results)}
         flat = all(
@@ -112,10 +117,13 @@ class TiledTask(Task):
             shape = (prod(shape),)
         rows = max(1, TILE // max(1, prod(shape[1:])))
         starts = range(0, shape[0], rows)
-        scratch = self._scratch((min(rows, shape[0]), *shape[1:]))
         partials = {t.value: np.zeros(len(starts), np.float64) for t in self.totals}
-        calls: list[Step] = []
+        lanes: list[list[Step]] = []
         for number, start in enumerate(starts):
+            if number * threads.count() >= len(lanes) * len(starts):
+                scratch = self._scratch((min(rows, shape[0]), *shape[1:]))
+                calls: list[Step] = []
+                lanes.append(calls)
             stop = min(start + rows, shape[0])
             tile = {x: a[start:stop] if _spans(a, shape) else a for x, a in whole.items()}
             tile |= {x: a[: stop - start] for x, a in scratch.items()}
@@ -126,8 +134,10 @@ class TiledTask(Task):
         totals = [(arrays[task.value], partials[task.value]) for task in self.totals]
 
         def run() -> None:
-            for call in calls:
-                call()
+            if len(lanes) == 1:
+                _go(lanes[0])
+            else:
+                threads.together([partial(_go, calls) for calls in lanes])
             for out, parts in totals:
                 out[...] = parts.sum()
 
@@ -149,6 +159,11 @@ class TiledTask(Task):
                 if x in found and last[x] == i and x not in until_end:
                     free.setdefault(x.dtype, []).append(found[x])
         return found
+
+
+def _go(calls: list[Step]) -> None:
+    for call in calls:
+        call()
 
 
 def _add_up(x: Array, partials: Array, number: int) -> None:

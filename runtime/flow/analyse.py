@@ -12,13 +12,14 @@ from runtime.flow import sentences
 from runtime.flow.graph import Kind
 from runtime.flow.reasons import Reasons
 from runtime.flow.searches import LEVELS, Searches
-from runtime.flow.states import RANK, State, Verdict
+from runtime.flow.states import RANK, Cutter, State, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runtime.calculus import Value
     from runtime.engine.program import Program
+    from runtime.flow.slots import Bypass
 
 CLOSED = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
 """The state by the worst slot that would have to open."""
@@ -66,13 +67,14 @@ class Flow:
         self.losses = losses
         self._searches = Searches(program)
         self._reasons = Reasons(self._searches)
+        self.slots = self._searches.slots
         self._states: dict[str, dict[str, State]] = {}
 
     # ---- answers ------------------------------------------------------------------------------
 
     def state(self, wire: str, loss: str | None = None) -> State:
         """The state of one wire; raises RunError when there is no such wire."""
-        return self.states(loss)[self._known(wire)]
+        return self.states(loss)[self.known(wire)]
 
     def states(self, loss: str | None = None) -> Mapping[str, State]:
         """The states of all wires, by key."""
@@ -85,7 +87,7 @@ class Flow:
 
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
         """Why a wire carries the gradient of a loss or not."""
-        key = self._known(wire)
+        key = self.known(wire)
         heads = self._heads(loss)
         if not heads:
             return Verdict(wire, None, State.UNKNOWN, self._no_loss(self._culprit(key)))
@@ -111,6 +113,73 @@ class Flow:
             text = f"{name} holds {leaf.value.dtype}, and only floats have gradients."
             return Verdict(name, alike[0], State.NO_RULE, text)
         return self._reasons.explain(name, alike, state, leaf.value)
+
+    def explain(self, key: str, loss: str | None = None) -> Verdict:
+        """The verdict of a wire or of a variable, whichever ``key`` names."""
+        if key in self.program.wire_sources:
+            return self.verdict(key, loss)
+        return self.variable(key, loss)
+
+    # ---- repairs ------------------------------------------------------------------------------
+
+    def repairs(self, loss: str | None = None) -> Mapping[str, tuple[Cutter, ...]]:
+        """The fewest slots to open for every wire that is stopped or has no rule, from the loss on;
+        linear time for all of them together.
+        """
+        found = {}
+        for wire, state in self.states(loss).items():
+            if state in (State.STOPPED, State.NO_RULE):
+                heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
+                head, value = _best(heads)[1][0], self.program.wires[wire]
+                found[wire] = tuple(map(self.slots.cutter, self._searches.repair(head, value)))
+        return found
+
+    def bypasses(self, verdict: Verdict) -> tuple[Bypass | None, ...]:
+        """For each slot of a verdict's repair that is no StopGradient: the way past it, or None."""
+        value, head = self._value(verdict.wire), verdict.loss
+        if value is None or head is None:
+            return ()
+        route = self._searches.route(head, value)
+        return tuple(
+            self.slots.bypass(edge, route)
+            for edge in self._searches.repair(head, value)
+            if not self.slots.openable(self.slots.cutter(edge))
+        )
+
+    def to_train(self, verdict: Verdict) -> tuple[str, ...]:
+        """The frozen variable at the end of the cheapest route, where no trained one is."""
+        value, head = self._value(verdict.wire), verdict.loss
+        if value is None or head is None:
+            return ()
+        _, trained, frozen = self._searches.levels(head, value)
+        if trained is not None or frozen is None:
+            return ()
+        return (str(self._searches.route(head, value)[-1].owner),)
+
+    # ---- ports, for those who read a run ------------------------------------------------------
+
+    def arrives(self, port: str, loss: str) -> bool:
+        """S: whether the gradient of a loss comes to a port."""
+        found = self._searches.to_loss(_head(self.program, loss), Kind.OPEN).cost
+        return port in self.program.ports and self.program.ports[port] in found
+
+    def trained_before(self, wire: str) -> bool:
+        """T: whether a trained variable reaches a wire through slots that pass gradient."""
+        return self.program.wires.get(wire) in self._searches.trained[Kind.OPEN].cost
+
+    def ahead(self, port: str) -> list[Cutter]:
+        """The first closed slots on the routes from all losses to a port."""
+        value = self.program.ports[port]
+        found = (self._reasons.before(loss, value, Kind.NO_RULE) for loss in self.losses)
+        return list(dict.fromkeys(cutter for cutters in found for cutter in cutters))
+
+    # ---- within -------------------------------------------------------------------------------
+
+    def _value(self, key: str) -> Value | None:
+        """The traced value of a wire or a variable, or None where it could not be traced."""
+        if key in self.program.leaves:
+            return self.program.leaves[key].value
+        return self.program.wires.get(self.known(key))
 
     def _no_loss(self, culprit: str | None) -> str:
         """Why there is none: a Loss block behind an error, or none at all."""
@@ -170,7 +239,8 @@ class Flow:
             return State.FROZEN
         return CLOSED[worst]
 
-    def _known(self, wire: str) -> str:
+    def known(self, wire: str) -> str:
+        """The key of a wire, when there is such a wire; raises RunError."""
         if wire not in self.program.wire_sources:
             raise RunError(
                 f"There is no wire into {wire!r}.",

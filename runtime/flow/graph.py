@@ -24,19 +24,54 @@ class Kind(IntEnum):
 
 
 class Edge(NamedTuple):
-    """Gradient goes from ``value`` to ``source``, its input, when the edge is open."""
+    """Gradient goes from ``value`` to ``source``, its input, when the edge is open.
+
+    Opening costs 1 for a stop and where floats end; where they begin again is the same slot.
+    """
 
     source: Value
     value: Value
     slot: int
     kind: Kind
+    cost: int
 
 
-class Reach(NamedTuple):
-    """Result of a search: how many closed edges each value cost, and the edge it came by."""
+class Reach:
+    """Result of a search: how many closed slots each value cost, and the edge it came by.
 
-    cost: dict[Value, int]
-    by: dict[Value, Edge]
+    ``ahead`` tells a search that went forward.
+    """
+
+    def __init__(self, cost: dict[Value, int], by: dict[Value, Edge], ahead: bool) -> None:
+        self.cost = cost
+        self.by = by
+        self._ahead = ahead
+        self._closed: dict[Value, tuple[Edge, ...]] = {}
+
+    def towards(self, value: Value) -> Value | None:
+        """The next value on the way back to where the search began; None at the beginning."""
+        edge = self.by.get(value)
+        if edge is None:
+            return None
+        return edge.source if self._ahead else edge.value
+
+    def closed(self, value: Value) -> tuple[Edge, ...]:
+        """The slots to open between a value and where the search began, from the value on.
+
+        Values on one route share their answers, so that asking for all of them is linear.
+        """
+        route = []
+        at: Value | None = value
+        while at is not None and at not in self._closed:
+            route.append(at)
+            at = self.towards(at)
+        rest = () if at is None else self._closed[at]
+        for passed in reversed(route):
+            edge = self.by.get(passed)
+            if edge is not None and edge.cost:
+                rest = (edge, *rest)
+            self._closed[passed] = rest
+        return rest
 
 
 class Graph:
@@ -56,10 +91,7 @@ class Graph:
         for value in values:
             if value.primitive is WIRE:
                 wired.add(value.owner)
-            edges = [
-                Edge(source, value, slot, _kind(value, slot))
-                for slot, source in enumerate(value.inputs)
-            ]
+            edges = [_edge(value, slot) for slot in range(len(value.inputs))]
             self.inputs[value] = edges
             owned[value.owner] += edges
         for owner, edges in owned.items():
@@ -74,7 +106,7 @@ class Graph:
 
     def backward(self, starts: Iterable[Value], level: Kind) -> Reach:
         """Values that gradient from ``starts`` reaches with edges up to ``level`` opened, by the
-        fewest closed edges (0-1 breadth-first search: linear).
+        fewest closed slots (0-1 breadth-first search: linear).
         """
         return self._search(starts, level, self.inputs, ahead=False)
 
@@ -99,12 +131,17 @@ class Graph:
                 if edge.kind > level:
                     continue
                 there = edge.value if ahead else edge.source
-                price = here + (1 if edge.kind else 0)
+                price = here + edge.cost
                 if price < cost.get(there, 1 << 60):
                     cost[there] = price
                     by[there] = edge
-                    (queue.append if edge.kind else queue.appendleft)(there)
-        return Reach(cost, by)
+                    (queue.append if edge.cost else queue.appendleft)(there)
+        return Reach(cost, by, ahead)
+
+
+def _edge(value: Value, slot: int) -> Edge:
+    source, kind = value.inputs[slot], _kind(value, slot)
+    return Edge(source, value, slot, kind, int(kind is not Kind.OPEN and is_float(source.dtype)))
 
 
 def _kind(value: Value, slot: int) -> Kind:

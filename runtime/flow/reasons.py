@@ -25,6 +25,7 @@ class Reasons:
     def __init__(self, searches: Searches) -> None:
         self._searches = searches
         self._graph = searches.graph
+        self._slots = searches.slots
         self._program = searches.program
 
     def explain(self, key: str, heads: Sequence[str], state: State, value: Value) -> Verdict:
@@ -48,13 +49,16 @@ class Reasons:
         level = Kind.STOP if state is State.STOPPED else Kind.NO_RULE
         trained = self._upstream(value, level, True)
         frozen = () if trained else tuple(self._upstream(value, level, False))
-        before = self._before(head, value, level)
+        before = self.before(head, value, level)
         behind = self._behind(value, level, bool(trained))
-        further = self._further(head, value, level, bool(trained), {*before, *behind})
+        repair = tuple(map(self._slots.cutter, self._searches.repair(head, value)))
+        named = {cutter.block for cutter in (*before, *behind)}
+        further = [c for c in dict.fromkeys(repair) if c.block not in named]
         dtype = None if is_float(value.dtype) else value.dtype
         text = sentences.cut(block_of(head), before, behind, further, trained, frozen, dtype)
         cutters = tuple(dict.fromkeys((*before, *behind, *further)))
-        return Verdict(key, head, state, text, cutters, self._witness(head, value), frozen)
+        witness = self._witness(head, value)
+        return Verdict(key, head, state, text, cutters, witness, frozen, repair)
 
     def _frozen(self, key: str, head: str, value: Value) -> Verdict:
         """A frozen variable is what gradient comes to, or what it would come to."""
@@ -103,7 +107,7 @@ class Reasons:
 
     # ---- what cuts ----------------------------------------------------------------------------
 
-    def _before(self, head: str, value: Value, level: Kind) -> list[Cutter]:
+    def before(self, head: str, value: Value, level: Kind) -> list[Cutter]:
         """First closed slots met from the loss on the routes to ``value``."""
         opened = self._searches.to_loss(head, Kind.OPEN).cost
         if value in opened:
@@ -118,26 +122,6 @@ class Reasons:
         opened = self._graph.backward([value], Kind.OPEN).cost
         return self._cutters(opened, reaches[level].cost, level)
 
-    def _further(
-        self, head: str, value: Value, level: Kind, trained: bool, named: set[Cutter]
-    ) -> list[Cutter]:
-        """Other slots that would have to open as well on the cheapest route."""
-        reaches = self._searches.trained if trained else self._searches.frozen
-        ahead, behind = self._searches.to_loss(head, level).by, reaches[level].by
-        route: list[Edge] = []
-        place = value
-        while place in ahead:
-            route.append(ahead[place])
-            place = ahead[place].value
-        route.reverse()
-        place = value
-        while place in behind:
-            route.append(behind[place])
-            place = behind[place].source
-        blocks = {cutter.block for cutter in named}
-        found = [self._cutter(e) for e in route if e.kind and is_float(e.source.dtype)]
-        return [cutter for cutter in dict.fromkeys(found) if cutter.block not in blocks]
-
     def _cutters(
         self, opened: Iterable[Value], towards: Mapping[Value, int], level: Kind
     ) -> list[Cutter]:
@@ -150,7 +134,7 @@ class Reasons:
             for cause in self._causes(edge, towards)
         }
         ordered = sorted(edges, key=lambda edge: edge.value.index)
-        return list({self._cutter(edge): None for edge in ordered})
+        return list({self._slots.cutter(edge): None for edge in ordered})
 
     def _causes(self, edge: Edge, towards: Mapping[Value, int]) -> Iterator[Edge]:
         """The slot itself; for one that reads integers or booleans those where floats ended."""
@@ -171,36 +155,17 @@ class Reasons:
         if not found:
             yield edge
 
-    def _cutter(self, edge: Edge) -> Cutter:
-        """The block and the input port that a closed slot belongs to."""
-        block = str(edge.value.owner)
-        within, pending = {edge.source}, [edge.source]
-        while pending:
-            value = pending.pop()
-            if value.primitive is not WIRE and value.owner == edge.value.owner:
-                pending += [source for source in value.inputs if source not in within]
-                within.update(value.inputs)
-        port = next((name for name, marker in self._markers_of(block) if marker in within), "")
-        if edge.kind is Kind.STOP:
-            return Cutter(block, port, "stop")
-        reason = sentences.why(edge.value.primitive.name, is_float(edge.source.dtype))
-        return Cutter(block, port, "no rule", reason)
-
-    def _markers_of(self, block: str) -> list[tuple[str, Value]]:
-        wires = self._program.wires
-        instance = self._program.instances[block]
-        return [(port, wires[key]) for port, (key, _) in instance.wires.items() if key in wires]
-
     # ---- routes -------------------------------------------------------------------------------
 
     def _witness(self, head: str, value: Value) -> tuple[str, ...]:
         """The blocks of the cheapest route from the loss to a value."""
         reaches = (self._searches.to_loss(head, level) for level in LEVELS)
-        by = next(reach.by for reach in reaches if value in reach.cost)
-        path = [value.owner]
-        while value in by:
-            value = by[value].value
-            path.append(value.owner)
+        reach = next(reach for reach in reaches if value in reach.cost)
+        path = []
+        place: Value | None = value
+        while place is not None:
+            path.append(place.owner)
+            place = reach.towards(place)
         return tuple(dict.fromkeys(str(owner) for owner in reversed(path)))
 
     def _off_route(self, losses: Sequence[str], value: Value) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runtime.calculus.dtypes import is_float
-from runtime.flow.graph import Graph, Kind, Reach
+from runtime.flow.graph import Edge, Graph, Kind, Reach
+from runtime.flow.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +25,7 @@ class Searches:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.graph = Graph(program)
+        self.slots = Slots(program)
         self._to_loss: dict[tuple[str, Kind], Reach] = {}
 
     def to_loss(self, head: str, level: Kind) -> Reach:
@@ -59,6 +62,33 @@ class Searches:
         """What must open between a value and the head, trained variables, frozen variables."""
         reaches = (self.to_loss(head, level) for level in LEVELS)
         return _first(value, reaches), _first(value, self.trained), _first(value, self.frozen)
+
+    def repair(self, head: str, value: Value) -> list[Edge]:
+        """The fewest slots to open between a head and a value and on to a variable, from the head
+        on; stops rather than slots without a rule, trained variables rather than frozen ones.
+        """
+        ahead, behind = self._cheapest(head, value)
+        if ahead is None or behind is None:
+            return []
+        return [*reversed(ahead.closed(value)), *behind.closed(value)]
+
+    def route(self, head: str, value: Value) -> list[Value]:
+        """The route of that repair: from the head over the value to a variable."""
+        ahead, behind = self._cheapest(head, value)
+        route = deque([value])
+        while ahead is not None and (before := ahead.towards(route[0])) is not None:
+            route.appendleft(before)
+        while behind is not None and (after := behind.towards(route[-1])) is not None:
+            route.append(after)
+        return list(route)
+
+    def _cheapest(self, head: str, value: Value) -> tuple[Reach | None, Reach | None]:
+        ahead, trained, frozen = self.levels(head, value)
+        behind = None if frozen is None else self.frozen[frozen]
+        return (
+            None if ahead is None else self.to_loss(head, ahead),
+            behind if trained is None else self.trained[trained],
+        )
 
 
 def _first(value: Value, reaches: Iterable[Reach]) -> Kind | None:

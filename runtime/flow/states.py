@@ -62,7 +62,8 @@ class Verdict:
 
     ``wire`` is the wire's key (or the variable's path), ``witness`` the blocks of the cheapest
     route from the loss to it, ``cutters`` the closed slots on the way, ``frozen`` the variables
-    that would have to be trainable.
+    that would have to be trainable. ``repair`` are the fewest slots that would have to open, from
+    the loss on.
     """
 
     wire: str
@@ -72,3 +73,4 @@ class Verdict:
     cutters: tuple[Cutter, ...] = ()
     witness: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
+    repair: tuple[Cutter, ...] = ()

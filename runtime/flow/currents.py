@@ -1,0 +1,155 @@
+"""What arrives where, for one loss: contributions followed from a wire towards the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.engine.flatten import block_of
+from runtime.flow.sizes import Scale, Size, measure, scale_of
+
+if TYPE_CHECKING:
+    from runtime.engine import Run
+    from runtime.engine.program import Program
+
+Array = NDArray[Any]
+
+
+class Blame(NamedTuple):
+    """The block that did something to a gradient, and the wires from there to where it was asked.
+
+    ``wires`` begin with the one asked about; ``local`` tells that its own block did it, and
+    ``cancelled`` that terms cancelled at an output of the block.
+    """
+
+    block: str
+    wires: tuple[str, ...]
+    cancelled: bool = False
+
+    @property
+    def local(self) -> bool:
+        """The block that the wire enters did it."""
+        return len(self.wires) == 1 and not self.cancelled
+
+
+class Passage(NamedTuple):
+    """A block on the route, and by how much it multiplies the size of the gradient."""
+
+    block: str
+    factor: float
+
+
+class Currents:
+    """The contributions of one run, which has one loss or is the sum of several."""
+
+    def __init__(self, program: Program, run: Run) -> None:
+        self.program = program
+        self.run = run
+        self._leaving: dict[str, list[str]] = {}
+        for wire, source in program.wire_sources.items():
+            if run.contributions.get(wire) is not None:
+                self._leaving.setdefault(source, []).append(wire)
+
+    @cached_property
+    def sizes(self) -> dict[str, Size]:
+        """The size of every contribution there is."""
+        return {w: measure(c) for w, c in self.run.contributions.items() if c is not None}
+
+    @cached_property
+    def scale(self) -> Scale:
+        """What sizes of this loss are compared with."""
+        return scale_of(self.sizes.values())
+
+    def leaving(self, port: str) -> list[str]:
+        """The wires that leave a port and bring something back."""
+        return self._leaving.get(port, [])
+
+    def arriving(self, port: str) -> Array | None:
+        """The adjoint of a port, None where nothing arrives."""
+        if self.run.adjoints.get(port) is not None:
+            return self.run.adjoints[port]
+        parts = [c for w in self.leaving(port) if (c := self.run.contributions[w]) is not None]
+        if port in self.run.losses:
+            parts.append(np.ones(self.program.ports[port].shape, self.program.ports[port].dtype))
+        with np.errstate(all="ignore"):
+            return sum(parts[1:], parts[0]) if parts else None
+
+    def outputs(self, path: str) -> list[str]:
+        """The output ports of a block."""
+        instance = self.program.instances[path]
+        return [instance.port(output) for output in instance.block.outputs]
+
+    def arrivals(self, path: str) -> list[Array]:
+        """The adjoints of a block's outputs, where something arrives."""
+        found = (self.arriving(port) for port in self.outputs(path))
+        return [array for array in found if array is not None]
+
+    def blame(self, wire: str, bad: Callable[[Array], bool], every: bool = False) -> Blame:
+        """The first block towards the loss whose arriving gradient is not ``bad`` already.
+
+        ``every`` asks for all outputs of a block to be bad, not just one of them.
+        """
+        wires = [wire]
+        while True:
+            path = self.program.wire_targets[wires[-1]]
+            arrived = self.arrivals(path)
+            spoilt = all(map(bad, arrived)) if every else any(map(bad, arrived))
+            if not arrived or not spoilt or self.program.block(path).head:
+                return Blame(path, tuple(wires))
+            further = next((w for w in self._ahead(path) if bad(self._of(w))), None)
+            if further is None:
+                return Blame(path, tuple(wires), cancelled=not self._is_head(path))
+            wires.append(further)
+
+    def passages(self, wire: str) -> list[Passage]:
+        """The blocks from a wire to the loss, along the largest contributions, and their factors.
+
+        The loss block itself is left out: what it sends back is where the route begins.
+        """
+        found: list[Passage] = []
+        while True:
+            path = self.program.wire_targets[wire]
+            ahead = self._ahead(path)
+            if not ahead or self._is_head(path):
+                return found
+            arrived = max(measure(a).rms for a in self.arrivals(path))
+            found.append(Passage(path, self.sizes[wire].rms / arrived if arrived else 0.0))
+            wire = max(ahead, key=lambda w: self.sizes[w].rms)
+
+    def _ahead(self, path: str) -> list[str]:
+        return [wire for port in self.outputs(path) for wire in self.leaving(port)]
+
+    def _of(self, wire: str) -> Array:
+        array = self.run.contributions[wire]
+        assert array is not None  # wires that bring nothing back are not followed
+        return array
+
+    def _is_head(self, path: str) -> bool:
+        return any(block_of(loss) == path for loss in self.run.losses)
+
+    def made_forward(self, path: str) -> str | None:
+        """Where values stopped being finite on the way to a block: the first such block."""
+        found = None
+        pending: list[str] = [path]
+        while pending:
+            at = pending.pop()
+            outputs = [self.run.values.get(port) for port in self.outputs(at)]
+            inputs = list(self._inputs(at))
+            broken = [block_of(p) for p in inputs if not _finite(self.run.values.get(p))]
+            if broken:
+                pending = broken[:1]
+            elif not all(map(_finite, outputs)):
+                found = at
+        return found
+
+    def _inputs(self, path: str) -> Iterator[str]:
+        for key, _ in self.program.instances[path].wires.values():
+            yield self.program.wire_sources[key]
+
+
+def _finite(value: Array | None) -> bool:
+    return value is None or value.dtype.kind not in "fc" or bool(np.isfinite(value).all())

@@ -1,0 +1,212 @@
+"""What can be tried on a diagram: open a stop, cut a wire, freeze a variable; each as a Change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from blocks.errors import ChangeError, Location
+from blocks.library.gradient import GradientScale, StopGradient, StraightThrough
+from blocks.library.pages import Page as PageBlock
+from blocks.library.sources import Variable
+from runtime.diagram import (
+    MAIN,
+    AddBlock,
+    Batch,
+    Change,
+    Connect,
+    Diagram,
+    Point,
+    PortName,
+    RemoveBlocks,
+    RenameBlock,
+    SetParameters,
+    apply,
+    fresh_name,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Put a pass-through in the place of a StopGradient: values stay, gradient passes."""
+
+    block: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Put a StopGradient on a wire, named by its target or as ``source→target``."""
+
+    wire: str
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """Make a variable frozen."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Train:
+    """Make a variable trainable."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """Put a StraightThrough before ``target``: value of ``hard``, gradient to ``soft``."""
+
+    hard: str
+    soft: str
+    target: str
+
+
+Step: TypeAlias = Open | Cut | Freeze | Train | Bridge
+
+
+def change_of(diagram: Diagram, steps: Iterable[Step]) -> Batch:
+    """One change that makes all the steps. Raises ChangeError for one that can't be made.
+
+    Blocks, wires and variables are named by path; what is done to a page is done to all its uses.
+    """
+    changes: list[Change] = []
+    labels = []
+    for step in dict.fromkeys(steps):
+        made = _changes(diagram, step)
+        diagram = apply(diagram, made).after
+        changes.append(made)
+        labels.append(made.label)
+    return Batch(", ".join(labels) or "Change nothing", tuple(changes))
+
+
+def wire_target(text: str) -> tuple[str | None, str]:
+    """Source and target of ``w.out→mul1.a``, ``w.out->mul1.a``, ``w→mul1.a`` or ``mul1.a``."""
+    source, arrow, target = text.replace("->", "→").partition("→")
+    if not arrow:
+        return None, source.strip()
+    source = source.strip()
+    return (source if "." in source else f"{source}.out"), target.strip()
+
+
+def _changes(diagram: Diagram, step: Step) -> Batch:
+    match step:
+        case Open(block):
+            return _open(diagram, *_place(diagram, block))
+        case Cut(wire):
+            return _cut(diagram, wire)
+        case Freeze(variable):
+            return _train(diagram, variable, False)
+        case Train(variable):
+            return _train(diagram, variable, True)
+        case Bridge():
+            return _bridge(diagram, step)
+        case _:
+            assert_never(step)
+
+
+def _place(diagram: Diagram, path: str) -> tuple[str, str]:
+    """The page and the name of a block by its path; raises ChangeError."""
+    page, (*uses, name) = MAIN, path.split("/")
+    for use in uses:
+        block = diagram.pages[page].blocks.get(use)
+        if not isinstance(block, PageBlock) or block.page not in diagram.pages:
+            raise ChangeError(f"{use!r} is no page in use.", location=Location(page, use))
+        page = block.page
+    if name not in diagram.pages[page].blocks:
+        raise ChangeError(f"There is no block {path!r}.", location=Location(page, name))
+    return page, name
+
+
+def _open(diagram: Diagram, page: str, name: str) -> Batch:
+    """Keeps the block's name, its place and the keys of its wires.
+
+    A new block takes the wires over before the stop goes, because removing a wire would move the
+    later terms of a repeating port up.
+    """
+    here = diagram.pages[page]
+    block = here.blocks[name]
+    if not isinstance(block, StopGradient):
+        raise ChangeError(
+            f"{name!r} is a {block.type_name()}: only a StopGradient can be opened.",
+            location=Location(page, name),
+            next_step="Where arithmetic has no derivative, try a StraightThrough block.",
+        )
+    new = fresh_name(here, "GradientScale")
+    driver = here.wires.get(PortName(name, "x"))
+    passing = GradientScale(scale=1.0, literals=block.literals)
+    changes: list[Change] = [AddBlock(new, passing, _at(diagram, page, name), page)]
+    if driver is not None:
+        changes.append(Connect(driver, PortName(new, "x"), page))
+    changes += [
+        Connect(PortName(new, "out"), target, page) for target in here.ends.outward.get(name, ())
+    ]
+    changes += [RemoveBlocks([name], page), RenameBlock(new, name, page)]
+    return Batch(f"Open {name}", tuple(changes))
+
+
+def _cut(diagram: Diagram, wire: str) -> Batch:
+    wanted, path = wire_target(wire)
+    block, dot, port = path.partition(".")
+    if not dot:
+        raise ChangeError(
+            f"{wire!r} is no wire.", expected="its target (mul1.a) or both ends (w.out→mul1.a)"
+        )
+    page, name = _place(diagram, block)
+    here, target = diagram.pages[page], PortName(name, port)
+    source = here.wires.get(target)
+    prefix = block.removesuffix(name)
+    if source is None or wanted not in (None, f"{prefix}{source}"):
+        raise ChangeError(
+            f"There is no wire {wire!r}.",
+            location=Location(page, name, port),
+            got=None if source is None else f"one from {prefix}{source}",
+        )
+    stop = fresh_name(here, "StopGradient")
+    return Batch(
+        f"Cut {prefix}{source}→{path}",
+        (
+            AddBlock(stop, StopGradient(), _between(diagram, page, source.block, name), page),
+            Connect(source, PortName(stop, "x"), page),
+            Connect(PortName(stop, "out"), target, page),
+        ),
+    )
+
+
+def _train(diagram: Diagram, variable: str, trainable: bool) -> Batch:
+    page, name = _place(diagram, variable)
+    if not isinstance(diagram.pages[page].blocks[name], Variable):
+        raise ChangeError(f"{variable!r} is no variable.", location=Location(page, name))
+    label = f"{'Train' if trainable else 'Freeze'} {variable}"
+    return Batch(label, (SetParameters(name, {"trainable": trainable}, page),))
+
+
+def _bridge(diagram: Diagram, bridge: Bridge) -> Batch:
+    ends = [port.partition(".") for port in (bridge.hard, bridge.soft, bridge.target)]
+    places = [(*_place(diagram, block), port) for block, _, port in ends]
+    if len({page for page, _, _ in places}) > 1:
+        raise ChangeError("A StraightThrough block can't join two pages.")
+    page = places[0][0]
+    hard, soft, target = (PortName(name, port) for _, name, port in places)
+    new = fresh_name(diagram.pages[page], "StraightThrough")
+    return Batch(
+        f"Go straight through {bridge.hard.partition('.')[0]}",
+        (
+            AddBlock(new, StraightThrough(), _between(diagram, page, hard.block, target.block),
+                     page),
+            Connect(hard, PortName(new, "hard"), page),
+            Connect(soft, PortName(new, "soft"), page),
+            Connect(PortName(new, "out"), target, page),
+        ),
+    )  # fmt: skip
+
+
+def _at(diagram: Diagram, page: str, name: str) -> Point:
+    return diagram.pages[page].layout.get(name, Point(0.0, 0.0))
+
+
+def _between(diagram: Diagram, page: str, one: str, other: str) -> Point:
+    a, b = _at(diagram, page, one), _at(diagram, page, other)
+    return Point((a.x + b.x) / 2, (a.y + b.y) / 2)

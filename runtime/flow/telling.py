@@ -1,0 +1,163 @@
+"""The sentences of the numeric states: what a run adds to what the structure says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.library.logic import Where
+from runtime.engine.flatten import block_of
+from runtime.flow import sentences, slopes
+from runtime.flow.numbers import number
+from runtime.flow.sizes import Settings, Size, measure
+from runtime.flow.states import State
+
+if TYPE_CHECKING:
+    from runtime.flow.currents import Blame, Currents, Passage
+
+Array = NDArray[Any]
+
+
+class Telling:
+    """Sentences about one loss (``label``) of one run, about wires that bring something back."""
+
+    def __init__(self, currents: Currents, label: str, settings: Settings) -> None:
+        self._currents = currents
+        self._label = label
+        self._settings = settings
+
+    def wire(self, wire: str, state: State, witness: Sequence[str]) -> str:
+        """The sentence of a wire in a numeric state, or of CARRIES."""
+        size = self._currents.sizes[wire]
+        if state is State.ZERO:
+            return self._zero(wire)
+        if state is State.NONFINITE:
+            return self._nonfinite(wire)
+        if state in (State.FAINT, State.FLOOD):
+            return self._scaled(wire, state, size)
+        if state is State.PARTIAL:
+            return self._partial(wire, size)
+        source = block_of(self._currents.program.wire_sources[wire])
+        return (
+            f"Carries ∂{self._label}/∂{source}: rms {number(size.rms)}. "
+            f"Route: {sentences.route(witness)}."
+        )
+
+    def variable(self, name: str, state: State, gradient: Array, said: str) -> str:
+        """The sentence of a variable that has a gradient; ``said`` is what the structure says."""
+        size, ahead = measure(gradient), self._currents.leaving(f"{name}.out")
+        alike = [w for w in ahead if self._like(state, self._currents.sizes[w])]
+        if state is State.ZERO and not alike and len(ahead) > 1:
+            return f"0: what {sentences.names(ahead)} bring back cancels."
+        if state is State.CARRIES or not alike:
+            shown = number(float(gradient.reshape(()))) if size.total == 1 else number(size.rms)
+            rms = "" if size.total == 1 else "rms "
+            return f"∂{self._label}/∂{name}: {rms}{shown}. {said}"
+        if len(ahead) > 1 and state in (State.PARTIAL, State.FAINT, State.FLOOD):
+            worst = max(alike, key=lambda w: self._currents.sizes[w].rms)
+            return f"{sentences.names(ahead)} together: {self.wire(worst, state, ())}"
+        return self.wire(alike[0], state, ())
+
+    def _like(self, state: State, size: Size) -> bool:
+        if state is State.ZERO:
+            return size.is_zero
+        if state is State.NONFINITE:
+            return not size.finite
+        return size.finite and not size.is_zero
+
+    # ---- zero ---------------------------------------------------------------------------------
+
+    def _zero(self, wire: str) -> str:
+        blame = self._currents.blame(wire, lambda a: not np.any(a), every=True)
+        if blame.cancelled:
+            return f"Already 0: what comes back to {blame.block} cancels."
+        reason = self._flat(blame)
+        if self._is_seed(blame):
+            return f"The loss is flat here: {reason}."
+        if blame.local:
+            return f"Connected, but {reason}."
+        return f"Already 0 after {blame.block}, which{reason.removeprefix(blame.block)}."
+
+    def _flat(self, blame: Blame) -> str:
+        program = self._currents.program
+        value = self._currents.run.values.get(program.wire_sources[blame.wires[-1]])
+        return f"{blame.block} {slopes.flat(program.block(blame.block), value)}"
+
+    def _is_seed(self, blame: Blame) -> bool:
+        """The block that makes it 0 is the loss, or what the loss block marks."""
+        program = self._currents.program
+        for loss in self._currents.run.losses:
+            if block_of(loss) == blame.block:
+                return True
+            marker = program.instances[block_of(loss)]
+            if marker.block.head:
+                sources = (program.wire_sources[key] for key, _ in marker.wires.values())
+                if any(block_of(source) == blame.block for source in sources):
+                    return True
+        return False
+
+    # ---- not finite ---------------------------------------------------------------------------
+
+    def _nonfinite(self, wire: str) -> str:
+        blame = self._currents.blame(wire, lambda a: not bool(np.isfinite(a).all()))
+        contribution = self._currents.run.contributions[blame.wires[-1]]
+        assert contribution is not None  # blame follows only what brings something back
+        what = "NaN" if np.isnan(contribution).any() else "inf"
+        victim = "" if blame.local else " This wire is a victim."
+        forward = self._currents.made_forward(blame.block)
+        if forward is not None:
+            return f"First {what} made in {forward}, whose value is not finite.{victim}"
+        arrived = self._currents.arrivals(blame.block)
+        same = [a for a in arrived if a.shape == contribution.shape]
+        reason = slopes.wild(same[0] if same else None, contribution)
+        return f"First {what} made in {blame.block} ({reason}).{self._safe_form(blame)}{victim}"
+
+    def _safe_form(self, blame: Blame) -> str:
+        """What to do about an infinite slope in the branch that a Where doesn't take."""
+        program = self._currents.program
+        route = [p.block for p in self._currents.passages(blame.wires[-1])]
+        chooser = next((b for b in route if isinstance(program.block(b), Where)), None)
+        if chooser is None:
+            return ""
+        return (
+            f" {chooser} does not take this branch, yet 0·inf is NaN: put a Where before "
+            f"{blame.block} too, so that it never sees such values."
+        )
+
+    # ---- too small, too large, in parts -------------------------------------------------------
+
+    def _scaled(self, wire: str, state: State, size: Size) -> str:
+        passages = self._currents.passages(wire)
+        grows = state is State.FLOOD
+        if not passages:
+            return f"rms {number(size.rms)}, as it leaves the loss."
+        pick = max if grows else min
+        worst: Passage = pick(passages, key=lambda passage: passage.factor)
+        factor = float(np.prod([passage.factor for passage in passages]))
+        if (factor > 1) is not grows:
+            return (
+                f"rms {number(size.rms)}, against at most {number(self._currents.scale.largest)} "
+                f"for {self._label}; over this route ×{number(factor)}."
+            )
+        blocks = f"{len(passages)} block{'s' * (len(passages) > 1)}"
+        verb = "Grows" if grows else "Shrunk"
+        return (
+            f"{verb} ×{number(factor)} over {blocks}; worst: {worst.block} "
+            f"×{number(worst.factor)}. rms {number(size.rms)}."
+        )
+
+    def _partial(self, wire: str, size: Size) -> str:
+        share = self._settings.partial
+
+        def masked(array: Array) -> bool:
+            found = measure(array)
+            return 0 < found.total and found.zeros >= share * found.total
+
+        blame = self._currents.blame(wire, masked)
+        by = f"masked by {blame.block}"
+        if blame.cancelled:
+            by = f"where what comes back to {blame.block} cancels"
+        return f"{size.zeros} of {size.total} elements are 0, {by}."

@@ -1,0 +1,185 @@
+"""The cheapest repair is the smallest one, and its number is that of the repaired diagram."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from blocks.library.gradient import StopGradient
+from runtime.build import (
+    add_n,
+    arg_max,
+    build,
+    cast,
+    constant,
+    greater,
+    loss,
+    mul,
+    one_hot,
+    stop_gradient,
+    sum,
+    variable,
+)
+from runtime.diagram import apply
+from runtime.engine import Session
+from runtime.flow import State, analyse, fix, with_fix
+from runtime.flow.surgery import Open, change_of
+from tests.runtime.flow.specimens import blocks_of, specimen
+
+CUT = (State.STOPPED, State.NO_RULE)
+
+
+def opened(diagram, names):
+    return apply(diagram, change_of(diagram, [Open(name) for name in names])).after
+
+
+def stops(diagram):
+    return [name for name, block in blocks_of(diagram).items() if isinstance(block, StopGradient)]
+
+
+def test_the_repair_opens_the_fewest_stops_that_let_gradient_pass() -> None:
+    tried = 0
+    for seed in range(1200):
+        diagram = specimen(seed)
+        program = Session(diagram).program
+        names = stops(diagram)
+        if len(diagram.pages) > 1 or not 0 < len(names) <= 6:
+            continue
+        flow = analyse(program)
+        floats = [n for n in names if program.ports[f"{n}.out"].dtype.startswith("float")]
+        reopened = {
+            chosen: analyse(Session(opened(diagram, chosen)).program)
+            for count in range(len(floats) + 1)
+            for chosen in combinations(floats, count)
+        }
+        for head in flow.losses:
+            for wire, state in flow.states(head).items():
+                verdict = flow.verdict(wire, head)
+                if state is not State.STOPPED or verdict.frozen:
+                    continue
+                carrying = [
+                    len(chosen)
+                    for chosen, after in reopened.items()
+                    if after.state(wire, head) is State.CARRIES
+                ]
+                repair = tuple(sorted({c.block for c in verdict.repair}, key=floats.index))
+                assert reopened[repair].state(wire, head) is State.CARRIES, (seed, wire)
+                assert len(repair) == len(verdict.repair) == min(carrying), (seed, wire)
+                tried += 1
+    assert tried > 200
+
+
+def test_the_promised_gradient_is_that_of_the_repaired_diagram() -> None:
+    tried = bridged = 0
+    for seed in range(120):
+        session = Session(specimen(seed))
+        flow = analyse(session.program)
+        keys = [*session.program.wire_sources, *session.program.sources("variable")]
+        for key in keys:
+            found = fix(session, key, flow=flow)
+            if found is None or found.change is None:
+                continue
+            after = Session(apply(session.diagram, found.change).after)
+            head = flow.explain(key).loss
+            run = after.backward([head])
+            promised = run.contributions if key in run.contributions else run.gradients
+            np.testing.assert_array_equal(found.gradient, promised[key])
+            if found.gradient is not None:
+                assert after.program.wires.keys() >= session.program.wires.keys()
+            tried += 1
+            bridged += bool(found.straight_through)
+    assert tried > 300 and bridged > 20
+
+
+def test_a_repair_of_stops_alone_always_gives_a_gradient() -> None:
+    for seed in range(120):
+        session = Session(specimen(seed))
+        flow = analyse(session.program)
+        for name in session.program.trainable:
+            found = fix(session, name, flow=flow)
+            if found is not None and not found.straight_through:
+                assert found.obstacle == "" and found.gradient is not None, (seed, name)
+
+
+def test_repairs_of_all_wires_are_those_of_each() -> None:
+    for seed in range(60):
+        flow = analyse(Session(specimen(seed)).program)
+        found = flow.repairs()
+        for wire, state in flow.states().items():
+            assert (wire in found) == (state in CUT)
+            assert found.get(wire, ()) == flow.verdict(wire).repair
+
+
+def chain(values=True):
+    x = variable("x", 2.0)
+    first = stop_gradient(mul(x, 3, name="triple"), name="sg1")
+    return build(loss(stop_gradient(mul(first, 5, name="five"), name="sg2")))
+
+
+def test_where_two_stops_follow_each_other_both_are_in_the_repair():
+    session = Session(chain())
+    verdict = with_fix(session, analyse(session.program).variable("x"))
+    assert [str(c) for c in verdict.cutters] == ["sg2", "sg1"]
+    assert [str(c) for c in verdict.repair] == ["sg2", "sg1"]
+    assert verdict.sentence == (
+        "sg2 stops every route to loss. With that open, sg1 stops the gradient. "
+        "Without sg2 and sg1: 15.0."
+    )
+
+
+def test_a_repair_on_both_sides_of_a_wire_is_listed_from_the_loss_on():
+    session = Session(chain())
+    found = fix(session, "five.a")
+    assert found.opened == ("sg2", "sg1") and found.gradient == 5.0
+    assert fix(session, "five.a").sentence == "Without sg2 and sg1: 5.00."
+
+
+def test_an_opened_stop_keeps_its_name_and_its_place_among_the_terms():
+    x, y = variable("x", 1.0), variable("y", 2.0)
+    diagram = build(loss(add_n(stop_gradient(x, name="sg"), y, name="all")))
+    after = opened(diagram, ["sg"])
+    assert after.main.wires == diagram.main.wires
+    assert after.main.layout["sg"] == diagram.main.layout["sg"]
+    assert Session(after).backward().gradients["x"] == 1.0
+
+
+def test_past_a_choice_the_number_is_that_of_the_straight_through_repair():
+    x, w = variable("x", [1.0, 3.0, 2.0]), constant("w", [1.0, 2.0, 3.0])
+    hard = one_hot(arg_max(x, name="choice"), depth=3, name="hot")
+    session = Session(build(loss(sum(mul(hard, w)))))
+    verdict = with_fix(session, analyse(session.program).variable("x"))
+    assert verdict.state is State.NO_RULE
+    assert verdict.sentence == (
+        "choice cuts every route to loss: it is piecewise constant. Move the loss before it, "
+        "soften it, or use a StraightThrough block. Straight through choice: rms 2.16."
+    )
+    found = fix(session, "x")
+    assert found.straight_through == ("choice",)
+    assert found.gradient.tolist() == [1, 2, 3]
+
+
+def test_where_nothing_can_stand_in_the_reason_is_said():
+    x = variable("x", [1.0, 3.0])
+    session = Session(build(loss(cast(arg_max(x, name="choice"), dtype="float32"))))
+    found = fix(session, "x")
+    assert found.gradient is None and found.change is None
+    assert found.sentence == "Straight through choice: no block can stand in for choice: soften it."
+
+
+def test_a_frozen_variable_is_fixed_by_training_it():
+    x = variable("x", [1.0, 3.0], trainable=False)
+    session = Session(build(loss(sum(mul(x, 2.0)))))
+    found = fix(session, "x")
+    assert found.trained == ("x",) and found.gradient.tolist() == [2, 2]
+    assert found.sentence == "With x trained: rms 2.00."
+
+
+@pytest.mark.parametrize("key", ["a", "data", "plain"])
+def test_nothing_to_repair(key):
+    a, data = variable("a", 1.0), constant("data", 2.0)
+    plain = mul(data, greater(data, 1.0), name="plain")
+    session = Session(build(loss(mul(a, plain))))
+    key = {"data": "plain.a", "plain": "mul1.b"}.get(key, key)
+    assert fix(session, key) is None

@@ -1,0 +1,228 @@
+"""Numeric states, their sentences and badges, each on a diagram that shows it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import runtime.build as b
+from runtime.diagram import MoveBlocks, Point, SetParameters, apply
+from runtime.engine import Session
+from runtime.flow import Settings, State, analyse, observe, read
+from tests.runtime.flow.specimens import specimen
+
+
+def off():
+    x = b.variable("x", -3.0)
+    return b.loss(b.mul(b.relu(b.mul(x, 2, name="twice"), name="relu1"), 5, name="five"))
+
+
+def agree():
+    x = b.variable("x", [1.0, 2.0])
+    return b.loss(b.mean_squared_error(x, b.constant("t", [1.0, 2.0]), name="mse"))
+
+
+def masked():
+    x = b.variable("x", [1.0, -2, 3, 4, -1, 2, 1, -5])
+    return b.loss(b.sum(b.relu(b.mul(x, 2, name="twice"), name="relu1")))
+
+
+def chain(block, depth, start, **literals):
+    x = b.variable("x", start)
+    for i in range(depth):
+        x = b.block(block, x, name=f"f{i + 1}", **literals)
+    return b.loss(x)
+
+
+def branch():
+    x = b.variable("x", [0.0, 4.0])
+    root = b.sqrt(x, name="root")
+    return b.loss(b.sum(b.where(b.greater(x, 0.0), root, 0.0, name="choose")))
+
+
+def logarithm():
+    x = b.variable("x", [-1.0, 4.0])
+    return b.loss(b.sum(b.log(b.mul(x, 2, name="twice"), name="log1")))
+
+
+def difference():
+    x = b.variable("x", 1.0)
+    return b.loss(b.sub(b.mul(x, 3, name="u"), b.mul(x, 3, name="v")))
+
+
+def rounded():
+    x = b.variable("x", 1.5)
+    return b.loss(b.square(b.round(x, name="round1")))
+
+
+@pytest.mark.parametrize(
+    ("draw", "key", "state", "sentence"),
+    [
+        (off, "five.a", State.CARRIES, "Carries ∂loss/∂relu1: rms 5.00. Route: loss ← five."),
+        (off, "relu1.x", State.ZERO, "Connected, but relu1 is off (−6.00)."),
+        (off, "twice.a", State.ZERO, "Already 0 after relu1, which is off (−6.00)."),
+        (off, "x", State.ZERO, "Already 0 after relu1, which is off (−6.00)."),
+        (
+            agree,
+            "mse.prediction",
+            State.ZERO,
+            "The loss is flat here: mse is at its minimum: prediction and target agree.",
+        ),
+        (rounded, "round1.x", State.ZERO, "Connected, but round1 is piecewise constant."),
+        (masked, "relu1.x", State.PARTIAL, "3 of 8 elements are 0, masked by relu1."),
+        (masked, "twice.a", State.PARTIAL, "3 of 8 elements are 0, masked by relu1."),
+        (
+            lambda: chain("Sigmoid", 8, 8.0),
+            "f1.x",
+            State.FAINT,
+            "Shrunk ×8.2e-9 over 8 blocks; worst: f1 ×3.4e-4. rms 8.2e-9.",
+        ),
+        (
+            lambda: chain("Mul", 10, 1.0, b=5.0),
+            "f1.a",
+            State.FLOOD,
+            "Grows ×9.8e6 over 10 blocks; worst: f1 ×5.00. rms 9.8e6.",
+        ),
+        (
+            branch,
+            "root.x",
+            State.NONFINITE,
+            "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN: "
+            "put a Where before root too, so that it never sees such values.",
+        ),
+        (
+            logarithm,
+            "x",
+            State.CARRIES,
+            "∂loss/∂x: rms 0.729. Carries the gradient of loss to x. Route: loss ← sum1 ← log1 "
+            "← twice ← x.",
+        ),
+        (difference, "x", State.ZERO, "0: what u.a and v.a bring back cancels."),
+        (difference, "u.a", State.CARRIES, "Carries ∂loss/∂x: rms 3.00. Route: loss ← sub1 ← u."),
+    ],
+)  # fmt: skip
+def test_what_a_wire_or_variable_says(draw, key, state, sentence):
+    reading = observe(Session(b.build(draw())))
+    wires = reading.states()
+    verdict = reading.verdict(key) if key in wires else reading.variable(key)
+    assert (verdict.state, verdict.sentence) == (state, sentence)
+    if key in wires:
+        assert reading.state(key) is state
+
+
+def test_victims_name_the_origin():
+    x = b.variable("x", [0.0, 4.0])
+    twice = b.mul(x, 2, name="twice")
+    root = b.mul(b.sqrt(twice, name="root"), 0.0)
+    reading = observe(Session(b.build(b.loss(b.sum(root)))))
+    assert reading.verdict("root.x").sentence == "First NaN made in root (0·inf)."
+    assert reading.verdict("twice.a").sentence == (
+        "First NaN made in root (0·inf). This wire is a victim."
+    )
+
+
+def test_a_nan_from_the_forward_pass_is_found_there():
+    x = b.variable("x", [-1.0, 4.0])
+    root = b.sqrt(x, name="root")
+    reading = observe(Session(b.build(b.loss(b.sum(b.square(root, name="squared"))))))
+    assert reading.verdict("squared.x").sentence == (
+        "First NaN made in root, whose value is not finite."
+    )
+    assert reading.state("squared.x") is State.NONFINITE
+
+
+def test_cancelling_terms_are_a_badge_of_the_port():
+    reading = observe(Session(b.build(difference())))
+    (found,) = reading.cancels().values()
+    assert found.port == "x.out" and found.largest == 3.0
+    assert found.sentence == "CANCELS: the sum at x.out is 0.0e+00 of its largest term."
+
+
+def test_stops_that_cut_nothing_say_why():
+    p, c = b.variable("p", 1.0), b.constant("c", 2.0)
+    inner = b.stop_gradient(p, name="inner")
+    total = b.add_n(
+        p,
+        b.stop_gradient(b.mul(inner, 2.0), name="outer"),
+        b.stop_gradient(c, name="data"),
+        b.stop_gradient(b.mul(p, 3.0), name="real"),
+        b.mul(b.stop_gradient(b.mul(p, 3.0), name="silent"), 0.0),
+    )
+    unread = b.stop_gradient(b.mul(p, 5.0), name="unread")
+    reading = observe(Session(b.build(b.loss(total), unread)))
+    assert reading.idle_stops() == {
+        "inner": "This stop cuts nothing: outer cuts its routes already.",
+        "outer": "This stop cuts nothing: no gradient could go on from here to a trained variable.",
+        "data": "This stop cuts nothing: no gradient could go on from here to a trained variable.",
+        "silent": "This stop cuts nothing: what arrives here is 0.",
+        "unread": "This stop cuts nothing: no loss reads what it gives.",
+    }
+
+
+def test_surrogates():
+    x = b.variable("x", 1.0)
+    reading = observe(Session(b.build(b.loss(b.gradient_reversal(x, name="back")))))
+    assert set(reading.surrogates) == {"back", "loss"}
+
+
+def test_values_are_stale_when_meaning_changes_not_when_places_do():
+    diagram = b.build(masked())
+    reading = observe(Session(diagram))
+    assert not reading.stale(diagram)
+    assert not reading.stale(apply(diagram, MoveBlocks({"x": Point(9, 9)})).after)
+    assert reading.stale(apply(diagram, SetParameters("x", {"trainable": False})).after)
+
+
+def test_thresholds_are_settings():
+    reading = observe(Session(b.build(masked())), settings=Settings(partial=0.5))
+    assert reading.state("relu1.x") is State.CARRIES
+    reading = observe(Session(b.build(off())), settings=Settings(flood=4.0))
+    assert reading.state("five.a") is State.FLOOD
+
+
+def test_each_loss_has_its_own_numbers_and_all_have_their_sum():
+    x = b.variable("x", 1.0)
+    diagram = b.build(b.loss(b.mul(x, 3, name="u"), name="L1"), b.loss(b.relu(-x), name="L2"))
+    session = Session(diagram)
+    reading = observe(session)
+    assert reading.variable("x", "L1").sentence.startswith("∂L1/∂x: 3.00.")
+    assert reading.state("relu1.x", "L2") is State.ZERO
+    assert reading.state("relu1.x", "L1") is State.OFF_ROUTE
+    assert reading.state("u.a") is State.CARRIES
+    assert reading.variable("x").sentence.startswith("∂(L1 + L2)/∂x: 3.00.")
+    assert session.gradients == {}
+
+
+def test_one_run_of_several_losses_gives_numbers_for_their_sum_alone():
+    x = b.variable("x", 1.0)
+    session = Session(b.build(b.loss(x, name="L1"), b.loss(b.mul(x, 0), name="L2")))
+    reading = read(session.program, session.backward())
+    assert reading.state("mul1.a") is State.ZERO
+    assert reading.state("mul1.a", "L2") is State.CARRIES
+
+
+def test_numbers_only_refine_carries_and_follow_their_definitions():
+    for seed in range(150):
+        session = Session(specimen(seed))
+        reading = observe(session)
+        plain = analyse(session.program)
+        for loss in (None, *reading.losses):
+            run = reading.run(loss)
+            before = plain.states(loss)
+            for wire, state in reading.states(loss).items():
+                c = run.contributions[wire]
+                if before[wire] is not State.CARRIES:
+                    assert state is before[wire] and c is None
+                    continue
+                if not np.isfinite(c).all():
+                    expected = {State.NONFINITE}
+                elif not np.any(c):
+                    expected = {State.ZERO}
+                else:
+                    expected = {State.FLOOD, State.FAINT}
+                    zeros = np.mean(c == 0)
+                    expected.add(State.PARTIAL if zeros >= 0.1 else State.CARRIES)
+                assert state in expected, (seed, wire)
+                assert reading.verdict(wire, loss).sentence
+        for name in session.program.sources("variable"):
+            assert reading.variable(name).sentence

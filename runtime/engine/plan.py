@@ -43,7 +43,7 @@ class Plan:
         self.leaves: dict[Value, Array] = {}
         self._arrays: dict[Value, Array] = {}
         self._steps: list[Step] = []
-        self._owners: list[Any] = []
+        self._workers: list[Task] = []
         self._fresh: dict[Value, FreshTask] = {}
         # Entering a context costs a tenth of np.errstate, which numpy keeps in a context variable.
         self._silent = copy_context()
@@ -64,7 +64,7 @@ class Plan:
             for task in memory.allot(tasks, kept - self._fresh.keys()):
                 steps = task.bind(self._arrays)
                 self._steps += steps
-                self._owners += [task.owner] * len(steps)
+                self._workers += [task] * len(steps)
         self.bytes = memory.bytes
         """Memory of intermediate values and results, in bytes."""
 
@@ -79,7 +79,7 @@ class Plan:
                 step()
                 done += 1
         except FAILURES as error:
-            owner = self._owners[done]
+            owner = self._workers[done].owner
             raise RunError(
                 f"The run failed: {str(error).rstrip('.')}.",
                 location=Location(block=owner) if owner else None,
@@ -93,6 +93,11 @@ class Plan:
     def read(self, value: Value) -> Array:
         """A value's result, as ``reader`` gives it."""
         return self.reader(value)()
+
+    @property
+    def parts(self) -> list[tuple[Step, Task]]:
+        """Every step in order, and the task that it is a step of: for measuring."""
+        return list(zip(self._steps, self._workers, strict=True))
 
     def __len__(self) -> int:
         """Number of steps."""

@@ -36,19 +36,20 @@ class Prepared:
     ) -> None:
         self.feeds = tuple(feeds)
         self.results = tuple(name for name, _ in results)
-        self._plan = compiled.plan
+        self.plan = compiled.plan
+        """What runs."""
         self._store = store
         self._version = -1
         fed = {program.leaves[name].value for name in feeds}
         self._held = [
             (path, leaf)
             for path, leaf in program.leaves.items()
-            if leaf.value in self._plan.leaves and leaf.value not in fed
+            if leaf.value in self.plan.leaves and leaf.value not in fed
         ]
-        self._buffers = [self._plan.leaves.get(program.leaves[name].value) for name in feeds]
-        self._readers = [_nothing if v is None else self._plan.reader(v) for _, v in results]
+        self._buffers = [self.plan.leaves.get(program.leaves[name].value) for name in feeds]
+        self._readers = [_nothing if v is None else self.plan.reader(v) for _, v in results]
         step = program.trace.step
-        self._step = self._plan.leaves.get(step) if step is not None else None
+        self._step = self.plan.leaves.get(step) if step is not None else None
 
     def __call__(self, *feeds: ArrayLike) -> tuple[Array | None, ...]:
         """Run once; raises FeedError where a feed has another shape, RunError where it fails."""
@@ -58,11 +59,11 @@ class Prepared:
             self._feed(feeds)
         if self._step is not None:
             self._step[...] = self._store.step_number
-        self._plan.run()
+        self.plan.run()
         return tuple([read() for read in self._readers])
 
     def _bind(self) -> None:
-        leaves = self._plan.leaves
+        leaves = self.plan.leaves
         for path, leaf in self._held:
             array = self._store.value(path, leaf)
             if array is None:

@@ -44,6 +44,11 @@ class Task:
         """The block that is told when the task fails."""
         return self.values[0].owner
 
+    @property
+    def covers(self) -> Sequence[Value]:
+        """Every value whose arithmetic the task does, those that never leave it included."""
+        return self.values
+
     def bind(self, arrays: Arrays) -> list[Step]:
         """The steps of the task on these arrays, which hold inputs and results for good."""
         raise NotImplementedError  # every task has its own
@@ -94,6 +99,11 @@ class FreshTask(Task):
     def owner(self) -> Any:
         """The block of the result."""
         return self.value.owner
+
+    @property
+    def covers(self) -> Sequence[Value]:
+        """The result."""
+        return (self.value,)
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step that finds an array and fills it."""

@@ -36,6 +36,26 @@ def number_text(item: bool | int | float) -> str:
     return f"{item:.6g}" if isinstance(item, float) else str(item)
 
 
+def time_text(seconds: float) -> str:
+    """``1.25 ms``: three digits in the unit that suits."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{_three_digits(seconds / size)} {unit}"
+    return f"{_three_digits(seconds / 1e-9)} ns"
+
+
+def bytes_text(count: int) -> str:
+    """``1.5 MiB``: three digits in the unit that suits."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{_three_digits(count / size)} {unit}"
+    return f"{count} B"
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
+
+
 def array_text(array: NDArray[Any]) -> str:
     """``[[1, 2]]``; for more than ``WRITTEN_OUT`` numbers their count, range and mean."""
     if array.size <= WRITTEN_OUT:

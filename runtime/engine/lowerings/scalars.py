@@ -134,6 +134,11 @@ class ScalarTask(Task):
         made = {task.value for task in tasks}
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
 
+    @property
+    def covers(self) -> Sequence[Value]:
+        """The values of all its tasks."""
+        return [task.value for task in self.tasks]
+
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step; the plain steps behind it are made when they are first needed."""
         body = _Body(self.tasks, self.inputs, self.values)

@@ -51,8 +51,9 @@ def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
                 break
             task = links[task.inputs[0]]
         if len(parts) >= (SHORTEST if end.shape else FEWEST_SCALARS):
-            chains[end] = SumTask(end, parts[::-1])
-            dropped |= _links_above(end, links, inner)
+            above = _links_above(end, links, inner)
+            chains[end] = SumTask(end, parts[::-1], [*above, end])
+            dropped |= above
     return [chains.get(t.values[0], t) for t in tasks if t.values[0] not in dropped]
 
 
@@ -78,9 +79,15 @@ def _links_above(end: Value, links: dict[Value, Task], inner: set[Value]) -> set
 class SumTask(Task):
     """One value as the sum of many."""
 
-    def __init__(self, value: Value, terms: Sequence[Value]) -> None:
+    def __init__(self, value: Value, terms: Sequence[Value], links: Sequence[Value]) -> None:
         self.values = (value,)
         self.inputs = terms
+        self._links = links
+
+    @property
+    def covers(self) -> Sequence[Value]:
+        """The sums on the way, too."""
+        return self._links
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """Bring the terms together where they are not, and add along the new axis, in order."""

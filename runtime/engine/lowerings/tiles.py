@@ -101,6 +101,11 @@ class TiledTask(Task):
         made = {task.value for task in tasks}
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
 
+    @property
+    def covers(self) -> Sequence[Value]:
+        """The values of all its tasks, and the sums."""
+        return [task.value for task in (*self.tasks, *self.totals)]
+
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step that goes through the tiles, its calls bound beforehand.
 

@@ -50,6 +50,7 @@ def eager(monkeypatch):
         for constant, value in values.items():
             monkeypatch.setattr(module, constant, value)
     monkeypatch.setattr("runtime.engine.memory._SMALL", 0)
+    monkeypatch.setattr("runtime.engine.plan.WORTH_GIVING", 1)
 
 
 def leaf(trace: Trace, *shape: int, dtype: str = "float32") -> Value:

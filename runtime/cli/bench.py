@@ -1,0 +1,107 @@
+"""``gradwire bench FILE``: where the time of a diagram goes, block by block."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from blocks.errors import FeedError
+from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
+from runtime.cli.opening import choose_losses, has_errors, open_session
+from runtime.cli.outcome import PROBLEMS, emit, tell
+from runtime.engine.profile import Cost, Profile, profile
+from runtime.publish.text import Part, Table, bytes_text, show, time_text
+
+NAMED = 4
+"""Blocks of one piece of work that are named; more are counted."""
+
+
+def bench(
+    file: DiagramFile,
+    settings: Settings = None,
+    loss: Losses = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="S", help="For how long to measure.", min=0.0)
+    ] = 1.0,
+    json: Json = False,
+) -> None:
+    """Measure where time goes, block by block.
+
+    A call computes the losses and the gradients of all trainable variables; without a loss, every
+    value. Blocks that run as one piece of work share a row.
+    """
+    session, problems = open_session(file, settings)
+    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    if has_errors(problems):
+        raise typer.Exit(PROBLEMS)
+    losses = choose_losses(session, loss)
+    try:
+        measured = profile(session, losses, seconds=seconds)
+    except FeedError as error:
+        name = error.location.block if error.location else "NAME"
+        error.next_step = f"Give it one with --set {name}=VALUE, or in the file."
+        raise
+    if json:
+        emit(_json(measured, str(file), session.diagram.title))
+    else:
+        show(_parts(measured, session.diagram.title or str(file)))
+
+
+def _parts(measured: Profile, title: str) -> list[Part]:
+    """A summary, and a table of blocks, those that cost most first."""
+    call = (
+        f"One call takes {time_text(measured.call)} (median of {measured.runs}): "
+        f"{measured.steps} steps, {bytes_text(measured.bytes)} for their results."
+    )
+    ready = (
+        f"Made ready once in {time_text(measured.tracing + measured.planning)}: "
+        f"{time_text(measured.tracing)} to trace, {time_text(measured.planning)} to plan."
+    )
+    total = sum(cost.seconds for cost in measured.costs) or 1.0
+    rows = tuple(
+        (
+            time_text(cost.forward) if cost.forward else "-",
+            time_text(cost.backward) if cost.backward else "-",
+            f"{100 * cost.seconds / total:.1f} %",
+            bytes_text(cost.bytes),
+            str(cost.steps),
+            _names(cost),
+        )
+        for cost in measured.costs
+    )
+    head = ("forward", "backward", "share", "writes", "steps", "blocks")
+    return [title, f"{call}\n{ready}", Table("Blocks", head, rows)]
+
+
+def _names(cost: Cost) -> str:
+    names = ", ".join(cost.blocks[:NAMED])
+    more = len(cost.blocks) - NAMED
+    return f"{names} and {more} more" if more > 0 else names
+
+
+def _json(measured: Profile, file: str, title: str) -> dict[str, Any]:
+    """``{"report": "bench", "version": 1, …}``; times in seconds."""
+    return {
+        "report": "bench",
+        "version": 1,
+        "file": file,
+        "title": title,
+        "losses": list(measured.losses),
+        "call": measured.call,
+        "tracing": measured.tracing,
+        "planning": measured.planning,
+        "runs": measured.runs,
+        "steps": measured.steps,
+        "bytes": measured.bytes,
+        "costs": [
+            {
+                "blocks": list(cost.blocks),
+                "forward": cost.forward,
+                "backward": cost.backward,
+                "bytes": cost.bytes,
+                "steps": cost.steps,
+            }
+            for cost in measured.costs
+        ],
+    }

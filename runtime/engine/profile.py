@@ -1,0 +1,137 @@
+"""Where the time of a diagram goes, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter, perf_counter_ns
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from runtime.calculus.dtypes import NUMPY
+from runtime.engine.lower import lower
+
+if TYPE_CHECKING:
+    from runtime.engine.program import Program
+    from runtime.engine.session import Session
+    from runtime.engine.task import Task
+
+MOST_RUNS = 1000
+"""Runs after which more of them tell nothing new."""
+
+NOBODY = "between blocks"
+"""Whose the arithmetic is that belongs to no block, as the start of backward."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one block costs in a call, or several that were made one piece of work.
+
+    ``forward`` and ``backward`` are seconds; a piece that does both is split by how many values
+    it computes for each. ``bytes`` are those of the results it writes, ``steps`` its calls.
+    """
+
+    blocks: tuple[str, ...]
+    forward: float = 0.0
+    backward: float = 0.0
+    bytes: int = 0
+    steps: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Forward and backward."""
+        return self.forward + self.backward
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The cost of one call: values of the losses and gradients of all trainable variables.
+
+    Times are medians in seconds, of ``runs`` calls; ``tracing`` and ``planning`` are spent once.
+    Without a loss it is the values of all ports. ``bytes`` is the memory of the plan.
+    """
+
+    costs: tuple[Cost, ...]
+    call: float
+    tracing: float
+    planning: float
+    runs: int
+    steps: int
+    bytes: int
+    losses: tuple[str, ...]
+
+
+def profile(
+    session: Session, losses: Sequence[str] | None = None, *, seconds: float = 1.0
+) -> Profile:
+    """Run for about so many seconds and attribute every step; raises what ``backward`` does.
+
+    Half of the time measures whole calls, half single steps. What costs most comes first.
+    """
+    heads = tuple(session.losses if losses is None else losses)
+    start = perf_counter()
+    lower(session.diagram)
+    traced = perf_counter()
+    call = session.prepare(
+        values=heads or tuple(session.program.ports), losses=heads, wrt=None if heads else ()
+    )
+    planned = perf_counter()
+    call()
+    whole = _sampled([call], seconds / 2)
+    parts = call.plan.parts
+    with np.errstate(all="ignore"):
+        times = _medians(_sampled([step for step, _ in parts], seconds / 2))
+    return Profile(
+        costs=_costs(session.program, [task for _, task in parts], times),
+        call=_medians(whole)[0],
+        tracing=traced - start,
+        planning=planned - traced,
+        runs=len(whole),
+        steps=len(call.plan),
+        bytes=call.plan.bytes,
+        losses=heads,
+    )
+
+
+def _sampled(calls: Sequence[Callable[[], object]], seconds: float) -> list[list[int]]:
+    """Nanoseconds of each call, run after run."""
+    end = perf_counter() + seconds
+    rows: list[list[int]] = []
+    while len(rows) < MOST_RUNS and (not rows or perf_counter() < end):
+        row = []
+        for call in calls:
+            start = perf_counter_ns()
+            call()
+            row.append(perf_counter_ns() - start)
+        rows.append(row)
+    return rows
+
+
+def _medians(rows: Sequence[Sequence[int]]) -> list[float]:
+    """Seconds of each call, without what reading the clock takes."""
+    reading = median(-perf_counter_ns() + perf_counter_ns() for _ in range(200))
+    return [max(0.0, median(column) - reading) / 1e9 for column in zip(*rows, strict=True)]
+
+
+def _costs(program: Program, tasks: Sequence[Task], times: Sequence[float]) -> tuple[Cost, ...]:
+    """Steps that cover the same blocks are one cost."""
+    found: dict[tuple[str, ...], Cost] = {}
+    seen: set[Task] = set()
+    for task, seconds in zip(tasks, times, strict=True):
+        blocks = tuple(dict.fromkeys(str(value.owner or NOBODY) for value in task.covers))
+        back = sum(v.index >= program.forward_end for v in task.covers) / len(task.covers)
+        written = 0
+        if task not in seen:
+            written = sum(v.size * NUMPY[v.dtype].itemsize for v in task.values or task.covers)
+        seen.add(task)
+        old = found.get(blocks, Cost(blocks))
+        found[blocks] = Cost(
+            blocks,
+            old.forward + seconds * (1 - back),
+            old.backward + seconds * back,
+            old.bytes + written,
+            old.steps + 1,
+        )
+    return tuple(sorted(found.values(), key=lambda cost: -cost.seconds))

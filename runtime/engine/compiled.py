@@ -11,6 +11,7 @@ from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.collecting import uncollected
 from runtime.engine.flatten import block_of
+from runtime.engine.norms import norm_of
 from runtime.engine.plan import Plan
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class Request(NamedTuple):
     seeded: frozenset[str] = frozenset()
     wrt: tuple[str, ...] = ()
     adjoints: tuple[str, ...] = ()
-    contributions: bool = False
+    contributions: tuple[str, ...] = ()
+    norms: tuple[str, ...] = ()
 
 
 @dataclass
@@ -37,6 +39,7 @@ class Compiled:
     gradients: dict[str, Value | None] = field(default_factory=dict)
     adjoints: dict[str, Value | None] = field(default_factory=dict)
     contributions: dict[str, Value | None] = field(default_factory=dict)
+    norms: dict[str, Value | None] = field(default_factory=dict)
     seeds: dict[str, Value] = field(default_factory=dict)
 
 
@@ -51,9 +54,8 @@ def compile_request(program: Program, request: Request, without: frozenset[Value
     seeds = {head: _seed(program, head, request) for head in request.heads}
     targets = {name: program.ports[port_name(program, name)] for name in request.wrt}
     ports = {port: program.ports[port] for port in request.adjoints}
-    wires = {}
-    if request.contributions:
-        wires = {k: v for k, v in program.wires.items() if v in program.reached}
+    keys = [key for key in (*request.contributions, *request.norms) if key in program.wires]
+    wires = {key: program.wires[key] for key in keys if program.wires[key] in program.reached}
     heads = [(program.ports[head], seed) for head, seed in seeds.items()]
     found = sweep(heads, [*targets.values(), *ports.values(), *wires.values()])
     bad = _depending(program, without) if without else set()
@@ -67,10 +69,13 @@ def compile_request(program: Program, request: Request, without: frozenset[Value
         gradients={name: usable(found.get(value)) for name, value in targets.items()},
         adjoints={name: usable(found.get(value)) for name, value in ports.items()},
         contributions={key: usable(found.get(wires[key])) if key in wires else None
-                       for key in (program.wires if request.contributions else ())},
+                       for key in request.contributions},
         seeds={head: seed for head, seed in seeds.items() if seed.primitive is LEAF},
     )  # fmt: skip
-    results = [compiled.gradients, compiled.adjoints, compiled.contributions]
+    for key in request.norms:
+        arrived = usable(found.get(wires[key])) if key in wires else None
+        compiled.norms[key] = None if arrived is None else norm_of(arrived)
+    results = [compiled.gradients, compiled.adjoints, compiled.contributions, compiled.norms]
     asked = [v for result in results for v in result.values() if v is not None]
     compiled.plan = Plan([*compiled.values.values(), *asked])
     return compiled

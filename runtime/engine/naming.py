@@ -124,6 +124,20 @@ def adjoint_ports(
     return traced_ports(program, wanted)
 
 
+def wires_named(program: Program, wanted: bool | Collection[str]) -> tuple[str, ...]:
+    """Wires by their targets, in any order; all of them or none for a bool. Raises RunError."""
+    if isinstance(wanted, bool):
+        return tuple(program.wires) if wanted else ()
+    for name in wanted:
+        if name not in program.wire_sources:
+            near = get_close_matches(name, program.wire_sources, n=3)
+            raise RunError(
+                f"There is no wire into {name!r}.",
+                next_step=f"Did you mean {', '.join(near)}?" if near else None,
+            )
+    return tuple(dict.fromkeys(wanted))
+
+
 def gradient_requests(
     program: Program,
     arguments: Sequence[str],

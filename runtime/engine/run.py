@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
+
+from runtime.engine.norms import rms
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -34,14 +35,20 @@ class Run:
     adjoints: Mapping[str, Array | None] = field(default_factory=dict)
     contributions: Mapping[str, Array | None] = field(default_factory=dict)
     losses: tuple[str, ...] = ()
+    measured: Mapping[str, float | None] = field(default_factory=dict)
+    """Norms by wire that were asked for; see ``norms``."""
 
     @property
     def norms(self) -> dict[str, float | None]:
-        """Root mean square of each contribution, in float64; None where there is none."""
-        return {
+        """Root mean square of what each wire brings back, to five digits or better; None where
+        that is nothing. Of the wires whose norm or contribution was asked for.
+        """
+        found = {
             wire: None if array is None else rms(array)
             for wire, array in self.contributions.items()
+            if wire not in self.measured
         }
+        return {**self.measured, **found}
 
 
 @dataclass(frozen=True)
@@ -50,11 +57,3 @@ class Shapes:
 
     arguments: Mapping[str, Shape | None]
     ports: Mapping[str, Shape]
-
-
-def rms(array: Array) -> float:
-    """√(Σ x² / n) in float64; 0 for an empty array."""
-    if not array.size:
-        return 0.0
-    with np.errstate(all="ignore"):
-        return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))

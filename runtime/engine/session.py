@@ -140,7 +140,8 @@ class Session:
         wrt: Sequence[str] | None = None,
         ports: Collection[str] | None = None,
         adjoints: Literal["all", "stops"] | Collection[str] = (),
-        contributions: bool = True,
+        contributions: bool | Collection[str] = True,
+        norms: bool | Collection[str] = False,
         unconnected: Literal["none", "zero"] = "none",
         request: GradientRequests = "write",
     ) -> Run:
@@ -151,7 +152,10 @@ class Session:
         - ``wrt``: variables or ports to have gradients of; all trainable variables by default.
         - ``ports``: which values to return, all by default.
         - ``adjoints``: ports to return dL/d(port) of; "stops" for outputs of StopGradients, "all".
-        - ``contributions``: whether to return what every wire brings back.
+        - ``contributions``: whether to return what every wire brings back, or the wires that
+          are watched, by target.
+        - ``norms``: the same for norms alone. They cost one pass over what is there anyway and no
+          memory: ``contributions=["mul1.a"], norms=True`` watches one wire and sizes up all.
         - ``unconnected``: None, or zeros, where no path connects.
         - ``request``: "write" replaces, "add" adds to ``self.gradients``, "null" computes none;
           one for all, by variable (one that is not named is "null"), or in argument order.
@@ -170,7 +174,8 @@ class Session:
             frozenset(seeds),
             tuple(name for name, how in requests.items() if how != "null"),
             naming.adjoint_ports(program, adjoints),
-            contributions,
+            naming.wires_named(program, contributions),
+            naming.wires_named(program, norms),
         )
         compiled = self._execute(program, asked, fed, seeds)
 
@@ -189,6 +194,9 @@ class Session:
             adjoints=read(compiled.adjoints, zero),
             contributions=read(compiled.contributions, False),
             losses=heads,
+            measured={
+                k: None if a is None else float(a) for k, a in read(compiled.norms, False).items()
+            },
         )
 
     def prepare(

@@ -1,6 +1,7 @@
 """W1–W7 against the peers that are installed: medians, ratios, build time and peak memory.
 
     python -m tests.benchmarks.engine [W1 W4 …] [--threads 1 2] [--seconds 2] [--json FILE]
+    python -m tests.benchmarks.engine [--scale] [--watch] [--start] [--json FILE]
 
 Every workload runs in a process of its own, in which Gradwire and the peers take turns, sample by
 sample, so that a slow moment of the machine hits all alike. Peak memory is measured in one more
@@ -18,6 +19,8 @@ import subprocess
 import sys
 import time
 from typing import Any
+
+from tests.benchmarks import scale
 
 OURS = "gradwire"
 
@@ -130,8 +133,24 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--json")
+    parser.add_argument("--scale", action="store_true", help="how time and memory grow")
+    parser.add_argument("--watch", action="store_true", help="what norms of all wires cost")
+    parser.add_argument("--start", action="store_true", help="imports and whole processes")
     parser.add_argument("--child")
     options = parser.parse_args()
+    if options.child in ("scale", "watch"):
+        print(scale.child(options.child, options.work))
+        return
+    if options.scale or options.watch or options.start:
+        found: dict[str, Any] = {}
+        if options.start:
+            found["start"] = scale.print_start()
+        if options.watch:
+            found["watch"] = scale.print_watch(_child, ["W4", "W5"])
+        if options.scale:
+            found["scale"] = scale.print_scale(_child)
+        _write(options.json, found)
+        return
     if options.child == "time":
         print(json.dumps(measure(options.work[0], options.threads[0], options.seconds)))
         return
@@ -150,9 +169,13 @@ def main() -> None:
             row["memory"] = {s: _child(threads, *common, "--child", s) for s in row["median"]}
             rows.append(row)
             _print(row)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
+    _write(options.json, rows)
+
+
+def _write(path: str | None, found: Any) -> None:
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
 
 
 if __name__ == "__main__":

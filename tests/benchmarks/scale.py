@@ -1,0 +1,200 @@
+"""How time and memory grow, what watching costs, and how long it takes to start.
+
+Used by ``python -m tests.benchmarks.engine --scale``, ``--watch`` and ``--start``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+SIZES = {
+    "elements": (100_000, 1_000_000, 10_000_000),
+    "layers": (10, 100, 1_000),
+    "blocks": (1_000, 10_000, 100_000),
+}
+
+
+def _elements(count: int) -> Any:
+    """Twenty elementwise operations on one array."""
+    from tests.benchmarks.workloads import w3
+
+    return w3(count).diagram
+
+
+def _layers(count: int) -> Any:
+    """A chain of tanh and scale on 10,000 elements."""
+    from tests.benchmarks.workloads import Drawing
+
+    drawing = Drawing()
+    node = drawing.variable("x", np.linspace(-1, 1, 10_000, dtype=np.float32))
+    for i in range(count):
+        node = drawing.add("Mul", node, b=1.01) if i % 2 else drawing.add("Tanh", node)
+    return drawing.diagram(drawing.add("Mean", node))
+
+
+def _blocks(count: int) -> Any:
+    """Small independent chains into one loss."""
+    from tests.benchmarks.workloads import w7
+
+    return w7(count // 4).diagram
+
+
+DIAGRAMS: dict[str, Callable[[int], Any]] = {
+    "elements": _elements,
+    "layers": _layers,
+    "blocks": _blocks,
+}
+
+
+def rss() -> float:
+    """Peak resident memory of this process in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def grown(kind: str, size: int) -> dict[str, Any]:
+    """Seconds to make a diagram ready and to call it, and MiB that both add, in this process."""
+    from runtime.engine import Session
+
+    diagram = DIAGRAMS[kind](size)
+    before, start = rss(), time.perf_counter()
+    session = Session(diagram)
+    traced = time.perf_counter()
+    call = session.prepare(values=session.losses)
+    call()
+    ready = time.perf_counter()
+    times = []
+    while len(times) < 3 or (sum(times) < 1 and len(times) < 50):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return {
+        "kind": kind,
+        "size": size,
+        "tracing": traced - start,
+        "planning": ready - traced,
+        "call": statistics.median(times),
+        "memory": rss() - before,
+        "plan": call.plan.bytes / 2**20,
+    }
+
+
+def print_scale(child: Callable[..., Any]) -> list[dict[str, Any]]:
+    """A table for each kind; the last column is the growth of a call for ten times the size."""
+    rows = []
+    for kind, sizes in SIZES.items():
+        print(f"\n{DIAGRAMS[kind].__doc__}\n{'':>12}{'trace':>11}{'plan':>11}{'call':>11}"
+              f"{'more RSS':>11}{'plan':>11}   growth: ready, call, RSS")  # fmt: skip
+        last: dict[str, Any] | None = None
+        for size in sizes:
+            row = child(1, kind, str(size), "--child", "scale")
+            ready = row["tracing"] + row["planning"]
+            text = (f"{size:>12,}{row['tracing'] * 1e3:>8.1f} ms{row['planning'] * 1e3:>8.1f} ms"
+                    f"{row['call'] * 1e3:>8.2f} ms{row['memory']:>7.1f} MiB"
+                    f"{row['plan']:>7.1f} MiB")  # fmt: skip
+            if last:
+                before = last["tracing"] + last["planning"]
+                text += (f"   {ready / before:.1f}×, {row['call'] / last['call']:.1f}×, "
+                         f"{row['memory'] / max(last['memory'], 0.1):.1f}×")  # fmt: skip
+            print(text, flush=True)
+            rows.append(row)
+            last = row
+    return rows
+
+
+def watched(name: str) -> dict[str, float]:
+    """Median seconds of backward: gradients alone, with all norms, with all contributions."""
+    from runtime.engine import Session
+    from tests.benchmarks.workloads import WORKLOADS
+
+    work = WORKLOADS[name]()
+    session = Session(work.diagram)
+    losses = session.losses
+    ways: dict[str, dict[str, Any]] = {
+        "gradients": {"contributions": False},
+        "norms": {"contributions": False, "norms": True},
+        "contributions": {"contributions": True},
+    }
+    times: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(15):
+        for way, asked in ways.items():
+            start = time.perf_counter()
+            run = session.backward(losses, feeds=work.data, ports=losses, **asked)
+            if way == "contributions":
+                assert run.norms
+            times[way].append(time.perf_counter() - start)
+    return {way: statistics.median(found[2:]) for way, found in times.items()}
+
+
+def print_watch(child: Callable[..., Any], names: list[str]) -> list[dict[str, Any]]:
+    """What norms of all wires cost, and all contributions."""
+    rows = []
+    print(f"\n{'':4}{'gradients':>14}{'and norms':>22}{'and all contributions':>28}")
+    for name in names:
+        row = child(1, name, "--child", "watch")
+        base = row["gradients"]
+        print(f"{name:4}{base * 1e3:>11.2f} ms"
+              + "".join(f"{row[w] * 1e3:>14.2f} ms {row[w] / base - 1:>+8.1%}"
+                        for w in ("norms", "contributions")), flush=True)  # fmt: skip
+        rows.append({"work": name, **row})
+    return rows
+
+
+_IMPORT = """
+import resource, time
+def rss(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+import numpy
+a, start = rss(), time.perf_counter()
+import {module}
+print(time.perf_counter() - start, rss() - a)
+"""
+
+
+def print_start(repeats: int = 7) -> dict[str, Any]:
+    """Medians: imports over Python and numpy, and whole processes of the command."""
+    seed = "assets/diagrams/mxnet_seed.gradwire.json"
+    # As installed: byte code is written once and read from then on.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+    def output(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    found: dict[str, Any] = {}
+    for module in ("pydantic", "runtime", "runtime.diagram", "runtime.engine"):
+        runs = [output("-c", _IMPORT.format(module=module)).split() for _ in range(repeats)]
+        seconds, mib = (statistics.median(map(float, column)) for column in zip(*runs, strict=True))
+        found[f"import {module}"] = {"seconds": seconds, "mib": mib}
+        print(f"import {module:18}{seconds * 1e3:>8.0f} ms{mib:>8.1f} MiB over Python and numpy")
+    commands = {
+        "python -c pass": ("-c", "pass"),
+        "gradwire run": ("-m", "runtime.cli", "run", seed),
+        "gradwire check": ("-m", "runtime.cli", "check", seed),
+    }
+    for name, arguments in commands.items():
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            output(*arguments)
+            times.append(time.perf_counter() - start)
+        found[name] = {"seconds": statistics.median(times)}
+        print(f"{name:25}{statistics.median(times) * 1e3:>8.0f} ms, the whole process", flush=True)
+    return found
+
+
+def child(what: str, arguments: list[str]) -> str:
+    """What a process of its own prints: JSON."""
+    if what == "scale":
+        return json.dumps(grown(arguments[0], int(arguments[1])))
+    return json.dumps(watched(arguments[0]))

@@ -112,7 +112,10 @@ def print_scale(child: Callable[..., Any]) -> list[dict[str, Any]]:
 
 
 def watched(name: str) -> dict[str, float]:
-    """Median seconds of backward: gradients alone, with all norms, with all contributions."""
+    """Median seconds of backward: gradients alone, with all norms, with all contributions.
+
+    Processor time of one thread: differences of a few percent drown in what else a machine does.
+    """
     from runtime.engine import Session
     from tests.benchmarks.workloads import WORKLOADS
 
@@ -127,11 +130,11 @@ def watched(name: str) -> dict[str, float]:
     times: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(15):
         for way, asked in ways.items():
-            start = time.perf_counter()
+            start = time.process_time()
             run = session.backward(losses, feeds=work.data, ports=losses, **asked)
             if way == "contributions":
                 assert run.norms
-            times[way].append(time.perf_counter() - start)
+            times[way].append(time.process_time() - start)
     return {way: statistics.median(found[2:]) for way, found in times.items()}
 
 
@@ -153,9 +156,9 @@ _IMPORT = """
 import resource, time
 def rss(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 import numpy
-a, start = rss(), time.perf_counter()
+a, start, worked = rss(), time.perf_counter(), time.process_time()
 import {module}
-print(time.perf_counter() - start, rss() - a)
+print(time.perf_counter() - start, time.process_time() - worked, rss() - a)
 """
 
 
@@ -174,23 +177,32 @@ def print_start(repeats: int = 7) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for module in ("pydantic", "runtime", "runtime.diagram", "runtime.engine"):
         runs = [output("-c", _IMPORT.format(module=module)).split() for _ in range(repeats)]
-        seconds, mib = (statistics.median(map(float, column)) for column in zip(*runs, strict=True))
-        found[f"import {module}"] = {"seconds": seconds, "mib": mib}
-        print(f"import {module:18}{seconds * 1e3:>8.0f} ms{mib:>8.1f} MiB over Python and numpy")
+        seconds, cpu, mib = (statistics.median(map(float, c)) for c in zip(*runs, strict=True))
+        found[f"import {module}"] = {"seconds": seconds, "processor": cpu, "mib": mib}
+        print(f"import {module:18}{seconds * 1e3:>8.0f} ms{cpu * 1e3:>8.0f} ms of processor"
+              f"{mib:>8.1f} MiB, over Python and numpy", flush=True)  # fmt: skip
     commands = {
         "python -c pass": ("-c", "pass"),
         "gradwire run": ("-m", "runtime.cli", "run", seed),
         "gradwire check": ("-m", "runtime.cli", "check", seed),
     }
     for name, arguments in commands.items():
-        times = []
+        times, worked = [], []
         for _ in range(repeats):
-            start = time.perf_counter()
+            start, before = time.perf_counter(), _processor_of_children()
             output(*arguments)
             times.append(time.perf_counter() - start)
-        found[name] = {"seconds": statistics.median(times)}
-        print(f"{name:25}{statistics.median(times) * 1e3:>8.0f} ms, the whole process", flush=True)
+            worked.append(_processor_of_children() - before)
+        seconds, cpu = statistics.median(times), statistics.median(worked)
+        found[name] = {"seconds": seconds, "processor": cpu}
+        print(f"{name:25}{seconds * 1e3:>8.0f} ms{cpu * 1e3:>8.0f} ms of processor, "
+              "the whole process", flush=True)  # fmt: skip
     return found
+
+
+def _processor_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def child(what: str, arguments: list[str]) -> str:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QMenu
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+    from PySide6.QtWidgets import QMenuBar, QWidget
 
 Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
 Key = QKeySequence.StandardKey
@@ -86,6 +87,8 @@ TABLE: tuple[Command, ...] = (
     _line("edit"),
     Command("add", "edit", "&Add Block…",
             "Search the palette; Enter adds the block", "Ctrl+Space"),
+    Command("quick_add", "edit", "&Quick Add…",
+            "Type three letters of a block where the pointer is: Tab, or a double-click"),
     Command("duplicate", "edit", "D&uplicate",
             "Copy the selected blocks with the wires between them", "Ctrl+D", on_canvas=True),
     Command("delete", "edit", "&Delete",
@@ -141,6 +144,10 @@ TABLE: tuple[Command, ...] = (
 """Every action, menu by menu, in the order it is shown."""
 
 
+CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "zoom_selection", "arrange")
+"""Actions of the canvas's own menu; an empty name is a line."""
+
+
 def translated(text: str) -> str:
     """A text of this table in the user's language."""
     return QCoreApplication.translate(_CONTEXT, text)
@@ -177,6 +184,18 @@ def build(
                 action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
                 canvas.addAction(action)
     return actions, menus
+
+
+def context_menu(parent: QWidget, actions: Mapping[str, QAction]) -> QMenu:
+    """The canvas's own menu: what can be done with the selection."""
+    menu = QMenu(parent)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    for name in CONTEXT:
+        if name:
+            menu.addAction(actions[name])
+        else:
+            menu.addSeparator()
+    return menu
 
 
 def _action(menu: QMenu, command: Command, targets: Sequence[QObject]) -> QAction:

@@ -111,6 +111,10 @@ class Commands(QObject):
         """Go to the palette's search."""
         self._palette.focus_search()
 
+    def quick_add(self) -> None:
+        """Look for a block to add, on the canvas."""
+        self._canvas.quick_add()
+
     def duplicate(self) -> None:
         """Copy the selected blocks and the wires among them."""
         names = [name for name in self._page().blocks if name in self._canvas.selection()]
@@ -125,10 +129,8 @@ class Commands(QObject):
         self._canvas.delete_selection()
 
     def rename(self) -> None:
-        """Edit the name of the one selected block."""
-        names = self._canvas.selection()
-        if len(names) == 1:
-            self._canvas.start_rename(next(iter(names)))
+        """Edit the name of the one selected block, or of what has the focus."""
+        self._canvas.rename()
 
     def select_all(self) -> None:
         """Select every block of the page."""

@@ -41,6 +41,7 @@ from app.windows import Windows
 from blocks.registry import registry
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 
     from runtime.diagram import Diagram
@@ -220,6 +221,8 @@ class MainWindow(QMainWindow):
         canvas.wireClicked.connect(self._show_wire)
         canvas.pageEntered.connect(self.place.enter)
         canvas.statusMessage.connect(self.statusBar().showMessage)
+        canvas.inspectRequested.connect(self._show_inspector)
+        canvas.menuRequested.connect(self._show_menu)
         canvas.zoomChanged.connect(self._show_zoom)
         self._show_zoom(canvas.zoom())
         self._show_selection(canvas.selection())
@@ -321,6 +324,15 @@ class MainWindow(QMainWindow):
         by_name["duplicate"].setEnabled(bool(count))
         by_name["zoom_selection"].setEnabled(bool(count))
         by_name["rename"].setEnabled(count == 1)
+
+    def _show_inspector(self) -> None:
+        self.docks["inspector"].show()
+        self.docks["inspector"].raise_()
+        self.inspector.focus_name()
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = actions.context_menu(self, self.actions_by_name)
+        menu.popup(self.canvas.mapToGlobal(at))
 
     def _show_zoom(self, zoom: float) -> None:
         self._zoom.setText(f"{100 * zoom:.0f} %")

@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from app.canvas.choices import Choice, choice
+from app.canvas.geometry import overlapping
 from app.canvas.gestures import GRID
 from app.canvas.painter import note_height
+from app.canvas.reach import Kind
+from app.canvas.splicing import splicing, wire_under
+from blocks.errors import BlockError
 from blocks.registry import registry
 from runtime.diagram import (
     AddBlock,
+    Batch,
     Change,
+    Connect,
     Disconnect,
     MoveBlocks,
     RemoveBlocks,
@@ -18,22 +27,30 @@ from runtime.diagram import (
     SetNote,
     apply,
     fresh_name,
+    fresh_names,
 )
+from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import Point, PortName
 
 if TYPE_CHECKING:
+    from app.canvas.geometry import Floats, Scene
     from app.canvas.painter import View
 
 
 def removal(view: View) -> Change | None:
-    """Remove the selected blocks, else the selected wire, else the selected note."""
+    """Remove the selected blocks, wire or note, else the block or note that has the focus."""
     page = view.scene.page_name
     if view.selected:
         names = tuple(name for name in view.scene.names if name in view.selected)
         return RemoveBlocks(names, page=page)
     if view.wire is not None:
         return Disconnect(PortName.parse(view.wire), page=page)
-    return None if view.note is None else SetNote(view.note, None, page=page)
+    focus, note = view.focus, view.note
+    if note is None and focus is not None and focus.kind is Kind.BLOCK:
+        return RemoveBlocks((focus.name,), page=page)
+    if note is None and focus is not None and focus.kind is Kind.NOTE:
+        note = focus.name
+    return None if note is None else SetNote(note, None, page=page)
 
 
 def nudge(view: View, dx: float, dy: float) -> Change | None:
@@ -50,9 +67,70 @@ def nudge(view: View, dx: float, dy: float) -> Change | None:
 def addition(view: View, type_name: str, at: Point) -> AddBlock:
     """Add a block of a type with its top left at ``at``, on the grid; raises UnknownBlockError."""
     block = registry().get(type_name)()
-    on_grid = Point(round(at.x / GRID) * GRID, round(at.y / GRID) * GRID)
     name = fresh_name(view.scene.page, type_name)
-    return AddBlock(name, block, on_grid, page=view.scene.page_name)
+    return AddBlock(name, block, _on_grid(np.array(at)), page=view.scene.page_name)
+
+
+def placing(view: View, choice: Choice, at: Floats, port: int | None) -> Change:
+    """Add a chosen block with its top left at ``at`` (2,), or with its port there, and wire it.
+
+    ``port`` is where the wire in the hand begins, if there is one.
+    """
+    scene = view.scene
+    name = next(fresh_names(choice.title, scene.page.blocks))
+    if port is None:
+        return AddBlock(name, choice.block, _on_grid(at), page=scene.page_name)
+    from_output = not scene.port_is_input[port]
+    inner = PortName(name, choice.input if from_output else choice.output)
+    outer = scene.port_name(port)
+    offset = (0.0 if from_output else WIDTH, HEADER + ROW / 2.0)
+    add = AddBlock(name, choice.block, _on_grid(at - offset), page=scene.page_name)
+    ends = (outer, inner) if from_output else (inner, outer)
+    return Batch(f"Add {name}", (add, Connect(*ends, page=scene.page_name)))
+
+
+def added(change: Change) -> str:
+    """Name of the block that ``placing`` adds."""
+    first = change.changes[0] if isinstance(change, Batch) else change
+    assert isinstance(first, AddBlock)
+    return first.name
+
+
+def spliced(view: View, change: AddBlock) -> Batch | None:
+    """The block of ``change`` put into the wire that it comes to lie on; None without one."""
+    scene, new = view.scene, choice(change.block)
+    size = block_height(max(1, len(type(change.block).inputs)))
+    wire = wire_under(scene, np.array([*change.at, WIDTH, size]))
+    if wire is None:
+        return None
+    return splicing(scene, change, change.name, new.input, new.output, wire)
+
+
+def marks_under(view: View, type_name: str, at: Point) -> dict[str, str]:
+    """The wire that a block of a type would be put into at ``at``, marked; none if it can't be."""
+    try:
+        change = addition(view, type_name, at)
+    except BlockError:
+        return {}
+    found = spliced(view, change)
+    last = None if found is None else found.changes[-1]
+    return {str(last.target): "accent"} if isinstance(last, Connect) else {}
+
+
+def free_corner(scene: Scene, at: Floats) -> Floats:
+    """The top left corner nearest to ``at`` (2,) where a block is in no other's way."""
+    room = np.array([WIDTH + 2 * GRID, block_height(2) + 2 * GRID])
+    steps = np.stack(np.meshgrid(np.arange(-4, 5), np.arange(-6, 7)), axis=-1).reshape(-1, 2)
+    around = at + steps * room
+    order = np.argsort(np.hypot(*(around - at).T), kind="stable")
+    for corner in around[order]:
+        if not len(overlapping(scene.rects, np.concatenate([corner - GRID, corner + room - GRID]))):
+            return np.asarray(corner)
+    return at
+
+
+def _on_grid(at: Floats) -> Point:
+    return Point(*(np.round(at / GRID) * GRID).tolist())
 
 
 def renaming(view: View, old: str, new: str) -> Change | None:

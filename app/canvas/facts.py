@@ -132,6 +132,16 @@ class Facts:
             self._cutting.update(f"{cutter.block}.{cutter.port}" for cutter in verdict.cutters)
         return key in self._cutting
 
+    def cutters(self, key: str) -> tuple[str, ...]:
+        """The blocks that cut gradient off this wire, as they are called on this page."""
+        verdict = None if self.reading is None else self.reading.verdict(self.prefix + key)
+        blocks = () if verdict is None else (cutter.block for cutter in verdict.cutters)
+        return tuple(dict.fromkeys(block.removeprefix(self.prefix) for block in blocks))
+
+    def type_name(self, i: int) -> str:
+        """The type of block ``i``, as its file names it."""
+        return _type_name(self.scene.blocks[i])
+
     def tip(self, i: int) -> str:
         """The tooltip of a block: its problems, or its name, type and what it does."""
         name = self.scene.names[i]

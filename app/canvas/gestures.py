@@ -14,6 +14,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.geometry import REACH, Floats, Indices, Scene, overlapping
+from app.canvas.splicing import free_ports, splicing, wire_under
 from runtime.diagram import Change, MoveBlocks, SetNote
 from runtime.diagram.model import Note, Point
 
@@ -30,8 +31,8 @@ class Host(Protocol):
 
     view: View
 
-    def ask(self, change: Change) -> None:
-        """Ask the document for a change."""
+    def ask(self, change: Change | None) -> None:
+        """Ask the document for a change, if there is one."""
 
     def hint(self, text: str) -> None:
         """Say something in the status bar."""
@@ -41,6 +42,9 @@ class Host(Protocol):
 
     def look(self, camera: Camera) -> None:
         """Look at the page differently."""
+
+    def quick_add(self, at: QPointF, port: int | None = None) -> None:
+        """Let a block be chosen for this place, and for the wire from ``port``."""
 
     def redraw(self, area: QRectF | None = None) -> None:
         """Repaint ``area`` of the widget, or all of it."""
@@ -146,6 +150,10 @@ class DragBlocks(Gesture):
         self._wires = scene.wires_of(self._blocks)
         self._corners: Floats = scene.rects[self._blocks, :2].copy()
         self._grabbed: Floats = scene.rects[grabbed, :2].copy()
+        self._name = scene.names[grabbed]
+        self._inward, self._outward = (
+            free_ports(scene, self._name) if len(chosen) == 1 else ("", "")
+        )
         self._shift = np.zeros(2)
 
     def move(self, at: QPointF) -> None:
@@ -153,26 +161,36 @@ class DragBlocks(Gesture):
         if not np.array_equal(shift, self._shift):
             self._shift = shift
             self._place(self._corners + shift)
+            self._mark_wire()
 
     def finish(self, at: QPointF) -> None:
-        shift = self._shift
+        shift, wires = self._shift, list(self.host.view.marks)
         self.cancel()
         if shift.any():
-            scene = self._scene
-            self.host.ask(
-                MoveBlocks(
-                    {
-                        scene.names[i]: Point(*corner)
-                        for i, corner in zip(
-                            self._blocks.tolist(), (self._corners + shift).tolist(), strict=True
-                        )
-                    },
-                    page=scene.page_name,
-                )
-            )
+            names = [self._scene.names[i] for i in self._blocks.tolist()]
+            corners = (Point(*corner) for corner in (self._corners + shift).tolist())
+            move = MoveBlocks(dict(zip(names, corners, strict=True)), page=self._scene.page_name)
+            self.host.ask(self._splicing(move, wires[0]) if wires else move)
 
     def cancel(self) -> None:
+        self.host.view.marks = {}
         self._place(self._corners)
+
+    def _mark_wire(self) -> None:
+        """Mark the wire that a block without wires would be put into, if it were let go."""
+        view, scene = self.host.view, self._scene
+        if not (self._inward and self._outward):
+            return
+        wire = wire_under(scene, scene.rects[self._blocks[0]], self._name)
+        if wire is not None and wire not in view.marks:
+            wire = wire if self._splicing(MoveBlocks({}, page=scene.page_name), wire) else None
+        marks = {} if wire is None else {wire: "accent"}
+        if marks != view.marks:
+            view.marks = marks
+            self.host.redraw()
+
+    def _splicing(self, move: MoveBlocks, wire: str) -> Change | None:
+        return splicing(self._scene, move, self._name, self._inward, self._outward, wire)
 
     def _place(self, corners: Floats) -> None:
         before = self._area()

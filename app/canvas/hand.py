@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QPointF, Qt
 
+from app.canvas.cutting import Cut
 from app.canvas.gestures import DragBlocks, DragNote, Gesture, Host, Pan, RubberBand
 from app.canvas.hits import block_at, note_at, port_at, wire_at
 from app.canvas.wiring import Wiring
@@ -14,6 +15,8 @@ from blocks.library.pages import Page as PageBlock
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+
+    from app.canvas.walking import Walking
 
 CLICK = 3.0
 """How far the pointer may wander in a click, widget px."""
@@ -31,6 +34,11 @@ _ADDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifie
 
 class Commands(Host, Protocol):
     """What input may ask of the canvas, besides what a gesture may."""
+
+    walking: Walking
+
+    def rename(self) -> None:
+        """Open the field of what is selected or has the focus."""
 
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
@@ -59,6 +67,12 @@ class Commands(Host, Protocol):
     def zoom_at(self, factor: float, at: QPointF) -> None:
         """Zoom with the point under ``at`` kept there."""
 
+    def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
+        """Let a block be chosen, for this place or for where there is room."""
+
+    def show_menu(self, at: QPointF) -> None:
+        """Ask for the menu of what is selected."""
+
     def show_cursor(self, cursor: Qt.CursorShape) -> None:
         """Give the pointer another shape."""
 
@@ -72,21 +86,28 @@ class Hand:
         self._begin: tuple[QPointF, Callable[[QPointF], Gesture]] | None = None
         self._click: Callable[[], None] | None = None
         self._space = False
+        self.pointer: QPointF | None = None
+        """Where the pointer is over the canvas, if it is."""
 
     def press(self, event: QMouseEvent) -> None:
         """A button went down: begin, or be ready to begin, what lies there."""
         at = event.position()
         if self.gesture is not None:
             return
+        self.canvas.walking.leave()
         left = event.button() == Qt.MouseButton.LeftButton
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._space):
             self._start(Pan(self.canvas, at))
+        elif event.button() == Qt.MouseButton.RightButton:
+            self._press_right(at)
+        elif left and event.modifiers() & _ADDING == _ADDING:
+            self._begin = (at, lambda start: Cut(self.canvas, start))
         elif left:
             self._press_left(at, adding=bool(event.modifiers() & _ADDING))
 
     def move(self, event: QMouseEvent) -> None:
         """The pointer moved: on with the gesture, or begin the one that was ready."""
-        at = event.position()
+        at = self.pointer = event.position()
         if self._begin is not None:
             start, begin = self._begin
             if (at - start).manhattanLength() <= CLICK:
@@ -109,7 +130,7 @@ class Hand:
             click()
 
     def double_click(self, event: QMouseEvent) -> None:
-        """Enter a page, or write a name or a note."""
+        """Enter a page, write a name or a note, or add a block on the background."""
         at, canvas = event.position(), self.canvas
         scene, camera = canvas.view.scene, canvas.view.camera
         if port_at(scene, camera, at.x(), at.y()) is not None:
@@ -122,6 +143,8 @@ class Hand:
             canvas.start_rename(scene.names[block])
         elif note is not None:
             canvas.start_note(note)
+        elif wire_at(scene, camera, at.x(), at.y()) is None:
+            canvas.quick_add(at)
 
     def cancel(self) -> bool:
         """Drop what is in the hand, as if it had never been taken; False if there was nothing."""
@@ -135,17 +158,25 @@ class Hand:
 
     def key(self, event: QKeyEvent) -> bool:
         """A key went down; False if it means nothing here."""
+        control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
         key, canvas = event.key(), self.canvas
         if key == Qt.Key.Key_Space:
-            self._hold_space(held=True)
+            if not canvas.walking.act():
+                self._hold_space(held=True)
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             canvas.delete_selection()
         elif key == Qt.Key.Key_Escape:
-            if not self.cancel():
-                self._choose(frozenset())
-        elif key == Qt.Key.Key_F2 and len(canvas.view.selected) == 1:
-            canvas.start_rename(next(iter(canvas.view.selected)))
-        elif key in _ARROWS and canvas.view.selected:
+            self._escape()
+        elif key == Qt.Key.Key_F2:
+            canvas.rename()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return canvas.walking.enter()
+        elif key == Qt.Key.Key_M and event.modifiers() == Qt.KeyboardModifier.NoModifier:
+            canvas.show_menu(canvas.walking.place())
+        elif key in _ARROWS and (control or not canvas.view.selected):
+            dx, dy = _ARROWS[Qt.Key(key)]
+            canvas.walking.walk((int(dx), int(dy)))
+        elif key in _ARROWS:
             step = 1.0 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else NUDGE
             dx, dy = _ARROWS[Qt.Key(key)]
             canvas.nudge(dx * step, dy * step)
@@ -153,6 +184,29 @@ class Hand:
             canvas.select_all()
         else:
             return False
+        return True
+
+    def _escape(self) -> None:
+        """Let go of one thing: what is in the hand, the wire, the selection, the focus."""
+        view, walking = self.canvas.view, self.canvas.walking
+        if self.cancel() or walking.drop_wire():
+            return
+        if view.selected or (view.note and view.focus is None):
+            self._choose(frozenset())
+        elif not walking.leave():
+            self._choose(frozenset())
+
+    def tab(self, event: QKeyEvent) -> bool:
+        """Tab looks for a block to add; Ctrl+Tab goes on to the next field, as Shift+Tab back."""
+        if event.modifiers() != Qt.KeyboardModifier.NoModifier:
+            return False
+        walking = self.canvas.walking
+        if walking.wire is not None:
+            port, at = walking.wire, walking.place()
+            walking.drop_wire()
+            self.canvas.quick_add(at, port)
+        elif self.gesture is None:
+            self.canvas.quick_add()
         return True
 
     def key_up(self, event: QKeyEvent) -> None:
@@ -190,6 +244,21 @@ class Hand:
             kept = canvas.view.selected if adding else frozenset()
             self._begin = (at, lambda start: RubberBand(canvas, start, kept))
             self._click = lambda: self._choose(kept)
+
+    def _press_right(self, at: QPointF) -> None:
+        """The menu of what lies there, or a cut from there on."""
+        canvas = self.canvas
+        scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
+        block, wire = block_at(scene, camera, x, y), wire_at(scene, camera, x, y)
+        if block is not None:
+            if scene.names[block] not in canvas.view.selected:
+                self._choose(frozenset({scene.names[block]}))
+        elif wire is not None:
+            self._choose(frozenset(), wire=scene.wire_keys[wire])
+        elif (note := note_at(scene, camera, x, y)) is not None:
+            self._choose(frozenset(), note=note)
+        self._begin = (at, lambda start: Cut(canvas, start))
+        self._click = lambda: canvas.show_menu(at)
 
     def _press_block(self, at: QPointF, block: int, *, adding: bool) -> None:
         canvas = self.canvas

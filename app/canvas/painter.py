@@ -18,6 +18,7 @@ from app.canvas.curves import draw_lines, draw_rects, flatten, strokes
 from app.canvas.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.lanes import Bundle
 from app.canvas.legend import legend_size, paint_legend
+from app.canvas.reach import Focus, Kind, area, exists
 from app.theme import BODY, Theme, font
 from runtime.diagram.measures import WIDTH
 
@@ -59,6 +60,10 @@ class View:
     """Ports that the wire in the hand fits."""
     near_port: int | None = None
     """The one of them it would snap to, or the port under the pointer."""
+    focus: Focus | None = None
+    """Where the keyboard is, while it is used."""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """Wires that a gesture is about to change, with the theme's name of the colour."""
     held_notes: Mapping[str, Note] = field(default_factory=dict)
     """Notes as a drag has them."""
 
@@ -84,9 +89,11 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
         else:
             _paint_faces(painter, view, blocks, faces)
         _paint_signs(painter, view, wires, vector=faces is None)
+    _paint_marks(painter, view)
     _paint_notes(painter, view, shown, frames=False)
     _paint_selection(painter, view, blocks)
     _paint_ports(painter, view)
+    _paint_focus(painter, view)
 
 
 def paint_fitted(
@@ -309,6 +316,35 @@ def _paint_selection(painter: QPainter, view: View, blocks: Indices) -> None:
     corner = CORNER * view.camera.zoom + 2.0
     for x, y, w, h in rects.tolist():
         painter.drawRoundedRect(QRectF(x, y, w, h), corner, corner)
+
+
+def _paint_focus(painter: QPainter, view: View) -> None:
+    """A dashed ring around what the keyboard is at; a wire is drawn thick."""
+    focus = view.focus
+    if focus is None or not exists(view.scene, focus):
+        return
+    pen = QPen(QColor(view.theme.ink), 2.0, Qt.PenStyle.DashLine)
+    if focus.kind is Kind.WIRE:
+        wire = view.scene.wire_index[focus.name]
+        painter.setPen(QPen(QColor(view.theme.accent), 3.0))
+        ends = view.camera.ends(view.scene.wire_ends[[wire]])
+        draw_lines(painter, strokes(flatten(ends, lanes.STEPS)))
+        return
+    painter.setPen(pen)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    corners = view.camera.to_widget(area(view.scene, focus).reshape(2, 2))
+    (left, top), (right, bottom) = corners.tolist()
+    box = QRectF(left, top, right - left, bottom - top).adjusted(-5, -5, 5, 5)
+    painter.drawRoundedRect(box, CORNER + 2.0, CORNER + 2.0)
+
+
+def _paint_marks(painter: QPainter, view: View) -> None:
+    known = view.scene.wire_index
+    for key, colour in view.marks.items():
+        if key in known:
+            painter.setPen(QPen(QColor(getattr(view.theme, colour)), 3.0 * view.camera.unit))
+            ends = view.camera.ends(view.scene.wire_ends[[known[key]]])
+            draw_lines(painter, strokes(flatten(ends, lanes.STEPS)))
 
 
 def _paint_ports(painter: QPainter, view: View) -> None:

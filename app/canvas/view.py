@@ -7,9 +7,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
+    QContextMenuEvent,
     QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
     QDropEvent,
     QFocusEvent,
     QHelpEvent,
@@ -23,10 +26,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.canvas import edits
+from app.canvas.adding import Adding
 from app.canvas.editing import NameEdit, NoteEdit
 from app.canvas.hand import Hand
 from app.canvas.hits import block_at, port_at
+from app.canvas.reach import Focus, Kind
 from app.canvas.stage import Stage
+from app.canvas.walking import Walking
 from blocks.errors import BlockError, ChangeError
 from runtime.diagram.measures import HEADER
 from runtime.diagram.model import MAIN, Point
@@ -50,12 +56,18 @@ class CanvasView(Stage):
     """Key of the selected wire (its target ``block.port``); empty when none is any more."""
     pageEntered = Signal(str)
     """Name of the page block that was double-clicked."""
+    inspectRequested = Signal(str)
+    """Name of the block whose fields are wanted; it is selected."""
+    menuRequested = Signal(QPoint)
+    """Where in the widget the menu of what is selected shall open."""
     statusMessage = Signal(str)
     """A hint, or why something can't be; empty to clear."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.walking = Walking(self)
         self._hand = Hand(self)
+        self._adding = Adding(self)
         self._field: NameEdit | NoteEdit | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -67,6 +79,7 @@ class CanvasView(Stage):
         View and selection stay, as far as what was selected exists; each page has its own view.
         """
         self._hand.cancel()
+        self._adding.close()
         self.close_field()
         super().set_diagram(diagram, page)
         self.select(self.view.selected)
@@ -74,10 +87,12 @@ class CanvasView(Stage):
         if self.view.note not in self.view.scene.page.notes:
             self.view.note = None
         self.view.near_port = None
+        self.walking.follow()
 
     def look(self, camera: Camera) -> None:
         """Look through another camera."""
         if camera != self.view.camera:
+            self._adding.close()
             self.close_field()
         super().look(camera)
 
@@ -130,7 +145,7 @@ class CanvasView(Stage):
         self.statusMessage.emit(text)
 
     def delete_selection(self) -> None:
-        """Ask to remove the selected blocks, else the selected wire, else the selected note."""
+        """Ask to remove the selected blocks, wire or note, else what has the focus."""
         self.ask(edits.removal(self.view))
 
     def nudge(self, dx: float, dy: float) -> None:
@@ -144,8 +159,43 @@ class CanvasView(Stage):
         except BlockError as error:
             self.hint(str(error))
             return
-        self.ask(change)
+        self.ask(edits.spliced(self.view, change) or change)
         self.select([change.name])
+
+    def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
+        """Open the search box for a block at ``at``, and for the wire from ``port``.
+
+        By keyboard it opens where the pointer is, or else in the middle, and the block makes room.
+        """
+        here = at or self._hand.pointer or QRectF(self.rect()).center()
+        self._adding.open(here, port, make_room=at is None)
+
+    def widget(self) -> QWidget:
+        """What fields open on."""
+        return self
+
+    def show_menu(self, at: QPointF) -> None:
+        """Ask for the menu of what is selected."""
+        self.menuRequested.emit(at.toPoint())
+
+    def rename(self) -> None:
+        """Open the field of the one selected block or note, else of what has the focus."""
+        view, focus = self.view, self.view.focus
+        note = focus.name if focus and focus.kind is Kind.NOTE else view.note
+        if len(view.selected) == 1:
+            self.start_rename(next(iter(view.selected)))
+        elif focus is not None and focus.kind is Kind.BLOCK:
+            self.start_rename(focus.name)
+        elif note is not None:
+            self.start_note(note)
+
+    def inspect(self, name: str) -> None:
+        """Select a block and ask for its fields."""
+        self.select([name])
+        self.inspectRequested.emit(name)
+
+    def announce(self, focus: Focus) -> None:
+        """Tell assistive technology where the focus is."""
 
     def start_rename(self, name: str) -> None:
         """Open a field on the block's face to write its name."""
@@ -208,6 +258,8 @@ class CanvasView(Stage):
     def paint_over(self, painter: QPainter) -> None:
         if self._hand.gesture is not None:
             self._hand.gesture.paint(painter)
+        self._adding.paint(painter)
+        self.walking.paint(painter)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.close_field()
@@ -246,9 +298,26 @@ class CanvasView(Stage):
         if event.mimeData().hasFormat(BLOCK_MIME):
             event.acceptProposedAction()
 
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        at = self.scene_position(event.position().toPoint())
+        self.view.marks = edits.marks_under(self.view, _type_name(event), at)
+        self.update()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.view.marks = {}
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hand.pointer = None
+        super().leaveEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            self.show_menu(QPointF(event.pos()))
+
     def dropEvent(self, event: QDropEvent) -> None:
-        type_name = bytes(event.mimeData().data(BLOCK_MIME).data()).decode()
-        self.add_block(type_name, self.scene_position(event.position().toPoint()))
+        self.view.marks = {}
+        self.add_block(_type_name(event), self.scene_position(event.position().toPoint()))
         event.acceptProposedAction()
         self.setFocus()
 
@@ -256,6 +325,9 @@ class CanvasView(Stage):
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             QToolTip.showText(event.globalPos(), _wrapped(self._tip(event.pos())), self)
             return True
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Tab and self._hand.tab(event):
+                return True
         if isinstance(event, QNativeGestureEvent):
             if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
                 self.zoom_at(1.0 + event.value(), event.position())
@@ -269,6 +341,11 @@ class CanvasView(Stage):
             return self.view.facts.port_tip(port)
         block = block_at(scene, camera, at.x(), at.y())
         return "" if block is None else self.view.facts.tip(block)
+
+
+def _type_name(event: QDropEvent) -> str:
+    """The type of block that is dragged."""
+    return bytes(event.mimeData().data(BLOCK_MIME).data()).decode()
 
 
 def _wrapped(text: str) -> str:

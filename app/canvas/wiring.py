@@ -10,14 +10,15 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.curves import draw_lines, flatten, strokes
+from app.canvas.curves import flatten
 from app.canvas.gestures import Gesture, Host
-from app.canvas.hits import port_at
-from app.canvas.lanes import STEPS
+from app.canvas.hits import block_at, port_at
+from app.canvas.loose import draw_loose_wire, loose_wire
 from app.theme import BODY, font
 from runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
+    from app.canvas.geometry import Floats
     from runtime.diagram.model import PortName
 
 SNAP = 18.0
@@ -84,6 +85,8 @@ class Wiring(Gesture):
                 self.host.ask(Batch(label, (connect, Disconnect(self._taken, page=page))))
         elif self._taken is not None:
             self.host.ask(Disconnect(self._taken, page=page))
+        elif block_at(self.host.view.scene, self.host.view.camera, at.x(), at.y()) is None:
+            self.host.quick_add(at, self._fixed)
 
     def cancel(self) -> None:
         self._timer.stop()
@@ -92,11 +95,9 @@ class Wiring(Gesture):
         self.host.redraw()
 
     def paint(self, painter: QPainter) -> None:
-        theme = self.host.view.theme
         refusal = None if self._over is None else self._refusal(self._over)
-        colour = QColor(theme.error if refusal else theme.accent)
-        painter.setPen(QPen(colour, 2.0))
-        draw_lines(painter, strokes(flatten(self._line(), STEPS)))
+        colour = "error" if refusal else "accent"
+        draw_loose_wire(painter, self.host.view, self._fixed, self._loose_end(), colour)
         if refusal:
             self._paint_refusal(painter, refusal)
 
@@ -132,20 +133,17 @@ class Wiring(Gesture):
         self.host.view.lit_ports = tuple(fitting)
         self.host.redraw()
 
-    def _line(self) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-        """The wire in the hand (1, 4), in widget px; its loose end snaps to a port that fits."""
+    def _loose_end(self) -> Floats:
+        """Where the wire in the hand ends (2,), in widget px: it snaps to a port that fits."""
         view = self.host.view
-        fixed = view.camera.to_widget(view.scene.port_points(np.array([self._fixed])))[0]
-        loose = np.array([self._at.x(), self._at.y()])
-        if view.near_port is not None:
-            near = np.array([view.near_port])
-            loose = view.camera.to_widget(view.scene.port_points(near))[0]
-        ends = (fixed, loose) if self._from_output else (loose, fixed)
-        return np.concatenate(ends)[None, :]
+        if view.near_port is None:
+            return np.array([self._at.x(), self._at.y()])
+        points = view.scene.port_points(np.array([view.near_port]))
+        return np.asarray(view.camera.to_widget(points)[0])
 
     def _area(self) -> QRectF:
         """What the wire in the hand and its refusal cover."""
-        points = flatten(self._line(), 8)[0]
+        points = flatten(loose_wire(self.host.view, self._fixed, self._loose_end()), 8)[0]
         (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         box = QRectF(left, top, right - left, bottom - top).adjusted(-24, -24, 24, 24)
         return box.united(QRectF(self._at.x() - 400.0, self._at.y() - 60.0, 800.0, 120.0))

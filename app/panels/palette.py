@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas import BLOCK_MIME
+from app.canvas.choices import matches, rank
 from app.panels import formula
 from app.panels.rows import BLOCK_ROLE, BlockRows
 
@@ -82,7 +83,7 @@ class Search(QSortFilterProxyModel):
 
     def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
         cls = self._block(self.sourceModel().index(row, 0, parent))
-        return cls is not None and all(_matches(word, cls) for word in self._words)
+        return cls is not None and all(matches(word, cls, cls.type_name()) for word in self._words)
 
     def lessThan(self, left: _Index, right: _Index) -> bool:
         return self._rank(left) < self._rank(right)
@@ -95,10 +96,7 @@ class Search(QSortFilterProxyModel):
             rows = range(model.rowCount(index))
             inner = (self._rank(model.index(row, 0, index))[0] for row in rows)
             return min(inner, default=9), index.row()
-        name = cls.type_name().casefold()
-        word = self._words[0] if self._words else ""
-        rank = 0 if name == word else 1 if name.startswith(word) else 2 if word in name else 3
-        return rank, index.row()
+        return rank(self._words, cls.type_name()), index.row()
 
     def _block(self, index: _Index) -> type[Block] | None:
         found: type[Block] | None = index.data(BLOCK_ROLE)
@@ -204,14 +202,6 @@ def _row(cls: type[Block]) -> QStandardItem:
         Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsDragEnabled
     )
     return item
-
-
-def _matches(word: str, cls: type[Block]) -> bool:
-    """``word`` is in the name, or begins a word of the family or summary."""
-    if word in cls.type_name().casefold() or word == cls.symbol:
-        return True
-    words = f"{cls.family.replace('_', ' ')} {cls.summary()}".casefold().split()
-    return any(other.startswith(word) for other in words)
 
 
 def _plain(text: str) -> str:

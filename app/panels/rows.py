@@ -68,7 +68,7 @@ class BlockRows(QStyledItemDelegate):
         if cls is None:
             self._paint_family(painter, rect, index)
         else:
-            self._paint_block(painter, rect, option, cls)
+            self._paint_block(painter, rect, option, index)
         painter.restore()
 
     def _paint_family(self, painter: QPainter, rect: QRectF, index: _Index) -> None:
@@ -82,7 +82,7 @@ class BlockRows(QStyledItemDelegate):
         painter.drawText(arrow, Qt.AlignmentFlag.AlignCenter, "▾" if open_ else "▸")
 
     def _paint_block(
-        self, painter: QPainter, rect: QRectF, option: QStyleOptionViewItem, cls: type[Block]
+        self, painter: QPainter, rect: QRectF, option: QStyleOptionViewItem, index: _Index
     ) -> None:
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
@@ -92,11 +92,11 @@ class BlockRows(QStyledItemDelegate):
             painter.setBrush(QColor(wash))
             painter.drawRoundedRect(rect.adjusted(0, 1, -1, -1), 5, 5)
         tile = QRectF(rect.left() + _GAP / 2, rect.center().y() - TILE / 2, TILE_WIDTH, TILE)
-        paint_tile(painter, tile, cls, self._theme)
+        paint_tile(painter, tile, index.data(BLOCK_ROLE), self._theme)
         painter.setPen(QColor(self._theme.ink))
         painter.setFont(look.font(look.BODY))
         text = rect.adjusted(TILE_WIDTH + 2 * _GAP, 0, 0, 0)
-        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, cls.type_name())
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
 
 
 def paint_tile(painter: QPainter, rect: QRectF, cls: type[Block], theme: Theme) -> None:

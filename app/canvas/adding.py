@@ -1,0 +1,73 @@
+"""Adding blocks where the pointer is: the search box, and the wire that waits for its block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from app.canvas import edits
+from app.canvas.choices import Choice, choices
+from app.canvas.gestures import Host
+from app.canvas.loose import draw_loose_wire
+from app.canvas.quick_add import QuickAdd
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QPointF
+    from PySide6.QtGui import QPainter
+    from PySide6.QtWidgets import QWidget
+
+
+class Board(Host, Protocol):
+    """The canvas as adding sees it."""
+
+    def widget(self) -> QWidget:
+        """What the search box opens on."""
+
+
+class Adding:
+    """The search box of one canvas; none is open at first."""
+
+    def __init__(self, canvas: Board) -> None:
+        self._canvas = canvas
+        self.box: QuickAdd | None = None
+        self._wire: tuple[int, QPointF] | None = None
+
+    def open(self, at: QPointF, port: int | None = None, *, make_room: bool = False) -> None:
+        """Open the box at ``at``, filtered to what a wire from ``port`` fits, if there is one.
+
+        ``make_room``: the block goes to the nearest place where none is in its way.
+        """
+        self.close()
+        view = self._canvas.view
+        corner = view.camera.to_scene(np.array([at.x(), at.y()]))
+        offered = choices(view.scene.diagram, view.scene.page_name)
+        if port is not None:
+            from_output = not view.scene.port_is_input[port]
+            offered = [choice for choice in offered if choice.fits(from_output=from_output)]
+            self._wire = (port, at)
+        if make_room:
+            corner = edits.free_corner(view.scene, corner)
+
+        def done(choice: Choice | None) -> None:
+            self.box = self._wire = None
+            self._canvas.widget().setFocus()
+            self._canvas.redraw()
+            if choice is not None:
+                change = edits.placing(view, choice, corner, port)
+                self._canvas.ask(change)
+                self._canvas.select([edits.added(change)])
+
+        self.box = QuickAdd(self._canvas.widget(), at.toPoint(), offered, view.theme, done)
+        self._canvas.redraw()
+
+    def close(self) -> None:
+        """Close the box, if it is open; nothing is added."""
+        if self.box is not None:
+            self.box.close_box()
+
+    def paint(self, painter: QPainter) -> None:
+        """Draw the wire that waits for its block."""
+        if self._wire is not None:
+            port, at = self._wire
+            draw_loose_wire(painter, self._canvas.view, port, np.array([at.x(), at.y()]), "accent")

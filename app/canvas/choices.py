@@ -1,0 +1,92 @@
+"""Blocks that can be added to a page: what there is, what fits a wire, what a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from blocks.block import Block, Opaque
+from blocks.library.pages import Page as PageBlock
+from blocks.registry import registry
+from runtime.diagram import MAIN
+from runtime.diagram.model import page_ports
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A block to add, and the names of its first ports; empty where it has none of that side."""
+
+    title: str
+    block: Block
+    input: str
+    output: str
+
+    def fits(self, *, from_output: bool) -> bool:
+        """Whether a wire that comes from an output (or else from an input) can go on here."""
+        return bool(self.input if from_output else self.output)
+
+
+def choices(diagram: Diagram, page: str) -> list[Choice]:
+    """All types of the registry, in its order, then the pages that can be used on ``page``."""
+    found = [choice(cls()) for cls in registry().classes.values() if _addable(cls)]
+    for name, other in diagram.pages.items():
+        if name != MAIN and page not in _within(diagram, name):
+            ports = page_ports(other)
+            first = (next(iter(side), "") for side in (ports.inputs, ports.outputs))
+            found.append(Choice(name, PageBlock(page=name), *first))
+    return found
+
+
+def choice(block: Block) -> Choice:
+    """The choice of a block with the ports of its type."""
+    cls = type(block)
+    first = next((f"{p.name}.0" if p.variadic else p.name for p in cls.inputs), "")
+    return Choice(cls.type_name(), block, first, next(iter(cls.outputs), ""))
+
+
+def found(among: Iterable[Choice], text: str) -> list[Choice]:
+    """The choices that have every word of ``text``, best name first; all for an empty text."""
+    words = text.casefold().split()
+    fitting = [
+        c for c in among if all(matches(word, type(c.block), c.title) for word in words)
+    ]  # fmt: skip
+    return sorted(fitting, key=lambda c: rank(words, c.title)) if words else fitting
+
+
+def matches(word: str, cls: type[Block], title: str) -> bool:
+    """``word`` is in the title, or begins a word of the family or summary, or is the symbol."""
+    if word in title.casefold() or word == cls.symbol:
+        return True
+    return any(other.startswith(word) for other in _words(cls))
+
+
+def rank(words: list[str], title: str) -> int:
+    """How well a title matches the first of ``words``, 0 best."""
+    name, word = title.casefold(), words[0] if words else ""
+    return 0 if name == word else 1 if name.startswith(word) else 2 if word in name else 3
+
+
+@cache
+def _words(cls: type[Block]) -> tuple[str, ...]:
+    return tuple(f"{cls.family.replace('_', ' ')} {cls.summary()}".casefold().split())
+
+
+def _addable(cls: type[Block]) -> bool:
+    return not issubclass(cls, PageBlock | Opaque)
+
+
+def _within(diagram: Diagram, page: str) -> set[str]:
+    """``page`` and all pages that its blocks stand for, at any depth."""
+    waiting, seen = [page], {page}
+    for name in waiting:
+        here = diagram.pages.get(name)
+        blocks = here.blocks.values() if here is not None else ()
+        inner = {block.page for block in blocks if isinstance(block, PageBlock)} - seen
+        seen |= inner
+        waiting += inner
+    return seen

@@ -1,0 +1,78 @@
+"""Putting a block into a wire: which wire lies under it, and the change that joins them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.canvas.curves import flatten
+from app.canvas.lanes import STEPS
+from blocks.errors import ChangeError
+from runtime.diagram import Batch, Change, Connect, apply, ports
+from runtime.diagram.model import PortName
+
+if TYPE_CHECKING:
+    from app.canvas.geometry import Floats, Scene
+
+_INSET = 0.2
+"""Share of a block's size that a wire must reach into it."""
+
+
+def wire_under(scene: Scene, rect: Floats, block: str | None = None) -> str | None:
+    """Key of the wire that runs most centrally through ``rect`` (left, top, width, height).
+
+    Wires of ``block`` itself don't count.
+    """
+    left, top, width, height = rect.tolist()
+    margin = np.array([_INSET * width, _INSET * height])
+    low = np.array([left, top]) + margin
+    high = np.array([left + width, top + height]) - margin
+    near = scene.wires_in(np.concatenate([low, high]))
+    own = scene.index.get(block or "", -1)
+    near = near[(scene.wire_blocks[near] != own).all(axis=1)]
+    if not len(near):
+        return None
+    points = flatten(scene.wire_ends[near], STEPS)
+    away = np.abs(points - (low + high) / 2.0) / (high - low)
+    distance = away.max(axis=2).min(axis=1)
+    best = int(distance.argmin())
+    return scene.wire_keys[int(near[best])] if distance[best] <= 0.5 else None
+
+
+def splicing(
+    scene: Scene, first: Change, name: str, inward: str, outward: str, wire: str
+) -> Batch | None:
+    """``first`` (which places block ``name``), and the block put into ``wire`` by two ports.
+
+    None where it doesn't fit there.
+    """
+    target = PortName.parse(wire)
+    source = scene.page.wires.get(target)
+    if source is None or not (inward and outward):
+        return None
+    page = scene.page_name
+    joined = Batch(
+        f"Insert {name} into the wire to {target}",
+        (
+            first,
+            Connect(source, PortName(name, inward), page=page),
+            Connect(PortName(name, outward), target, page=page),
+        ),
+    )
+    try:
+        apply(scene.diagram, joined)
+    except ChangeError:
+        return None
+    return joined
+
+
+def free_ports(scene: Scene, name: str) -> tuple[str, str]:
+    """The first input and the first output of a block, both empty unless it has no wire yet."""
+    page = scene.page
+    if page.ends.inward.get(name) or page.ends.outward.get(name):
+        return "", ""
+    own = ports(scene.diagram, scene.page_name, name)
+    literals = page.blocks[name].literals
+    inputs = sorted(own.inputs or own.free, key=lambda port: port in literals)
+    return next(iter(inputs), ""), next(iter(own.outputs), "")

@@ -1,0 +1,98 @@
+"""What a screen reader says of blocks, ports and wires, in one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from app.canvas.lanes import NAMES
+from app.canvas.reach import Kind
+from app.canvas.readout import number
+from runtime.diagram.model import PortName
+
+if TYPE_CHECKING:
+    from app.canvas.facts import Facts
+    from app.canvas.reach import Focus
+
+STATES: Mapping[str, str] = MappingProxyType(
+    {
+        "CARRIES": "carries gradient",
+        "PARTIAL": "carries gradient, partly zero",
+        "ZERO": "connected, but its gradient is zero",
+        "FAINT": "carries a vanishing gradient",
+        "FLOOD": "carries an exploding gradient",
+        "NONFINITE": "its gradient is not finite",
+        "STOPPED": "stopped",
+        "NO_RULE": "cut, not differentiable",
+        "OFF_ROUTE": "on no path to the loss",
+        "FROZEN": "only frozen variables behind it",
+        "NOTHING_TO_TRAIN": "no variable behind it",
+        "UNKNOWN": "not computed",
+    }
+)
+"""What is said of a wire's gradient, by name of its State."""
+
+
+def told(facts: Facts, focus: Focus) -> str:
+    """What is said of ``focus``."""
+    match focus.kind:
+        case Kind.WIRE:
+            return wire_told(facts, focus.name)
+        case Kind.BLOCK:
+            return block_told(facts, focus.name)
+        case Kind.NOTE:
+            note = facts.scene.page.notes[focus.name]
+            return f"{_say('frame') if note.frame else _say('note')} {note.text}"
+        case _:
+            return port_told(facts, PortName.parse(focus.name), focus.kind is Kind.INPUT)
+
+
+def block_told(facts: Facts, name: str) -> str:
+    """``mul1, Mul``, its value where it is a number, and what is wrong with it."""
+    i = facts.scene.index[name]
+    look = facts.look(i)
+    parts = [name, facts.type_name(i)]
+    for section in look.sections:
+        sign = {"": _say("value"), "∇": _say("gradient")}.get(section.mark, section.mark)
+        rows = "; ".join(" ".join(row) for row in section.readout.cells)
+        parts.append(f"{sign} {rows}")
+    parts += [d.what for (block, _), ds in facts.problems.items() if block == name for d in ds]
+    return ", ".join(parts)
+
+
+def port_told(facts: Facts, name: PortName, is_input: bool) -> str:
+    """``input a of mul1, from w``; ``output out of w, to 2 inputs``; what an open input takes."""
+    page = facts.scene.page
+    if not is_input:
+        readers = sum(source == name for source in page.wires.values())
+        end = _say("not read") if not readers else _say("to {0} inputs").format(readers)
+        return f"{_say('output')} {name.port} {_say('of')} {name.block}, {end}"
+    head = f"{_say('input')} {name.port} {_say('of')} {name.block}"
+    source = page.wires.get(name)
+    if source is not None:
+        return f"{head}, {_say('from')} {source.block}"
+    literal = page.blocks[name.block].literals.get(name.port)
+    if literal is not None and not literal.tensor.shape:
+        return f"{head}, {number(literal.array[()])}"
+    return f"{head}, {_say('not wired')}"
+
+
+def wire_told(facts: Facts, key: str) -> str:
+    """``wire w to mul1.a, stopped by sg1``."""
+    target = PortName.parse(key)
+    source = facts.scene.page.wires[target]
+    several = len(facts.scene.slots[facts.scene.index[source.block]].outputs) > 1
+    head = f"{_say('wire')} {source if several else source.block} {_say('to')} {key}"
+    state = NAMES.get(int(facts.codes[facts.scene.wire_index[key]]))
+    if state is None:
+        return head
+    cutters = facts.cutters(key) if state in ("STOPPED", "NO_RULE") else ()
+    by = f" {_say('by')} {', '.join(cutters)}" if cutters else ""
+    return f"{head}, {_say(STATES[state])}{by}"
+
+
+def _say(text: str) -> str:
+    return QCoreApplication.translate("telling", text)

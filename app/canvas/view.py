@@ -25,7 +25,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.canvas import edits
+from app.canvas import accessible, edits
 from app.canvas.adding import Adding
 from app.canvas.editing import NameEdit, NoteEdit
 from app.canvas.hand import Hand
@@ -65,6 +65,7 @@ class CanvasView(Stage):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        accessible.install()
         self.walking = Walking(self)
         self._hand = Hand(self)
         self._adding = Adding(self)
@@ -196,6 +197,7 @@ class CanvasView(Stage):
 
     def announce(self, focus: Focus) -> None:
         """Tell assistive technology where the focus is."""
+        accessible.announce(self, focus)
 
     def start_rename(self, name: str) -> None:
         """Open a field on the block's face to write its name."""

@@ -10,15 +10,15 @@ from app.main_window import MainWindow
 
 
 @pytest.fixture
-def window(qtbot, settings) -> MainWindow:
+def window(qtbot, settings):
     made = MainWindow(settings)
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
+    made.show()
+    qtbot.waitExposed(made)
     made.commands.add_block("Tanh")
     yield made
     made.document.undo_stack.setClean()
     made.close()
+    made.deleteLater()
 
 
 def test_a_right_click_opens_the_menu_of_the_block(qtbot, window):

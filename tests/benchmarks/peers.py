@@ -25,7 +25,7 @@ class TorchOps:
         self.tanh, self.sin, self.sigmoid = torch.tanh, torch.sin, torch.sigmoid
         self.matmul, self.relu, self.maximum = torch.matmul, torch.relu, torch.maximum
         self.reshape = torch.reshape
-        self.cross_entropy = self._f.cross_entropy
+        self.cross_entropy, self.linear = self._f.cross_entropy, self._f.linear
 
     def stop_gradient(self, x: Any) -> Any:
         return x.detach()
@@ -53,6 +53,9 @@ class JaxOps:
         self.sigmoid, self.relu, self.softmax = jax.nn.sigmoid, jax.nn.relu, jax.nn.softmax
         self.matmul, self.reshape, self.transpose = jnp.matmul, jnp.reshape, jnp.transpose
         self.stop_gradient = jax.lax.stop_gradient
+
+    def linear(self, x: Any, w: Any) -> Any:
+        return self.matmul(x, w.T)
 
     def cross_entropy(self, logits: Any, labels: Any) -> Any:
         scores = self._jax.nn.log_softmax(logits)
@@ -84,6 +87,9 @@ class AutogradOps:
     def stack(self, parts: Any) -> Any:
         return self._np.concatenate([self._np.reshape(part, (1,)) for part in parts])
 
+    def linear(self, x: Any, w: Any) -> Any:
+        return self.matmul(x, w.T)
+
     def sigmoid(self, x: Any) -> Any:
         return 1 / (1 + self._np.exp(-x))
 
@@ -98,6 +104,61 @@ class AutogradOps:
         top = self._np.max(logits, axis=-1, keepdims=True)
         total = self._np.log(self._np.sum(self._np.exp(logits - top), -1)) + top[:, 0]
         return self._np.mean(total - logits[np.arange(len(labels)), labels])
+
+
+class TensorFlowOps:
+    """TensorFlow, in a tf.function."""
+
+    def __init__(self, tf: Any) -> None:
+        self._tf = tf
+        self.sum, self.mean, self.stack = tf.reduce_sum, tf.reduce_mean, tf.stack
+        self.tanh, self.sin, self.maximum = tf.tanh, tf.sin, tf.maximum
+        self.sigmoid, self.relu, self.softmax = tf.sigmoid, tf.nn.relu, tf.nn.softmax
+        self.reshape, self.transpose, self.matmul = tf.reshape, tf.transpose, tf.matmul
+        self.stop_gradient = tf.stop_gradient
+
+    def linear(self, x: Any, w: Any) -> Any:
+        return self._tf.tensordot(x, w, ((-1,), (1,)))
+
+    def cross_entropy(self, logits: Any, labels: Any) -> Any:
+        loss = self._tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        return self._tf.reduce_mean(loss)
+
+    def conv(self, x: Any, w: Any) -> Any:
+        # Its CPU kernels know images with channels last alone.
+        x, w = self.transpose(x, (0, 2, 3, 1)), self.transpose(w, (2, 3, 1, 0))
+        return self.transpose(self._tf.nn.conv2d(x, w, 1, "SAME"), (0, 3, 1, 2))
+
+    def max_pool(self, x: Any) -> Any:
+        y = self._tf.nn.max_pool2d(self.transpose(x, (0, 2, 3, 1)), 2, 2, "VALID")
+        return self.transpose(y, (0, 3, 1, 2))
+
+
+class PyTensorOps:
+    """PyTensor, compiled to C; has no convolution here."""
+
+    def __init__(self, pt: Any, disconnected: Any) -> None:
+        self.sum, self.mean, self.stack = pt.sum, pt.mean, pt.stack
+        self.tanh, self.sin, self.maximum = pt.tanh, pt.sin, pt.maximum
+        self.sigmoid, self.matmul, self.reshape = pt.sigmoid, pt.matmul, pt.reshape
+        self.stop_gradient = disconnected
+        self._pt = pt
+
+    def linear(self, x: Any, w: Any) -> Any:
+        return self.matmul(x, w.T)
+
+    def relu(self, x: Any) -> Any:
+        return self._pt.maximum(x, np.float32(0))
+
+    def softmax(self, x: Any) -> Any:
+        return self._pt.special.softmax(x, axis=-1)
+
+    def transpose(self, x: Any, axes: Any) -> Any:
+        return x.transpose(*axes)
+
+    def cross_entropy(self, logits: Any, labels: Any) -> Any:
+        scores = self._pt.special.log_softmax(logits, axis=-1)
+        return -self._pt.mean(scores[self._pt.arange(labels.shape[0]), labels])
 
 
 def torch_call(work: Workload, threads: int) -> Call:
@@ -148,13 +209,55 @@ def autograd_call(work: Workload, threads: int) -> Call:
     return call
 
 
+def _tensorflow_call(work: Workload, threads: int, xla: bool) -> Call:
+    tf: Any = importlib.import_module("tensorflow")
+    if not tf.config.threading.get_intra_op_parallelism_threads():
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
+    ops = TensorFlowOps(tf)
+    variables = {k: tf.Variable(v) for k, v in work.variables.items()}
+    data = {k: tf.constant(v) for k, v in work.data.items()}
+
+    @tf.function(jit_compile=xla)  # type: ignore[untyped-decorator]  # TensorFlow is imported by name
+    def step() -> Any:
+        with tf.GradientTape() as tape:
+            loss = work.peer(ops, variables, data)
+        return loss, tape.gradient(loss, list(variables.values()))
+
+    def call() -> float:
+        return float(step()[0])
+
+    return call
+
+
+def pytensor_call(work: Workload, threads: int) -> Call:
+    """A compiled PyTensor function of shared variables."""
+    pytensor: Any = importlib.import_module("pytensor")
+    pt: Any = importlib.import_module("pytensor.tensor")
+    gradient: Any = importlib.import_module("pytensor.gradient")
+    pytensor.config.floatX = "float32"
+    variables = {k: pytensor.shared(v, name=k) for k, v in work.variables.items()}
+    data = {k: pytensor.shared(v, name=k) for k, v in work.data.items()}
+    loss = work.peer(PyTensorOps(pt, gradient.disconnected_grad), variables, data)
+    gradients = pytensor.grad(loss, list(variables.values()), disconnected_inputs="ignore")
+    function = pytensor.function([], [loss, *gradients])
+
+    def call() -> float:
+        return float(function()[0])
+
+    return call
+
+
 PEERS: dict[str, Callable[[Workload, int], Call]] = {
     "torch": torch_call,
     "jax": jax_call,
+    "tensorflow": lambda work, threads: _tensorflow_call(work, threads, xla=False),
+    "tensorflow-xla": lambda work, threads: _tensorflow_call(work, threads, xla=True),
+    "pytensor": pytensor_call,
     "autograd": autograd_call,
 }
 
 
 def installed(name: str) -> bool:
     """Whether a peer can be imported here."""
-    return importlib.util.find_spec(name) is not None
+    return importlib.util.find_spec(name.partition("-")[0]) is not None

@@ -201,7 +201,7 @@ def w4(batch: int = 128) -> Workload:
     def peer(ops: Any, v: Any, data: Any) -> Any:
         y = data["x"]
         for i in range(3):
-            y = ops.matmul(y, v[f"w{i}"].T) + v[f"b{i}"]
+            y = ops.linear(y, v[f"w{i}"]) + v[f"b{i}"]
             y = ops.relu(y) if i < 2 else y
         return ops.cross_entropy(y, data["t"])
 
@@ -244,14 +244,14 @@ def w5(batch: int = 4, length: int = 128, width: int = 256, heads: int = 4) -> W
         x = data["x"]
 
         def split(name: str) -> Any:
-            flat = ops.matmul(x, w[name].T)
+            flat = ops.linear(x, w[name])
             return ops.transpose(ops.reshape(flat, (batch, length, heads, each)), (0, 2, 1, 3))
 
         q, k, v = split("q"), split("k"), split("v")
         scores = ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * each**-0.5
         mixed = ops.transpose(ops.matmul(ops.softmax(scores), v), (0, 2, 1, 3))
-        h = x + ops.matmul(ops.reshape(mixed, (batch, length, width)), w["o"].T)
-        y = h + ops.matmul(ops.relu(ops.matmul(h, w["f"].T)), w["g"].T)
+        h = x + ops.linear(ops.reshape(mixed, (batch, length, width)), w["o"])
+        y = h + ops.linear(ops.relu(ops.linear(h, w["f"])), w["g"])
         return ops.mean(y * y)
 
     return Workload(
@@ -288,7 +288,7 @@ def w6(batch: int = 32) -> Workload:
         for weights in ("c1", "c2"):
             y = ops.max_pool(ops.relu(ops.conv(y, v[weights])))
         y = ops.reshape(y, (batch, 16 * 7 * 7))
-        return ops.cross_entropy(ops.matmul(y, v["w"].T) + v["b"], data["t"])
+        return ops.cross_entropy(ops.linear(y, v["w"]) + v["b"], data["t"])
 
     return Workload(
         "W6", f"small convolutional network, batch {batch}",

@@ -1,6 +1,7 @@
 """W1–W7 against the peers that are installed: medians, ratios, build time and peak memory.
 
-    python -m tests.benchmarks.engine [W1 W4 …] [--threads 1 2] [--seconds 2] [--json FILE]
+    python -m tests.benchmarks.engine [W1 W4 …] [--threads 1 2] [--seconds 2]
+                                      [--peers torch jax …] [--json FILE]
     python -m tests.benchmarks.engine [--scale] [--watch] [--start] [--json FILE]
 
 Every workload runs in a process of its own, in which Gradwire and the peers take turns, sample by
@@ -18,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from typing import Any
 
 from tests.benchmarks import scale
@@ -38,16 +40,16 @@ def _ours(work: Any) -> Any:
     return lambda: step(*feeds), time.perf_counter() - start
 
 
-def _calls(name: str, threads: int, only: str | None = None) -> tuple[Any, dict[str, Any]]:
+def _calls(name: str, threads: int, only: Collection[str]) -> tuple[Any, dict[str, Any]]:
     from tests.benchmarks.peers import PEERS, installed
     from tests.benchmarks.workloads import WORKLOADS
 
     work = WORKLOADS[name]()
     calls: dict[str, Any] = {}
-    if only in (None, OURS):
+    if OURS in only:
         calls[OURS], calls["build"] = _ours(work)
     for peer, make in PEERS.items():
-        if only not in (None, peer) or not installed(peer):
+        if peer not in only or not installed(peer):
             continue
         try:
             calls[peer] = make(work, threads)
@@ -58,9 +60,9 @@ def _calls(name: str, threads: int, only: str | None = None) -> tuple[Any, dict[
     return work, calls
 
 
-def measure(name: str, threads: int, seconds: float) -> dict[str, Any]:
+def measure(name: str, threads: int, seconds: float, peers: Collection[str]) -> dict[str, Any]:
     """Medians of interleaved samples, in seconds a call, of one workload in this process."""
-    work, calls = _calls(name, threads)
+    work, calls = _calls(name, threads, {OURS, *peers})
     build = calls.pop("build")
     losses = {s: float(call()[0].sum() if s == OURS else call()) for s, call in calls.items()}
     samples: dict[str, list[float]] = {system: [] for system in calls}
@@ -91,7 +93,7 @@ def measure(name: str, threads: int, seconds: float) -> dict[str, Any]:
 
 def memory(name: str, system: str, threads: int) -> float:
     """Peak resident memory of this process, in MiB, after three calls of one system."""
-    _, calls = _calls(name, threads, only=system)
+    _, calls = _calls(name, threads, only=(system,))
     for _ in range(3):
         if system in calls:
             calls[system]()
@@ -133,6 +135,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--json")
+    parser.add_argument("--peers", nargs="+", help="only these; all that are installed otherwise")
     parser.add_argument("--scale", action="store_true", help="how time and memory grow")
     parser.add_argument("--watch", action="store_true", help="what norms of all wires cost")
     parser.add_argument("--start", action="store_true", help="imports and whole processes")
@@ -151,20 +154,29 @@ def main() -> None:
             found["scale"] = scale.print_scale(_child)
         _write(options.json, found)
         return
+    from tests.benchmarks.peers import PEERS, installed
+
+    peers = options.peers or list(PEERS)
     if options.child == "time":
-        print(json.dumps(measure(options.work[0], options.threads[0], options.seconds)))
+        print(json.dumps(measure(options.work[0], options.threads[0], options.seconds, peers)))
         return
     if options.child:
         print(json.dumps(memory(options.work[0], options.child, options.threads[0])))
         return
-    from tests.benchmarks.peers import PEERS, installed
-
     absent = [peer for peer in PEERS if not installed(peer)]
     print("Absent peers: " + (", ".join(absent) or "none"))
     rows = []
     for threads in options.threads:
         for name in options.work:
-            common = (name, "--threads", str(threads), "--seconds", str(options.seconds))
+            common = (
+                name,
+                "--threads",
+                str(threads),
+                "--seconds",
+                str(options.seconds),
+                "--peers",
+                *peers,
+            )
             row = _child(threads, *common, "--child", "time")
             row["memory"] = {s: _child(threads, *common, "--child", s) for s in row["median"]}
             rows.append(row)

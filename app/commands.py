@@ -11,19 +11,14 @@ from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 from blocks.errors import Location
 from runtime.diagram import (
     MAIN,
-    AddBlock,
     Arrange,
     Batch,
     Change,
-    Connect,
     Diagram,
     Page,
     Point,
-    PortName,
     RenameBlock,
     SetParameters,
-    apply,
-    fresh_name,
 )
 from runtime.version import __version__
 
@@ -35,8 +30,6 @@ if TYPE_CHECKING:
     from app.place import Place
     from app.settings import Settings
 
-STEP = Point(24.0, 24.0)
-"""From a block to its copy, px at 100 %."""
 ROOM = Point(180.0, 100.0)
 """What a new block needs for itself, px at 100 %."""
 _REACH = range(-4, 5)
@@ -114,15 +107,6 @@ class Commands(QObject):
     def quick_add(self) -> None:
         """Look for a block to add, on the canvas."""
         self._canvas.quick_add()
-
-    def duplicate(self) -> None:
-        """Copy the selected blocks and the wires among them."""
-        names = [name for name in self._page().blocks if name in self._canvas.selection()]
-        if not names:
-            return
-        change, copies = _copies(self._document.diagram, self._place.page, names)
-        if self.change(change):
-            self._canvas.select(copies)
 
     def delete(self) -> None:
         """Remove the selected blocks, else the selected wire or note."""
@@ -238,28 +222,6 @@ def _moved_values(before: Diagram, after: Diagram) -> list[Change]:
         for name, block in page.blocks.items()
         if block != before.pages[title].blocks[name]
     ]
-
-
-def _copies(diagram: Diagram, page: str, names: list[str]) -> tuple[Batch, frozenset[str]]:
-    """The change that copies blocks of a page, and the names of the copies."""
-    source = diagram.pages[page]
-    changes: list[Change] = []
-    copies: dict[str, str] = {}
-    for name in names:
-        at = source.layout.get(name, Point(0.0, 0.0))
-        block = source.blocks[name]
-        copies[name] = fresh_name(diagram.pages[page], type(block).type_name())
-        place = Point(at.x + STEP.x, at.y + STEP.y)
-        changes.append(AddBlock(copies[name], block, place, page=page))
-        diagram = apply(diagram, changes[-1]).after
-    for target, origin in source.wires.items():
-        if target.block in copies and origin.block in copies:
-            ends = (
-                PortName(copies[origin.block], origin.port),
-                PortName(copies[target.block], target.port),
-            )
-            changes.append(Connect(*ends, page=page))
-    return Batch("Duplicate", tuple(changes)), frozenset(copies.values())
 
 
 def _free(page: Page, at: Point) -> Point:

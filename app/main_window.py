@@ -20,6 +20,7 @@ from app import theme as look
 from app.autosave import Autosave
 from app.canvas import CanvasView
 from app.canvas.readout import number
+from app.clipboard_commands import ClipboardCommands
 from app.commands import Commands
 from app.document import Document
 from app.evaluator import Evaluator, Reading
@@ -83,11 +84,12 @@ class MainWindow(QMainWindow):
             self.place,
             self.settings,
         )
+        self.clipboard = ClipboardCommands(self.commands, self.document, self.canvas, self.place)
         self.welcome = Welcome(self.canvas, examples())
         self._fit_wanted = False
         self._arrange_panels()
         self.actions_by_name, menus = actions.build(
-            self.menuBar(), (self.commands, self.files), self.canvas
+            self.menuBar(), (self.commands, self.files, self.clipboard), self.canvas
         )
         self.menus = Menus(self, menus)
         self._build_status_bar()
@@ -321,8 +323,8 @@ class MainWindow(QMainWindow):
     def _show_enabled(self) -> None:
         count, by_name = len(self.canvas.selection()), self.actions_by_name
         by_name["delete"].setEnabled(bool(count or self.canvas.selected_wire()))
-        by_name["duplicate"].setEnabled(bool(count))
-        by_name["zoom_selection"].setEnabled(bool(count))
+        for name in ("cut", "copy", "duplicate", "zoom_selection"):
+            by_name[name].setEnabled(bool(count))
         by_name["rename"].setEnabled(count == 1)
 
     def _show_inspector(self) -> None:

@@ -185,8 +185,8 @@ class TestEditing:
         window.canvas.select({"b", "mul1"})
         window.actions_by_name["duplicate"].trigger()
         page = window.document.diagram.main
-        assert window.canvas.selection() == {"variable1", "mul2"}
-        assert page.wires[PortName("mul2", "b")] == PortName("variable1", "out")
+        assert window.canvas.selection() == {"b2", "mul2"}
+        assert page.wires[PortName("mul2", "b")] == PortName("b2", "out")
         assert page.blocks["mul2"].literals == page.blocks["mul1"].literals
         window.actions_by_name["undo"].trigger()
         assert window.document.diagram is before

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.errors import GradwireError
 from runtime.diagram import apply
 from runtime.engine import Session
-from runtime.engine.run import rms
+from runtime.engine.norms import rms
 from runtime.flow import sentences
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers import size

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.run import rms
+from runtime.engine.norms import rms
 
 Array = NDArray[Any]
 

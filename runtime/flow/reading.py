@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.errors import RunError
 from blocks.library.gradient import Gradient, StopGradient
 from runtime.engine.flatten import block_of
-from runtime.engine.run import rms
+from runtime.engine.norms import rms
 from runtime.flow import sentences
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.currents import Currents
@@ -159,6 +159,12 @@ class FlowRun:
         text = self._telling(key, currents).variable(name, state, gradient, told.sentence)
         return replace(told, state=state, sentence=text)
 
+    def explain(self, key: str, loss: str | None = None) -> Verdict:
+        """The verdict of a wire or of a variable, whichever ``key`` names."""
+        if key in self.program.wire_sources:
+            return self.verdict(key, loss)
+        return self.variable(key, loss)
+
     # ---- badges -------------------------------------------------------------------------------
 
     def cancels(self, loss: str | None = None) -> dict[str, Cancel]:
@@ -183,15 +189,16 @@ class FlowRun:
         instances = self.program.instances.items()
         return tuple(path for path, instance in instances if instance.block.surrogate)
 
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The StopGradient blocks."""
+        instances = self.program.instances.items()
+        return tuple(path for path, i in instances if isinstance(i.block, StopGradient))
+
     def idle_stops(self) -> dict[str, str]:
         """StopGradients that cut nothing, for any of the losses, and why in a sentence."""
-        found = {}
-        for path, instance in self.program.instances.items():
-            if isinstance(instance.block, StopGradient) and self.losses:
-                reason = self._why_idle(path)
-                if reason:
-                    found[path] = f"This stop cuts nothing: {reason}."
-        return found
+        reasons = {stop: self._why_idle(stop) for stop in self.stops if self.losses}
+        return {s: f"This stop cuts nothing: {why}." for s, why in reasons.items() if why}
 
     def stale(self, diagram: Diagram) -> bool:
         """Whether blocks or wires have changed since the run (badge STALE); places don't count."""

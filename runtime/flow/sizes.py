@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.run import rms
+from runtime.engine.norms import rms
 from runtime.flow.states import State
 
 Array = NDArray[Any]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from runtime.flow.currents import Blame, Currents, Passage
 
 Array = NDArray[Any]
+VICTIM = "This wire is a victim."
+"""How the sentence of a wire ends that did not make its NaN or inf."""
 
 
 class Telling:
@@ -106,7 +108,7 @@ class Telling:
         contribution = self._currents.run.contributions[blame.wires[-1]]
         assert contribution is not None  # blame follows only what brings something back
         what = "NaN" if np.isnan(contribution).any() else "inf"
-        victim = "" if blame.local else " This wire is a victim."
+        victim = "" if blame.local else f" {VICTIM}"
         forward = self._currents.made_forward(blame.block)
         if forward is not None:
             return f"First {what} made in {forward}, whose value is not finite.{victim}"

@@ -1,0 +1,61 @@
+"""``gradwire whatif FILE``: try cuts, opened stops and freezes without touching the file."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from blocks.errors import ChangeError
+from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
+from runtime.cli.literals import parse_setting
+from runtime.cli.opening import choose_losses, has_errors, open_session
+from runtime.cli.outcome import PROBLEMS, UsageError, emit, tell
+from runtime.flow import WhatIf
+from runtime.publish.text import show
+from runtime.publish.whatif import whatif_report
+
+
+def _many(option: str, metavar: str, text: str) -> object:
+    return typer.Option(option, metavar=metavar, help=text + " May be repeated.",
+                        show_default=False)  # fmt: skip
+
+
+Names: TypeAlias = list[str] | None
+
+
+def whatif(
+    file: DiagramFile,
+    opened: Annotated[Names, _many("--open", "STOP", "Open a StopGradient block.")] = None,
+    cut: Annotated[Names, _many("--cut", "WIRE", "Cut a wire: mul1.a or w.out->mul1.a.")] = None,
+    freeze: Annotated[Names, _many("--freeze", "VARIABLE", "Don't train a variable.")] = None,
+    train: Annotated[Names, _many("--train", "VARIABLE", "Train a frozen variable.")] = None,
+    settings: Settings = None,
+    loss: Losses = None,
+    json: Json = False,
+) -> None:
+    """Try a change: gradients and wires, before and after.
+
+    The file stays as it is.
+    """
+    if not (opened or cut or freeze or train):
+        raise UsageError("Nothing to try.", next_step="Give --open, --cut, --freeze or --train.")
+    session, problems = open_session(file)
+    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    if has_errors(problems):
+        raise typer.Exit(PROBLEMS)
+    literals = dict(map(parse_setting, settings or ()))
+    feeds = {n: v.array if v.typed else v.tensor.array for n, v in literals.items()}
+    trial = WhatIf(session, choose_losses(session, loss), feeds=feeds)
+    trial = trial.open(*opened or ()).cut(*cut or ()).freeze(*freeze or ()).train(*train or ())
+    try:
+        found = trial.compare()
+    except ChangeError as error:
+        raise UsageError(
+            error.what, expected=error.expected, got=error.got, next_step=error.next_step
+        ) from None
+    report = whatif_report(str(file), found, problems)
+    if json:
+        emit(report.to_json())
+    else:
+        show(report.parts())

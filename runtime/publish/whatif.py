@@ -1,0 +1,112 @@
+"""The report of a trial: gradients and states before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from blocks import Tensor
+from runtime.engine.norms import rms
+from runtime.flow.numbers import size
+from runtime.publish.text import Part, Table
+
+if TYPE_CHECKING:
+    from runtime.flow import Comparison, Difference
+    from runtime.publish.problems import Problem
+
+TOGETHER = "all losses together"
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfReport:
+    """What a trial changes, per loss and, where there are several, for all of them together."""
+
+    file: str
+    comparison: Comparison
+    problems: tuple[Problem, ...] = ()
+
+    def parts(self) -> list[Part]:
+        """For each loss a table of variables and one of the wires whose state is another."""
+        parts: list[Part] = [f"{self.comparison.change.label}?\n{self.file}"]
+        for name, loss in self._losses().items():
+            rows = tuple(
+                (variable, size(d.before), size(d.after), _change(d))
+                for variable, d in self.comparison.variables(loss).items()
+            )
+            parts.append(
+                Table(f"Variables, for {name}", ("variable", "before", "after", "change"), rows)
+            )
+            changed = tuple(
+                (wire, before.value if before else "-", after.value)
+                for wire, (before, after) in self.comparison.changed(loss).items()
+            )
+            if changed:
+                parts.append(Table(f"Wires, for {name}", ("wire", "before", "after"), changed))
+            else:
+                parts.append(f"No wire changes its state, for {name}.")
+        return parts
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"report": "whatif", "version": 1, …}``."""
+        return {
+            "report": "whatif",
+            "version": 1,
+            "file": self.file,
+            "change": self.comparison.change.label,
+            "losses": list(self.comparison.losses),
+            "variables": self._by_loss(
+                lambda loss: {
+                    name: _difference_json(d) for name, d in self.comparison.variables(loss).items()
+                }
+            ),
+            "wires": self._by_loss(
+                lambda loss: {
+                    wire: {"before": before.value if before else None, "after": after.value}
+                    for wire, (before, after) in self.comparison.states(loss).items()
+                }
+            ),
+            "problems": [problem.to_json() for problem in self.problems],
+        }
+
+    def _losses(self) -> dict[str, str | None]:
+        found: dict[str, str | None] = {loss: loss for loss in self.comparison.losses}
+        return found | ({TOGETHER: None} if len(found) > 1 else {})
+
+    def _by_loss(self, tell: Any) -> Mapping[str, Any]:
+        return {name if loss else "": tell(loss) for name, loss in self._losses().items()}
+
+
+def whatif_report(
+    file: str, comparison: Comparison, problems: Iterable[Problem] = ()
+) -> WhatIfReport:
+    """The report of a comparison."""
+    return WhatIfReport(file, comparison, tuple(problems))
+
+
+def _change(difference: Difference) -> str:
+    if not difference.changed:
+        return "same"
+    if difference.percent is None:
+        return "new" if difference.before is None else "gone" if difference.after is None else "new"
+    text = f"{difference.percent:+.1f} %".replace("-", "−")
+    turned = difference.cosine
+    return text if turned is None or turned > 0.9999 else f"{text}, cosine {turned:.2f}"
+
+
+def _difference_json(difference: Difference) -> dict[str, Any]:
+    def number(x: float | None) -> Any:
+        return None if x is None else Tensor(x).to_json()
+
+    both = {"before": difference.before, "after": difference.after}
+    return {
+        name: None
+        if array is None
+        else {"dtype": array.dtype.name, "shape": list(array.shape), "rms": number(rms(array)),
+              "value": Tensor(array).to_json()}
+        for name, array in both.items()
+    } | {
+        "percent": number(difference.percent),
+        "cosine": number(difference.cosine),
+        "changed": difference.changed,
+    }  # fmt: skip

@@ -15,7 +15,18 @@ from runtime.cli.outcome import FAILED, exit_code, tell
 from runtime.publish.problems import Problem
 from runtime.version import __version__
 
-COMMANDS = ("run", "flow", "whatif", "check", "bench", "blocks", "schema", "demo", "edit")
+COMMANDS = (
+    "run",
+    "flow",
+    "whatif",
+    "doctor",
+    "check",
+    "bench",
+    "blocks",
+    "schema",
+    "demo",
+    "edit",
+)
 """Names of the commands, and of the modules whose function of the same name they call."""
 
 _COMPLETION = "_GRADWIRE_COMPLETE"

@@ -1,4 +1,4 @@
-"""``gradwire check FILE…``: everything that is wrong with diagrams."""
+"""``gradwire check FILE…``: everything that is wrong with diagrams, and contracts broken."""
 
 from __future__ import annotations
 
@@ -9,35 +9,77 @@ import typer
 
 from blocks.errors import FileError
 from runtime.cli.arguments import Json
+from runtime.cli.holding import SUFFIX, beside, hold_to, read_contracts
 from runtime.cli.opening import has_errors, open_session
-from runtime.cli.outcome import CLEAN, PROBLEMS, USAGE, emit
+from runtime.cli.outcome import CLEAN, PROBLEMS, USAGE, UsageError, emit
+from runtime.flow import Outcome
+from runtime.publish.contracts import contract_lines, contracts_json, junit
 from runtime.publish.problems import Problem
 from runtime.publish.report import check_json
 
 
 def check(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Diagrams.", show_default=False)
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Diagrams, and *.contracts files that all of them are held to.",
+            show_default=False,
+        ),
     ],
+    contracts: Annotated[
+        bool,
+        typer.Option(
+            "--contracts",
+            help="Hold each diagram to the contracts in NAME.contracts beside it, or in the "
+            "*.contracts files given.",
+        ),
+    ] = False,
+    junit_file: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write JUnit XML.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List all problems of diagrams, with places.
 
-    Nothing is run. Warnings and remarks are listed too, but only errors make the exit code 1.
+    Nothing is run, unless a contract asks about numbers. Warnings and remarks are listed too, but
+    only errors and broken contracts make the exit code 1.
     """
+    given = [file for file in files if file.suffix == SUFFIX]
+    diagrams = [file for file in files if file.suffix != SUFFIX]
+    if not diagrams:
+        raise UsageError("There is no diagram to check.", expected="FILE.gradwire.json")
     problems: list[Problem] = []
+    outcomes: dict[str, list[Outcome]] = {}
     code = CLEAN
-    for file in files:
+    for file in diagrams:
+        held: list[Outcome] = []
         try:
-            _, found = open_session(file)
+            session, found = open_session(file)
+            if given or contracts:
+                asked = [c for path in given or [beside(file)] for c in read_contracts(path)]
+                held = hold_to(session, asked)
         except FileError as error:
             found = (Problem.of_error(error, str(file)),)
             code = USAGE
-        if code == CLEAN and has_errors(found):
+        if code == CLEAN and (has_errors(found) or not all(outcome.kept for outcome in held)):
             code = PROBLEMS
         problems += found
+        outcomes[str(file)] = held
         if not json:
-            typer.echo("\n".join(p.text() for p in found) if found else f"{file}: clean")
+            lines = [problem.text() for problem in found] or [f"{file}: clean"]
+            typer.echo("\n".join([*lines, *contract_lines(held)]))
     if json:
-        emit(check_json(map(str, files), problems))
+        told = check_json(map(str, diagrams), problems)
+        emit(told | {"contracts": contracts_json(outcomes)} if given or contracts else told)
+    if junit_file is not None:
+        _write(junit_file, junit(outcomes, problems))
     raise typer.Exit(code)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text('<?xml version="1.0" encoding="utf-8"?>\n' + text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"The report can't be written: {error}.", path=str(path)) from None

@@ -1,6 +1,15 @@
 """Why a wire carries a gradient or not: states, witnesses, cutters, repairs, sentences."""
 
 from runtime.flow.analyse import Flow, analyse
+from runtime.flow.contracts import (
+    Breach,
+    Contract,
+    Outcome,
+    hold,
+    needs_run,
+    parse_contracts,
+)
+from runtime.flow.doctor import Complaint, Finding, diagnose
 from runtime.flow.fixing import Fix, fix, with_fix
 from runtime.flow.ledger import Account, LossMatrix, Row, ledger, loss_matrix
 from runtime.flow.reading import Cancel, FlowRun, observe, read
@@ -10,24 +19,33 @@ from runtime.flow.whatif import Comparison, Difference, WhatIf
 
 __all__ = [
     "Account",
+    "Breach",
     "Cancel",
     "Comparison",
+    "Complaint",
+    "Contract",
     "Cutter",
     "Difference",
+    "Finding",
     "Fix",
     "Flow",
     "FlowRun",
     "LossMatrix",
+    "Outcome",
     "Row",
     "Settings",
     "State",
     "Verdict",
     "WhatIf",
     "analyse",
+    "diagnose",
     "fix",
+    "hold",
     "ledger",
     "loss_matrix",
+    "needs_run",
     "observe",
+    "parse_contracts",
     "read",
     "with_fix",
 ]

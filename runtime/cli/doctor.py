@@ -1,0 +1,57 @@
+"""``gradwire doctor FILE``: what is wrong with a whole diagram's gradients, the worst first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
+from runtime.cli.holding import beside, read_contracts
+from runtime.cli.opening import choose_losses, has_errors, open_session
+from runtime.cli.outcome import PROBLEMS, emit, tell
+from runtime.flow import diagnose
+from runtime.publish.doctor import DoctorReport
+from runtime.publish.text import show
+
+
+def doctor(
+    file: DiagramFile,
+    contracts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--contracts",
+            metavar="FILE",
+            help="Contracts; without it those in NAME.contracts, if there are any. May be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Settings = None,
+    loss: Losses = None,
+    json: Json = False,
+) -> None:
+    """Rank what is wrong with a diagram's gradients.
+
+    NaN and where it begins, broken contracts, variables without gradient, zero, too large or too
+    small ones, and stops that cut nothing; each with what would help. NaN and broken contracts
+    make the exit code 1: the rest may be meant so.
+    """
+    session, problems = open_session(file, settings)
+    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    if has_errors(problems):
+        if json:
+            emit(DoctorReport(str(file), (), (), problems).to_json())
+        raise typer.Exit(PROBLEMS)
+    paths = contracts or ([beside(file)] if beside(file).exists() else [])
+    losses = choose_losses(session, loss)
+    asked = [contract for path in paths for contract in read_contracts(path)]
+    found = tuple(diagnose(session, losses, contracts=asked)) if losses else ()
+    report = DoctorReport(str(file), tuple(losses), found, problems)
+    if json:
+        emit(report.to_json())
+    else:
+        show(report.parts())
+    if any(finding.complaint.is_error for finding in found):
+        raise typer.Exit(PROBLEMS)

@@ -1,0 +1,165 @@
+"""The doctor: what is wrong with the gradients of a whole diagram, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from runtime.flow.contracts import Contract, hold
+from runtime.flow.fixing import Fix, fix
+from runtime.flow.reading import FlowRun, observe
+from runtime.flow.sizes import SETTINGS, Settings
+from runtime.flow.states import State, Verdict
+from runtime.flow.telling import VICTIM
+from runtime.flow.whatif import WhatIf
+
+if TYPE_CHECKING:
+    from runtime.engine import Session
+
+Array = NDArray[Any]
+TRIALS = 64
+"""At most so many stops are opened, to see whether they cut anything."""
+
+
+class Complaint(IntEnum):
+    """What is wrong, the gravest first."""
+
+    NONFINITE = 1
+    CONTRACT = 2
+    NO_GRADIENT = 3
+    ZERO = 4
+    FLOOD = 5
+    FAINT = 6
+    CANCELS = 7
+    IDLE_STOP = 8
+
+    @property
+    def is_error(self) -> bool:
+        """Wrong whatever was meant; the others may be meant so."""
+        return self <= Complaint.CONTRACT
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: with which wire, variable, port or block, and why.
+
+    ``key`` is what to click: a wire by its target, a variable or block by its path, or a port.
+    """
+
+    complaint: Complaint
+    key: str
+    sentence: str
+    loss: str | None = None
+    witness: tuple[str, ...] = ()
+    fix: Fix | None = None
+
+
+def diagnose(
+    session: Session,
+    losses: Sequence[str] | None = None,
+    *,
+    contracts: Iterable[Contract] = (),
+    feeds: Mapping[str, ArrayLike] | None = None,
+    settings: Settings = SETTINGS,
+) -> list[Finding]:
+    """All findings, ranked; raises what ``backward`` raises.
+
+    A variable that any of the losses reaches counts as reached.
+    """
+    reading = observe(session, losses, feeds=feeds, settings=settings)
+    found = [
+        *_not_finite(reading),
+        *_breaches(reading, contracts),
+        *_variables(session, reading, feeds),
+        *_cancelling(reading),
+        *_idle(session, reading, feeds),
+    ]
+    return sorted(found, key=lambda finding: finding.complaint)
+
+
+def _not_finite(reading: FlowRun) -> list[Finding]:
+    """One finding for each block where NaN or inf begins, not for its victims."""
+    found: dict[str, Finding] = {}
+    for loss in reading.losses:
+        for wire, state in reading.states(loss).items():
+            if state is State.NONFINITE:
+                verdict = reading.verdict(wire, loss)
+                found.setdefault(verdict.sentence, _of(Complaint.NONFINITE, verdict))
+    return [finding for text, finding in found.items() if not text.endswith(VICTIM)]
+
+
+def _breaches(reading: FlowRun, contracts: Iterable[Contract]) -> list[Finding]:
+    return [
+        Finding(
+            Complaint.CONTRACT,
+            breach.subject or str(outcome.contract),
+            f"{outcome.contract} is broken. {breach.sentence}",
+            breach.loss,
+            breach.witness,
+        )
+        for outcome in hold(contracts, reading, reading.flow)
+        for breach in outcome.breaches
+    ]
+
+
+def _variables(
+    session: Session, reading: FlowRun, feeds: Mapping[str, ArrayLike] | None
+) -> list[Finding]:
+    by_state = {
+        State.ZERO: Complaint.ZERO, State.FLOOD: Complaint.FLOOD, State.FAINT: Complaint.FAINT,
+    }  # fmt: skip
+    found = []
+    for name in reading.program.trainable:
+        verdict = reading.variable(name)
+        if verdict.state in by_state:
+            found.append(_of(by_state[verdict.state], verdict))
+        elif verdict.state in (State.STOPPED, State.NO_RULE, State.OFF_ROUTE):
+            repair = fix(session, name, feeds=feeds, flow=reading.flow)
+            text = f"No gradient: {verdict.sentence}"
+            if repair is not None:
+                text += f" {repair.sentence}"
+            found.append(_of(Complaint.NO_GRADIENT, verdict, text, repair))
+    return found
+
+
+def _cancelling(reading: FlowRun) -> list[Finding]:
+    return [
+        Finding(Complaint.CANCELS, port, cancel.sentence)
+        for port, cancel in reading.cancels().items()
+        if cancel.total > 0  # a sum of exactly 0 is told where it makes a variable's gradient 0
+    ]
+
+
+def _idle(
+    session: Session, reading: FlowRun, feeds: Mapping[str, ArrayLike] | None
+) -> list[Finding]:
+    """Stops that cut nothing by structure, by what arrives, or because opening changes nothing."""
+    told = reading.idle_stops()
+    found = [Finding(Complaint.IDLE_STOP, stop, text) for stop, text in told.items()]
+    others = [stop for stop in reading.stops if stop not in told]
+    trial = WhatIf(session, reading.losses, feeds=feeds)
+    for stop in others[:TRIALS]:
+        after = trial.open(stop).compare()
+        if all(_same(d.before, d.after) for d in after.variables().values()):
+            text = "This stop cuts nothing: opening it changes no gradient."
+            found.append(Finding(Complaint.IDLE_STOP, stop, text))
+    return found
+
+
+def _same(before: Array | None, after: Array | None) -> bool:
+    """No number differs, or zeros come where nothing came."""
+    if before is None:
+        return after is None or not np.any(after)
+    return after is not None and np.array_equal(before, after, equal_nan=True)
+
+
+def _of(
+    complaint: Complaint, verdict: Verdict, text: str | None = None, repair: Fix | None = None
+) -> Finding:
+    sentence = verdict.sentence if text is None else text
+    return Finding(complaint, verdict.wire, sentence, verdict.loss, verdict.witness, repair)

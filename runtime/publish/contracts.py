@@ -1,0 +1,89 @@
+"""Contracts kept and broken: lines for a reader, JSON, and JUnit XML for a CI server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    from runtime.flow import Breach, Outcome
+    from runtime.publish.problems import Problem
+
+Outcomes = Mapping[str, Sequence["Outcome"]]
+"""By the diagram's file."""
+
+
+def contract_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """``kept  flows(loss -> W)`` or ``BROKEN``, and below a broken one what breaks it."""
+    lines = []
+    for outcome in outcomes:
+        lines.append(f"{'kept  ' if outcome.kept else 'BROKEN'}  {outcome.contract}")
+        lines += [f"        {_told(breach)}" for breach in outcome.breaches]
+    return lines
+
+
+def contracts_json(outcomes: Outcomes) -> list[dict[str, Any]]:
+    """One record a contract and file, with its breaches and their witnesses."""
+    return [
+        {
+            "file": file,
+            "contract": str(outcome.contract),
+            "line": outcome.contract.line,
+            "kept": outcome.kept,
+            "breaches": [
+                {
+                    "subject": breach.subject or None,
+                    "loss": breach.loss,
+                    "why": breach.sentence,
+                    "witness": list(breach.witness),
+                }
+                for breach in outcome.breaches
+            ],
+        }
+        for file, held in outcomes.items()
+        for outcome in held
+    ]
+
+
+def junit(outcomes: Outcomes, problems: Iterable[Problem]) -> str:
+    """JUnit XML: a suite a diagram, a case a contract, and one for the diagram's own errors."""
+    root = ElementTree.Element("testsuites", name="gradwire")
+    errors = [problem for problem in problems if problem.is_error]
+    for file, held in outcomes.items():
+        own = [problem for problem in errors if problem.file == file]
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=file,
+            tests=str(len(held) + 1),
+            failures=str(sum(not outcome.kept for outcome in held)),
+            errors=str(int(bool(own))),
+        )
+        case = ElementTree.SubElement(suite, "testcase", classname=file, name="check")
+        if own:
+            text = "\n".join(problem.text() for problem in own)
+            _tell(case, "error", own[0].diagnostic.what, text)
+        for outcome in held:
+            name = str(outcome.contract)
+            case = ElementTree.SubElement(suite, "testcase", classname=file, name=name)
+            if outcome.breaches:
+                text = "\n".join(map(_told, outcome.breaches))
+                _tell(case, "failure", outcome.breaches[0].sentence, text)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def _told(breach: Breach) -> str:
+    place = f"{breach.subject}, for {breach.loss}: " if breach.subject else ""
+    route = f" [{' ← '.join(breach.witness)}]" if breach.witness else ""
+    return f"{place}{breach.sentence}{'' if '←' in breach.sentence else route}"
+
+
+def _tell(case: ElementTree.Element, tag: str, message: str, text: str) -> None:
+    ElementTree.SubElement(case, tag, message=_printable(message)).text = _printable(text)
+
+
+def _printable(text: str) -> str:
+    """Without the control characters that XML can't hold."""
+    return "".join(c for c in text if c >= " " or c in "\n\t")

@@ -123,7 +123,7 @@ TABLE: tuple[Command, ...] = (
             "Go back to the page that uses this one", "Alt+Up"),
     _line("view"),
     Command("legend", "view", "Le&gend",
-            "Show what the lanes beside the wires mean", "F1", checkable=True),
+            "Show what the lanes beside the wires mean", "Ctrl+L", checkable=True),
     Command("panels", "view", "&Panels",
             "Show and hide the panels", submenu=True),
     Command("windows", "view", "&Windows",
@@ -142,6 +142,10 @@ TABLE: tuple[Command, ...] = (
             "Move every variable one step down its gradient", "F10"),
     Command("rate", "run", "&Learning Rate…",
             "Choose how far a gradient step goes"),
+    Command("find_command", "help", "Command &Palette…",
+            "Find any action by a few letters", "Ctrl+Shift+P"),
+    Command("shortcuts", "help", "Keyboard &Shortcuts",
+            "Show all keys", "F1"),
     Command("examples", "help", "&Examples",
             "Open a copy of an example", submenu=True),
     _line("help"),
@@ -150,6 +154,24 @@ TABLE: tuple[Command, ...] = (
 )  # fmt: skip
 """Every action, menu by menu, in the order it is shown."""
 
+
+HAND: tuple[tuple[str, str], ...] = (
+    ("Arrows", "Go from block to port to block along the wires; move what is selected"),
+    ("Ctrl + arrows", "Go on although something is selected"),
+    ("Shift + arrows", "Move what is selected by one px"),
+    ("Space", "Begin a wire where the focus is, or end it there"),
+    ("Space + drag", "Move the page"),
+    ("Enter", "Show the fields of a block, enter a page, write a note"),
+    ("M", "Show the menu of what has the focus"),
+    ("Wheel", "Zoom at the pointer; two fingers on a touchpad move the page"),
+    ("Tab, double-click", "Add a block by typing"),
+    ("Drag from a port", "Draw a wire; let go on nothing to choose a block that fits"),
+    ("Drag on nothing", "Select what lies inside; Shift adds to the selection"),
+    ("Double-click a block", "Enter a page, or write a block's name"),
+    ("Esc", "Drop what is in the hand, then the selection"),
+    ("?", "This sheet"),
+)
+"""What keys and mouse do on the canvas that is no action; shown with the shortcuts."""
 
 CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "zoom_selection", "arrange")
 """Actions of the canvas's own menu; an empty name is a line."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -26,6 +27,7 @@ from app.document import Document
 from app.evaluator import Evaluator, Reading
 from app.examples import examples
 from app.file_commands import FileCommands
+from app.help_commands import HelpCommands
 from app.menus import Menus
 from app.panels.breadcrumbs import Breadcrumbs
 from app.panels.inspector import Inspector
@@ -88,10 +90,12 @@ class MainWindow(QMainWindow):
         self.welcome = Welcome(self.canvas, examples())
         self._fit_wanted = False
         self._arrange_panels()
-        self.actions_by_name, menus = actions.build(
-            self.menuBar(), (self.commands, self.files, self.clipboard), self.canvas
-        )
+        targets = (self.commands, self.files, self.clipboard, HelpCommands(self))
+        self.actions_by_name, menus = actions.build(self.menuBar(), targets, self.canvas)
         self.menus = Menus(self, menus)
+        QShortcut("?", self.canvas, context=Qt.ShortcutContext.WidgetShortcut).activated.connect(
+            self.actions_by_name["shortcuts"].trigger
+        )
         self._build_status_bar()
         self._connect_document()
         self._connect_canvas()

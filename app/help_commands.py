@@ -1,0 +1,35 @@
+"""Finding one's way: the command palette and the sheet of keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.panels.command_palette import CommandPalette
+from app.panels.shortcuts import Shortcuts
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QDialog
+
+    from app.main_window import MainWindow
+
+
+class HelpCommands(QObject):
+    """Rows of the Help menu that show all others."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+
+    def find_command(self) -> None:
+        """Search all actions."""
+        self._show(CommandPalette(self._window.menus.by_name, self._window))
+
+    def shortcuts(self) -> None:
+        """Show all keys."""
+        self._show(Shortcuts(self._window))
+
+    def _show(self, dialog: QDialog) -> None:
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

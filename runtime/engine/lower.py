@@ -25,7 +25,8 @@ def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str
     ``shapes`` are those of fed inputs and bound variables, by block path.
     """
     flat = flatten(diagram, page)
-    program = Program(Trace(), flat, diagnostics=list(check(diagram)))
+    problems = list(check(diagram))
+    program = Program(Trace(), flat, diagnostics=problems, checked=len(problems))
     instances, looped = order(flat)
     for path in looped:
         program.blocked[path] = path

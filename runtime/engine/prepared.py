@@ -41,8 +41,9 @@ class Prepared:
         self._store = store
         self._version = -1
         fed = {program.leaves[name].value for name in feeds}
+        self._program = program
         self._held = [
-            (path, leaf)
+            path
             for path, leaf in program.leaves.items()
             if leaf.value in self.plan.leaves and leaf.value not in fed
         ]
@@ -64,7 +65,8 @@ class Prepared:
 
     def _bind(self) -> None:
         leaves = self.plan.leaves
-        for path, leaf in self._held:
+        for path in self._held:
+            leaf = self._program.leaves[path]
             array = self._store.value(path, leaf)
             if array is None:
                 raise FeedError(

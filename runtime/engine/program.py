@@ -46,6 +46,8 @@ class Program:
     failed: dict[str, str] = field(default_factory=dict)
     blocked: dict[str, str] = field(default_factory=dict)
     forward_end: int = 0
+    checked: int = 0
+    """How many of the diagnostics, the first, are of the document and not of the trace."""
 
     def block(self, path: str) -> Block:
         """The block at a path."""
@@ -61,11 +63,11 @@ class Program:
         return self.flat.instances
 
     def sources(self, *kinds: str) -> dict[str, Source]:
-        """The source blocks of those kinds, by path, in the order of the document."""
+        """The source blocks of those kinds, all without, by path, in the order of the document."""
         return {
             path: instance.block
             for path, instance in self.flat.instances.items()
-            if isinstance(instance.block, Source) and instance.block.kind in kinds
+            if isinstance(instance.block, Source) and (instance.block.kind in kinds or not kinds)
         }
 
     @property

@@ -16,6 +16,7 @@ from runtime.diagram.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
 from runtime.engine import naming
 from runtime.engine.compiled import Compiled, Request, compile_request, port_name
+from runtime.engine.editions import renumbered
 from runtime.engine.lower import lower
 from runtime.engine.prepared import Prepared
 from runtime.engine.run import Run, Shapes
@@ -46,16 +47,32 @@ class Session:
     """
 
     def __init__(self, diagram: Diagram, *, partial: bool = False, page: str = MAIN) -> None:
-        self.diagram = diagram
         self.partial = partial
+        self._page = page
+        self._begin(diagram)
+
+    def _begin(self, diagram: Diagram) -> None:
+        self.diagram = diagram
         self.gradients: dict[str, Array | None] = {}
         """Gradients by variable after the last backward; requests of "add" add to them."""
-        self._page = page
-        self._programs: dict[frozenset[tuple[str, Shape]], Program] = {}
-        self._compiled: dict[tuple[int, Request, frozenset[Value]], Compiled] = {}
         self._run_problems: dict[str, Diagnostic] = {}
-        program = self._programs[frozenset()] = lower(diagram, {}, page)
-        self._store = Store(program.sources("variable", "constant", "input"))
+        self._compiled: dict[tuple[int, Request, frozenset[Value]], Compiled] = {}
+        program = lower(diagram, {}, self._page)
+        self._programs: dict[frozenset[tuple[str, Shape]], Program] = {frozenset(): program}
+        self._store = Store(program.sources())
+
+    def update(self, diagram: Diagram) -> bool:
+        """Go on with a changed diagram; returns whether only numbers (of sources and literals)
+        changed, so that nothing is planned anew. What was set stays then, but for what changed;
+        else the session starts again as if new.
+        """
+        changed = renumbered(self._programs.values(), diagram, self._page)
+        if changed is None:
+            self._begin(diagram)
+            return False
+        self.diagram = diagram
+        self._store.renumber(self._programs[frozenset()].sources(), changed)
+        return True
 
     @property
     def program(self) -> Program:
@@ -152,10 +169,8 @@ class Session:
         - ``wrt``: variables or ports to have gradients of; all trainable variables by default.
         - ``ports``: which values to return, all by default.
         - ``adjoints``: ports to return dL/d(port) of; "stops" for outputs of StopGradients, "all".
-        - ``contributions``: whether to return what every wire brings back, or the wires that
-          are watched, by target.
-        - ``norms``: the same for norms alone. They cost one pass over what is there anyway and no
-          memory: ``contributions=["mul1.a"], norms=True`` watches one wire and sizes up all.
+        - ``contributions``: whether to return what every wire brings back, or which are watched.
+        - ``norms``: the same for norms alone: a pass over what is there anyway, and no memory.
         - ``unconnected``: None, or zeros, where no path connects.
         - ``request``: "write" replaces, "add" adds to ``self.gradients``, "null" computes none;
           one for all, by variable (one that is not named is "null"), or in argument order.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,14 @@ class Store:
     def set(self, name: str, value: ArrayLike) -> None:
         """Hold a value; raises FeedError."""
         self.held[name] = self.checked(name, value)
+        self.version += 1
+
+    def renumber(self, sources: Mapping[str, Source], changed: Collection[str]) -> None:
+        """Read the leaves that changed anew: what was set for them is over."""
+        self.sources = sources
+        paths = frozenset(changed)
+        self.held = {path: array for path, array in self.held.items() if path not in paths}
+        self._initial = {key: value for key, value in self._initial.items() if key[0] not in paths}
         self.version += 1
 
     def checked(self, name: str, value: ArrayLike) -> Array:

@@ -78,7 +78,8 @@ def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict
         for slot in slots:
             rule, source = value.primitive.rule(slot), value.inputs[slot]
             assert rule is not None  # the slot is open
-            arguments = (slot, *value.inputs) if value.primitive.variadic else value.inputs
+            # Thousands of inputs, unpacked for each of them, would take quadratic time.
+            arguments = (slot, value.inputs) if value.primitive.variadic else value.inputs
             part = xp.sum_to(rule(xp, adjoint, value, *arguments, **value.attributes), source.shape)
             arrived.setdefault(source, []).append(xp.astype(part, source.dtype))
         trace.owner = owner

@@ -30,7 +30,7 @@ class Primitive:
     ``rules[slot](xp, g, out, *inputs, **attributes)`` is the vector-Jacobian product for that
     input, written in primitives; None closes the slot. It may be left in the broadcast shape of
     the output: the sweep sums it to the input's. With ``variadic`` there is one rule, called
-    with ``slot`` after ``out``, for any number of inputs.
+    with ``slot`` and then all inputs as one tuple after ``out``, for any number of them.
     ``unread`` are slots whose numbers the kernel does not need. ``stops`` tells a closed slot
     that was meant (stop_gradient) from one that has no derivative.
     """

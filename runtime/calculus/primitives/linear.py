@@ -77,7 +77,8 @@ def _einsum_rule(
     g: Value,
     out: Value,
     slot: int,
-    *inputs: Value,
+    inputs: tuple[Value, ...],
+    *,
     terms: tuple[str, ...],
     output: str,
 ) -> Value:

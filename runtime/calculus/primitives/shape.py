@@ -53,7 +53,8 @@ def _concat_rule(
     g: Value,
     out: Value,
     slot: int,
-    *parts: Value,
+    parts: tuple[Value, ...],
+    *,
     axis: int,
     ends: tuple[int, ...],
 ) -> Value:

@@ -58,43 +58,65 @@ class Reading:
 Superseded: TypeAlias = Callable[[], bool]
 
 
-def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
-    """Lower, analyse and run ``diagram``; None when it was superseded on the way.
-
-    Never raises for what is wrong with the diagram: the reading then holds what could be found
-    out, and the error.
+class Evaluation:
+    """Makes readings one after the other, and keeps the session of the last: a diagram of which
+    only numbers have changed is not planned anew.
     """
-    reading = Reading(diagram)
-    try:
-        session = Session(diagram, partial=True)
-        if superseded():
-            return None
-        flow = analyse(session.program)
-        losses = tuple(session.losses)
-        reading = replace(
-            reading,
-            diagnostics=tuple(session.diagnostics),
-            states=flow.states(),
-            verdict=flow.verdict,
-            variable=flow.variable,
-            ports=session.program.ports,
-            losses=losses,
-        )
-        if superseded():
-            return None
-        run = session.backward()
-        return replace(
-            reading,
-            diagnostics=tuple(session.diagnostics),  # those of the run are among them now
-            values=run.values,
-            gradients=run.gradients,
-            norms=run.norms,
-            contributions=run.contributions,
-        )
-    except GradwireError as error:
-        return replace(reading, error=str(error))
-    except Exception as error:  # a plug-in's block may raise anything; the window must live on
-        return replace(reading, error=f"{type(error).__name__}: {error}")
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+
+    def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
+        """Lower, analyse and run ``diagram``; None when it was superseded on the way.
+
+        Never raises for what is wrong with the diagram: the reading then holds what could be
+        found out, and the error.
+        """
+        reading = Reading(diagram)
+        try:
+            session = self._session_of(diagram)
+            if superseded():
+                return None
+            flow = analyse(session.program)
+            losses = tuple(session.losses)
+            reading = replace(
+                reading,
+                diagnostics=tuple(session.diagnostics),
+                states=flow.states(),
+                verdict=flow.verdict,
+                variable=flow.variable,
+                ports=session.program.ports,
+                losses=losses,
+            )
+            if superseded():
+                return None
+            run = session.backward()
+            return replace(
+                reading,
+                diagnostics=tuple(session.diagnostics),  # those of the run are among them now
+                values=run.values,
+                gradients=run.gradients,
+                norms=run.norms,
+                contributions=run.contributions,
+            )
+        except GradwireError as error:
+            return replace(reading, error=str(error))
+        except Exception as error:  # a plug-in's block may raise anything; the window must live on
+            return replace(reading, error=f"{type(error).__name__}: {error}")
+
+    def _session_of(self, diagram: Diagram) -> Session:
+        session, self._session = self._session, None  # none is kept where this fails
+        if session is None:
+            session = Session(diagram, partial=True)
+        else:
+            session.update(diagram)
+        self._session = session
+        return session
+
+
+def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
+    """One reading by itself."""
+    return Evaluation()(diagram, superseded)
 
 
 def train(diagram: Diagram, rate: float) -> Diagram:
@@ -122,11 +144,11 @@ class Evaluator(QObject):
 
     def __init__(
         self,
-        run: Callable[[Diagram, Superseded], Reading | None] = evaluate,
+        run: Callable[[Diagram, Superseded], Reading | None] | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._run = run
+        self._run = run or Evaluation()
         self._reading: Reading | None = None
         self._awaited: Diagram | None = None
         self._newest = 0

@@ -71,6 +71,7 @@ class Session:
             self._begin(diagram)
             return False
         self.diagram = diagram
+        self._run_problems.clear()
         self._store.renumber(self._programs[frozenset()].sources(), changed)
         return True
 

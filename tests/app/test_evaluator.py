@@ -8,10 +8,11 @@ import weakref
 import numpy as np
 import pytest
 
-from app.evaluator import Evaluator, Reading, evaluate, train
+from app.evaluator import Evaluation, Evaluator, Reading, evaluate, train
 from blocks.library.arithmetic import Mul
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply
+from runtime.engine import lower
 from runtime.flow import State
 
 
@@ -85,6 +86,43 @@ class TestEvaluate:
     def test_whatever_is_raised_is_told(self, monkeypatch):
         monkeypatch.setattr("app.evaluator.Session", lambda *a, **k: 1 / 0)
         assert "ZeroDivisionError" in evaluate(seed()).error
+
+
+class TestEvaluation:
+    def test_another_number_is_not_traced_again(self, monkeypatch):
+        traced = []
+        monkeypatch.setattr(
+            "runtime.engine.session.lower",
+            lambda *given: traced.append(given) or lower(*given),
+        )
+        evaluation = Evaluation()
+        for number in (1, 2, 3):
+            reading = evaluation(different(number))
+            assert reading.diagram.title == str(number)
+            assert reading.values["a.out"].tolist() == [[number, 0.0]]
+        assert len(traced) == 1
+        evaluation(apply(different(3), AddBlock("mul9", Mul())).after)
+        assert len(traced) == 2
+
+    def test_each_reading_is_what_it_would_be_alone(self):
+        evaluation = Evaluation()
+        more = apply(different(4), AddBlock("mul9", Mul())).after
+        for diagram in (different(1), more, different(2), Diagram(), different(3), different(5)):
+            found, alone = evaluation(diagram), evaluate(diagram)
+            assert found.error == alone.error
+            assert found.diagnostics == alone.diagnostics
+            assert found.states == alone.states and found.norms == alone.norms
+            assert {k: v.tolist() for k, v in found.values.items()} == {
+                k: v.tolist() for k, v in alone.values.items()
+            }
+
+    def test_after_a_failure_it_starts_again(self, monkeypatch):
+        evaluation = Evaluation()
+        evaluation(seed())
+        with monkeypatch.context() as patched:
+            patched.setattr("app.evaluator.Session.update", lambda *given: 1 / 0)
+            assert "ZeroDivisionError" in evaluation(seed()).error
+        assert evaluation(seed()).error is None
 
 
 def test_a_request_brings_a_reading(qtbot, started):

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Shape: TypeAlias = tuple[int, ...]
 OpenShape: TypeAlias = tuple[int | None, ...]
 
+TreeUse: TypeAlias = Literal["refused", "by leaf", "whole"]
+"""What a block does with a tree: an error, forward for each leaf, or forward sees it whole."""
+
 RESERVED = frozenset({"type", "literals"})
 
 
@@ -83,6 +86,8 @@ class Block(BaseModel):
     """The block marks a loss: backward starts here without an output gradient."""
     surrogate: ClassVar[bool] = False
     """The gradient is deliberately not the derivative (straight-through, reversal, …)."""
+    trees: ClassVar[TreeUse] = "refused"
+    """What it does with a tree (see blocks.trees) at one of its inputs."""
     abstract: ClassVar[bool] = False
     """A base class, not a block of the palette; set it in the class itself."""
 
@@ -101,6 +106,10 @@ class Block(BaseModel):
         may be partial. The default knows nothing.
         """
         return {}
+
+    def output_names(self) -> tuple[str, ...]:
+        """Names of this block's output ports; those of its class unless parameters decide."""
+        return self.outputs
 
     def label(self) -> str:
         """What the face shows under the name; the symbol unless a block says more."""

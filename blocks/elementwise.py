@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from blocks.block import Block, Shape
+from blocks.block import Block, Shape, TreeUse
 
 
 class Elementwise(Block):
@@ -16,9 +16,13 @@ class Elementwise(Block):
     An input of unknown shape takes the shape that the readers of the output ask for, else the
     one its siblings broadcast to (MXNet's rule for elementwise operators). A scalar sibling
     tells nothing, because it goes with any shape.
+
+    Of a tree every leaf is worked on by itself. Trees that meet have one structure; an array that
+    meets a tree goes with every leaf. Leaves that are no arrays pass.
     """
 
     abstract: ClassVar[bool] = True
+    trees: ClassVar[TreeUse] = "by leaf"
 
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         """The demanded shape, or that of the siblings, for every open input."""

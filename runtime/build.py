@@ -63,9 +63,12 @@ def input(name: str, value: Any = None, **parameters: Any) -> Expression:
     return _source("Input", name, value, parameters)
 
 
-def stop_gradient(x: Operand, name: str | None = None) -> Expression:
-    """The value of x, from which no gradient goes back; a StopGradient."""
-    return block("StopGradient", x, name=name)
+def stop_gradient(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
+    """The value of x, from which no gradient goes back; a StopGradient.
+
+    Of a tree ``only="encoder/*"`` stops chosen leaves.
+    """
+    return block("StopGradient", x, name=name, **parameters)
 
 
 def loss(x: Operand, name: str | None = None, **parameters: Any) -> Expression:

@@ -173,7 +173,7 @@ def block(
         if port not in wires and value is not None
     }
     made = cls.from_record(literals | parameters)
-    return _first_output(_node(made, wires, cls.outputs, cls.type_name(), name))
+    return _first_output(_node(made, wires, made.output_names(), cls.type_name(), name))
 
 
 class PageFunction:

@@ -31,10 +31,11 @@ def fenced(language: str, heading: str) -> list[str]:
 COMMANDS = fenced("sh", "From the command line")[0].splitlines()
 
 
-def test_the_python_example_prints_what_it_says():
-    (code,) = fenced("python", "From Python")
-    (expected,) = fenced("text", "From Python")
-    assert len(code.strip().splitlines()) == 10
+@pytest.mark.parametrize("heading", ["From Python", "Trees on wires"])
+def test_a_python_example_prints_what_it_says(heading):
+    (code,) = fenced("python", heading)
+    (expected,) = fenced("text", heading)
+    assert len(code.strip().splitlines()) <= 10
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})

@@ -11,6 +11,7 @@ FAMILIES = (
     "shape",
     "parts",
     "convolution",
+    "containers",
     "gradient",
     "losses",
     "random",

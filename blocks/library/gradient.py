@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from blocks.block import Block, Shape
+from blocks.block import Block, Shape, TreeUse
 from blocks.elementwise import Elementwise
+from blocks.errors import Location, TraceError
+from blocks.paths import Path, PathList, matches, path_text
 from blocks.requirements import require_float
+from blocks.trees import Tree, shown, stacked
 
 
 class StopGradient(Elementwise):
@@ -15,13 +18,60 @@ class StopGradient(Elementwise):
 
     Any shape and dtype; NaN and inf pass. It cuts this path only, never other uses of x, and
     all orders of derivative. What arrives at its output is thrown away.
+
+    Of a tree it stops all leaves, or those that a pattern of ``only`` selects by their paths:
+    ``encoder`` selects ``encoder/w`` and not ``encoder2/w``, ``*/b`` every b one level down,
+    ``**/b`` those at any depth. The others pass with their gradient. Leaves that are no arrays
+    pass. Raises TraceError where ``only`` is given and x is one array.
+    Source: ivy.Container.stop_gradient.
     """
 
     symbol: ClassVar[str] = "⊣"
     formula: ClassVar[str] = r"y = x, \qquad \bar{x} = \text{none}"
+    trees: ClassVar[TreeUse] = "whole"
+
+    only: PathList | None = None
+    """Patterns of the leaves to stop, as ``encoder/*, decoder/b``; null for all, [] for none."""
+    invert: bool = False
+    """Stop the leaves that no pattern selects, and let the selected ones pass."""
+    prune: bool = False
+    """Leave out of the tree what is not stopped; a sequence then counts from 0 again."""
+    sequences: Literal["containers", "stacked"] = "containers"
+    """What a sequence of arrays in a tree is: a container of leaves, or one leaf, its items
+    stacked along a new first axis when it is stopped."""
 
     def forward(self, xp: Any, x: Any) -> Any:
+        if isinstance(x, Tree):
+            return self._stopped(xp, x)
+        if self.only is not None:
+            raise TraceError(
+                "The input is one array: there are no leaves to choose from.",
+                location=Location(port="x"),
+                next_step="Set only to null, or put a Pack before it.",
+            )
         return xp.stop_gradient(x)
+
+    def _stopped(self, xp: Any, tree: Tree) -> Tree:
+        self._tell_idle_patterns(xp, tree)
+        if self.sequences == "stacked":
+            tree = stacked(tree, self._chosen, xp.stack)
+        result = tree.map(lambda p, leaf: xp.stop_gradient(leaf) if self._chosen(p) else leaf)
+        return result.selected(self._chosen) if self.prune else result
+
+    def _chosen(self, path: Path) -> bool:
+        """Whether the leaf at a path is to be stopped."""
+        if self.only is None:
+            return not self.invert
+        return any(matches(pattern, path) for pattern in self.only) is not self.invert
+
+    def _tell_idle_patterns(self, xp: Any, tree: Tree) -> None:
+        for pattern in self.only or ():
+            if not any(matches(pattern, path) for path in tree.leaves):
+                xp.trace.remark(
+                    f"The pattern {pattern!r} selects no leaf of "
+                    f"{shown(map(path_text, tree.leaves)) or 'this empty tree'}.",
+                    "idle-pattern",
+                )
 
 
 class GradientScale(Elementwise):

@@ -163,7 +163,7 @@ class Gather(Block):
         return xp.take(x, indices, axis=self.axis)
 
 
-class Pick(Block):
+class PickAlong(Block):
     """One element from each row, ``out[i] = x[i, indices[i]]``, as Q(s, a) from all Q(s, ·).
 
     x (…, n) and integer indices (…) in [-n, n) give (…): the shape of x without ``axis``. No

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -201,16 +201,24 @@ class Value:
         return self.trace.xp.index(self, index)
 
 
+class Remark(NamedTuple):
+    """What a tracer should tell the user about what it was working on."""
+
+    owner: Any
+    text: str
+    code: str
+
+
 @dataclass(slots=True, eq=False)
 class Trace:
     """Values in the order of evaluation; ``owner`` is stamped on every new one.
 
-    ``remarks`` collects what a tracer should tell the user, as (owner, text).
+    ``remarks`` collects what a tracer should tell the user.
     """
 
     values: list[Value] = field(default_factory=list)
     owner: Any = None
-    remarks: list[tuple[Any, str]] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
     step: Value | None = None
     _xp: Namespace | None = None
 
@@ -222,6 +230,10 @@ class Trace:
 
             self._xp = Namespace(self)
         return self._xp
+
+    def remark(self, text: str, code: str) -> None:
+        """Tell the user something about the owner; ``code`` is that of the diagnostic."""
+        self.remarks.append(Remark(self.owner, text, code))
 
     def apply(
         self, primitive: Primitive, *inputs: Value, weak: bool = False, **attributes: Any

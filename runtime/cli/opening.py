@@ -10,6 +10,7 @@ from runtime.cli.literals import parse_setting
 from runtime.cli.outcome import UsageError
 from runtime.diagram import load
 from runtime.engine import Session
+from runtime.engine.trees import without_leaf
 from runtime.publish.problems import Problem
 
 
@@ -36,9 +37,10 @@ def choose_losses(session: Session, names: Sequence[str] | None) -> list[str]:
     outputs = {
         instance.port(output): instance.port(output)
         for instance in flat.instances.values()
-        for output in instance.block.outputs
-    } | {port: flat.source(port) for port in flat.aliases}
-    return [_one(outputs, name, "--loss", "output") for name in names]
+        for output in instance.block.output_names()
+    } | {port: flat.source(port) for port in (*flat.aliases, *session.program.ports)}
+    chosen = (_one(outputs, name, "--loss", "output") for name in names)
+    return [leaf for port in chosen for leaf in session.program.leaf_ports(port)]
 
 
 def choose_wires(session: Session, names: Sequence[str]) -> list[str]:
@@ -48,13 +50,16 @@ def choose_wires(session: Session, names: Sequence[str]) -> list[str]:
     for name in names:
         port = session.program.flat.source(name)
         leaving = [target for target, source in sources.items() if source == port]
-        chosen |= dict.fromkeys(leaving or [_one({t: t for t in sources}, name, "--wire", "wire")])
+        found = leaving or [_one({t: t for t in sources}, name, "--wire", "wire")]
+        for wire in found:
+            chosen |= dict.fromkeys([wire, *session.program.leaf_wires(wire)])
     return list(chosen)
 
 
 def _one(known: Mapping[str, str], name: str, option: str, what: str) -> str:
-    """The port called ``name``, or the only one of the block called so."""
-    found = [name] if name in known else [p for p in known if p.rpartition(".")[0] == name]
+    """The port called ``name``, or the only one of the block called so; leaves by name only."""
+    whole = (port for port in known if without_leaf(port) == port)
+    found = [name] if name in known else [p for p in whole if p.partition(".")[0] == name]
     if len(found) == 1:
         return known[found[0]]
     near = found or get_close_matches(name, known, n=3)

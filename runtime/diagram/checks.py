@@ -213,7 +213,7 @@ class _PageCheck:
         block = self._page.blocks[name]
         if isinstance(block, PageBlock) and block.page in self._page_blocks:
             return self._page_blocks[block.page].outputs
-        return None if isinstance(block, Opaque | PageBlock) else block.outputs
+        return None if isinstance(block, Opaque | PageBlock) else block.output_names()
 
     def _has_input(self, port: PortName) -> bool:
         block = self._page.blocks[port.block]

@@ -203,7 +203,7 @@ def own_ports(page: PageView, name: str) -> Ports:
             free.append(f"{port.name}.{count}")
         else:
             taken.append(port.name)
-    return Ports(tuple(taken), block.outputs, tuple(free))
+    return Ports(tuple(taken), block.output_names(), tuple(free))
 
 
 def term_index(term: str, port: str) -> int | None:

@@ -47,10 +47,11 @@ class Flat:
     aliases: dict[str, str] = field(default_factory=dict)
 
     def source(self, port: str) -> str:
-        """The port whose block computes the value of ``port``."""
+        """The port whose block computes the value of ``port``, or of a leaf of it."""
+        port, sign, leaf = port.partition(":")
         while port in self.aliases:
             port = self.aliases[port]
-        return port
+        return port + sign + leaf
 
 
 @dataclass(frozen=True, slots=True)

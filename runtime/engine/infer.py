@@ -7,18 +7,21 @@ Known shapes flow forward by tracing each block alone; asked-for shapes flow bac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.block import OpenShape, Shape, Source
 from blocks.errors import GradwireError
+from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.dtypes import scalar_dtype, strong
 from runtime.calculus.primitives.base import LEAF
+from runtime.engine.trees import results_of
 
 if TYPE_CHECKING:
     from runtime.engine.flatten import Flat, Instance
 
-Known = tuple[Shape, str]
+Known: TypeAlias = tuple[Shape, str]
+KnownTree: TypeAlias = Known | Tree
 
 
 def infer_shapes(
@@ -39,7 +42,7 @@ def infer_shapes(
                 shapes[instance.path] = tuple(n for n in shape if n is not None)
     if not open_sources:
         return shapes
-    known: dict[str, Known] = {}
+    known: dict[str, KnownTree] = {}
     wanted: dict[str, Shape] = {}
     while True:
         before = len(known), len(wanted)
@@ -62,11 +65,11 @@ def _fits(shape: OpenShape | None, found: Shape) -> bool:
 
 
 def _forward(
-    flat: Flat, instance: Instance, shapes: Mapping[str, Shape], known: dict[str, Known]
+    flat: Flat, instance: Instance, shapes: Mapping[str, Shape], known: dict[str, KnownTree]
 ) -> None:
     """Trace one block alone when all of its inputs are known."""
     block = instance.block
-    outputs = [instance.port(name) for name in block.outputs]
+    outputs = [instance.port(name) for name in block.output_names()]
     if not outputs or outputs[0] in known:
         return
     if isinstance(block, Source):
@@ -77,22 +80,28 @@ def _forward(
     if any(entry is None for entry in inputs):
         return
     trace = Trace()
-    arguments = [
-        trace.apply(LEAF, shape=entry[0], dtype=entry[1]) if entry else None for entry in inputs
-    ]
+    arguments = [_argument(trace, entry) if entry else None for entry in inputs]
     try:
-        results = block.forward(trace.xp, *arguments)
+        results = results_of(block, trace.xp, instance.inputs, arguments)
     except (GradwireError, ValueError, TypeError, IndexError):
         return  # lowering meets the same error and reports it with its place
-    results = results if isinstance(results, tuple) else (results,)
-    for port, result in zip(outputs, results, strict=False):
-        if isinstance(result, Value):
+    for port, result in zip(outputs, results, strict=True):
+        if isinstance(result, Tree):
+            known[port] = result.map(lambda _, leaf: (leaf.shape, leaf.dtype))
+        elif isinstance(result, Value):
             known[port] = result.shape, result.dtype
 
 
+def _argument(trace: Trace, entry: KnownTree) -> Any:
+    """A leaf of that shape and dtype, or a tree of them."""
+    if isinstance(entry, Tree):
+        return entry.map(lambda _, leaf: _argument(trace, leaf))
+    return trace.apply(LEAF, shape=entry[0], dtype=entry[1])
+
+
 def _input(
-    flat: Flat, instance: Instance, port: str, known: Mapping[str, Known]
-) -> Known | tuple[()] | None:
+    flat: Flat, instance: Instance, port: str, known: Mapping[str, KnownTree]
+) -> KnownTree | tuple[()] | None:
     """Shape and dtype of an input; () for one that stays empty, None for one not known yet."""
     if port in instance.wires:
         return known.get(flat.source(instance.wires[port][1]))
@@ -108,21 +117,27 @@ def _input(
 
 
 def _backward(
-    flat: Flat, instance: Instance, known: Mapping[str, Known], wanted: dict[str, Shape]
+    flat: Flat, instance: Instance, known: Mapping[str, KnownTree], wanted: dict[str, Shape]
 ) -> None:
-    """Ask a block what its unknown inputs must be."""
+    """Ask a block what its unknown inputs must be; where trees meet it, nothing can be told."""
     shapes: dict[str, Shape | None] = {}
     for port in instance.inputs:
         entry = _input(flat, instance, port, known)
         if port in instance.wires and entry is None:
             source = flat.source(instance.wires[port][1])
             shapes[port] = wanted.get(source)
+        elif isinstance(entry, Tree):
+            return
         elif entry:
             shapes[port] = entry[0]
     if None not in shapes.values():
         return
-    output = instance.port(instance.block.outputs[0]) if instance.block.outputs else ""
-    asked = known[output][0] if output in known else wanted.get(output)
+    names = instance.block.output_names()
+    output = instance.port(names[0]) if names else ""
+    given = known.get(output)
+    if isinstance(given, Tree):
+        return
+    asked = wanted.get(output) if given is None else given[0]
     for port, shape in instance.block.infer(shapes, asked).items():
         if port in instance.wires and shapes.get(port) is None:
             wanted.setdefault(flat.source(instance.wires[port][1]), tuple(shape))

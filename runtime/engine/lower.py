@@ -7,6 +7,7 @@ from typing import Any
 
 from blocks.block import Opaque, Shape, Source
 from blocks.errors import GradwireError, Location
+from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.diagram.checks import check
@@ -16,6 +17,7 @@ from runtime.engine.collecting import uncollected
 from runtime.engine.flatten import Instance, block_of, flatten, order
 from runtime.engine.infer import infer_shapes
 from runtime.engine.program import Leaf, Program
+from runtime.engine.trees import leaf_name, results_of
 
 
 @uncollected()
@@ -62,9 +64,10 @@ class _Lowering:
                 )
                 self._fail(instance, wrapped, "forward-failed")
         trace.owner = None
-        for path, text in trace.remarks:
+        for remark in trace.remarks:
+            place = self._location(remark.owner)
             self.program.diagnostics.append(
-                Diagnostic("warning", self._location(path), text, code="no-path")
+                Diagnostic("warning", place, remark.text, code=remark.code)
             )
 
     def _location(self, path: str) -> Location:
@@ -81,9 +84,24 @@ class _Lowering:
             source = self.program.flat.source(port)
             self.program.wire_sources[key] = source
             self.program.wire_targets[key] = instance.path
-            if source in self.program.ports and key not in self.program.wires:
-                value = self.program.ports[source]
-                self.program.wires[key] = self.program.trace.xp.wire(value)
+            if source in self.program.trees and key not in self.program.wire_trees:
+                self._wire_tree(instance, key, source)
+            elif source in self.program.ports and key not in self.program.wires:
+                self._mark(key, source)
+
+    def _wire_tree(self, instance: Instance, key: str, source: str) -> None:
+        """A wire of its own for every array of the tree."""
+        program = self.program
+        tree = program.trees[source]
+        program.wire_trees[key] = tree.map(lambda path, _: leaf_name(key, path))
+        for path, port in tree.arrays.items():
+            wire = leaf_name(key, path)
+            program.wire_sources[wire] = port
+            program.wire_targets[wire] = instance.path
+            self._mark(wire, port)
+
+    def _mark(self, wire: str, source: str) -> None:
+        self.program.wires[wire] = self.program.trace.xp.wire(self.program.ports[source])
 
     def _culprit(self, instance: Instance) -> str | None:
         """The block whose problem keeps this one from being traced, or None."""
@@ -92,7 +110,7 @@ class _Lowering:
         for port in instance.inputs:
             if port in instance.wires:
                 key, source = instance.wires[port]
-                if key not in self.program.wires:
+                if key not in self.program.wires and key not in self.program.wire_trees:
                     before = block_of(self.program.flat.source(source))
                     return self.program.blocked.get(before, before)
             elif port not in instance.block.literals:
@@ -109,20 +127,26 @@ class _Lowering:
             program.ports[instance.port("out")] = leaf
             return
         arguments = [self._argument(instance, port) for port in instance.inputs]
-        results = block.forward(program.trace.xp, *arguments)
-        results = results if isinstance(results, tuple) else (results,)
-        if len(results) != len(block.outputs):
-            raise GradwireError(
-                f"{type(block).__name__}.forward returned {len(results)} values.",
-                expected=f"{len(block.outputs)}: {', '.join(block.outputs)}",
-            )
-        for name, result in zip(block.outputs, results, strict=True):
-            program.ports[instance.port(name)] = program.trace.xp.asarray(result)
+        results = results_of(block, program.trace.xp, instance.inputs, arguments)
+        for name, result in zip(block.output_names(), results, strict=True):
+            self._record(instance.port(name), result)
+
+    def _record(self, port: str, result: Any) -> None:
+        """Take in what a block gave: an array, or a tree and each of its arrays."""
+        program = self.program
+        if not isinstance(result, Tree):
+            program.ports[port] = program.trace.xp.asarray(result)
+            return
+        program.trees[port] = result.map(lambda path, _: leaf_name(port, path))
+        for path, leaf in result.arrays.items():
+            program.ports[leaf_name(port, path)] = program.trace.xp.asarray(leaf)
 
     def _argument(self, instance: Instance, port: str) -> Any:
-        """The traced value of an input, or None where an optional port stays empty."""
+        """The traced value or tree of an input; None where an optional port stays empty."""
         if port in instance.wires:
-            return self.program.wires[instance.wires[port][0]]
+            wires, key = self.program.wires, instance.wires[port][0]
+            tree = self.program.wire_trees.get(key)
+            return wires[key] if tree is None else tree.map(lambda _, wire: wires[wire])
         if port in instance.block.literals:
             return self._literal(instance, port)
         declared = instance.block.port(port)

@@ -24,12 +24,15 @@ REQUESTS = ("write", "add", "null")
 
 
 def find_port(program: Program, name: str) -> str:
-    """A port by its name, or by its block's when that has one output; raises RunError."""
+    """A port, or a leaf of one, by its name, or by its block's when that has one output.
+
+    Raises RunError.
+    """
     name = program.flat.source(name)
     instance = program.instances.get(block_of(name))
     if instance is not None:
-        outputs = instance.block.outputs
-        if port_of(name) in outputs:
+        outputs = instance.block.output_names()
+        if port_of(name) in outputs or name in program.ports:
             return name
         if name == instance.path and len(outputs) == 1:
             return instance.port(outputs[0])
@@ -41,8 +44,11 @@ def find_port(program: Program, name: str) -> str:
 
 
 def traced_ports(program: Program, names: Iterable[str]) -> tuple[str, ...]:
-    """Ports by name, all of which were traced; raises NotRunnableError with what is in the way."""
-    ports = tuple(find_port(program, name) for name in names)
+    """Ports by name, all of which were traced, those of trees by leaf.
+
+    Raises NotRunnableError with what is in the way.
+    """
+    ports = [leaf for name in names for leaf in program.leaf_ports(find_port(program, name))]
     for port in ports:
         if port not in program.ports:
             path = block_of(port)
@@ -54,7 +60,7 @@ def traced_ports(program: Program, names: Iterable[str]) -> tuple[str, ...]:
                 " ".join(str(d) for d in told) or f"{culprit} can't run.",
                 location=Location(own.page, path) if path != culprit else None,
             )
-    return ports
+    return tuple(ports)
 
 
 def all_ports(program: Program, partial: bool) -> tuple[str, ...]:
@@ -66,7 +72,7 @@ def all_ports(program: Program, partial: bool) -> tuple[str, ...]:
         [
             instance.port(output)
             for instance in program.instances.values()
-            for output in instance.block.outputs
+            for output in instance.block.output_names()
         ],
     )
 
@@ -112,7 +118,7 @@ def find_seeds(
 def adjoint_ports(
     program: Program, wanted: Literal["all", "stops"] | Collection[str]
 ) -> tuple[str, ...]:
-    """Ports whose adjoints are asked for."""
+    """Ports whose adjoints are asked for; at stops, those of the leaves that are stopped."""
     if wanted == "all":
         return tuple(program.ports)
     if wanted == "stops":
@@ -120,12 +126,16 @@ def adjoint_ports(
             port
             for port in program.ports
             if isinstance(program.block(block_of(port)), StopGradient)
+            and program.ports[port].primitive.stops
         )
     return traced_ports(program, wanted)
 
 
 def wires_named(program: Program, wanted: bool | Collection[str]) -> tuple[str, ...]:
-    """Wires by their targets, in any order; all of them or none for a bool. Raises RunError."""
+    """Wires by their targets, in any order, those with trees by leaf; all or none for a bool.
+
+    Raises RunError.
+    """
     if isinstance(wanted, bool):
         return tuple(program.wires) if wanted else ()
     for name in wanted:
@@ -135,7 +145,7 @@ def wires_named(program: Program, wanted: bool | Collection[str]) -> tuple[str, 
                 f"There is no wire into {name!r}.",
                 next_step=f"Did you mean {', '.join(near)}?" if near else None,
             )
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(leaf for name in wanted for leaf in program.leaf_wires(name)))
 
 
 def gradient_requests(
@@ -146,12 +156,13 @@ def gradient_requests(
 ) -> dict[str, str]:
     """What to do with each gradient, by variable or port; raises RunError for a wrong request."""
     trained = [name for name in program.trainable if name in program.leaves]
-    names = trained if wrt is None else list(wrt)
+    names = trained if wrt is None else [n for name in wrt for n in _leaves_of(program, name)]
     requests: dict[str, str]
     if isinstance(request, str):
         requests = dict.fromkeys(names, request)
     elif isinstance(request, Mapping):
-        requests = {name: request.get(name, "null") for name in dict.fromkeys([*names, *request])}
+        given = {leaf: how for n, how in request.items() for leaf in _leaves_of(program, n)}
+        requests = {name: given.get(name, "null") for name in dict.fromkeys([*names, *given])}
     elif len(request) == len(arguments):
         requests = dict(zip(arguments, request, strict=True))
     else:
@@ -170,6 +181,14 @@ def gradient_requests(
                 got=repr(how),
             )
     return requests
+
+
+def _leaves_of(program: Program, name: str) -> tuple[str, ...]:
+    """The leaves of the port of that name, where it is a tree; else the name."""
+    for port in (name, f"{name}.out"):
+        if program.flat.source(port) in program.trees:
+            return program.leaf_ports(program.flat.source(port))
+    return (name,)
 
 
 def graph_order(program: Program, heads: Sequence[str]) -> list[str]:

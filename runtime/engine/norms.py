@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,20 @@ def _scaled(x: NDArray[np.float64]) -> float:
         return top
     x = x / top
     return top * math.sqrt(float(np.dot(x, x)) / x.size)
+
+
+def together(parts: Iterable[tuple[float | None, int]]) -> float | None:
+    """The root mean square over several arrays, from that of each and its number of elements; None
+    where none of them has one.
+    """
+    known = [(size, count) for size, count in parts if size is not None]
+    if not known:
+        return None
+    top = max(size for size, _ in known)
+    if not 0.0 < top < math.inf or any(math.isnan(size) for size, _ in known):
+        return math.nan if any(math.isnan(size) for size, _ in known) else top
+    total = sum(count * (size / top) ** 2 for size, count in known)
+    return top * math.sqrt(total / max(1, sum(count for _, count in known)))
 
 
 def norm_of(value: Value) -> Value:

@@ -12,8 +12,10 @@ from blocks.library.view import Display
 from runtime.calculus import Trace, Value, passes
 from runtime.calculus.dtypes import FLOATS
 from runtime.engine.flatten import Flat, Instance, block_of
+from runtime.engine.trees import without_leaf
 
 if TYPE_CHECKING:
+    from blocks.trees import Tree
     from blocks.values import PortLiteral
     from runtime.diagram.diagnostics import Diagnostic
 
@@ -33,12 +35,17 @@ class Program:
     Keys are paths: ports ``enc/mul1.out``, wires by their target ``enc/mul1.a``, leaves by block
     (``W1``) or, for literals, by port (``mul1.a``). ``failed`` are blocks with a problem of their
     own, ``blocked`` those behind them.
+
+    A tree is in ``trees`` by port and in ``wire_trees`` by wire: its leaves are the names under
+    which its arrays are in ``ports`` and ``wires``, such as ``mul1.out:encoder/w``.
     """
 
     trace: Trace
     flat: Flat
     ports: dict[str, Value] = field(default_factory=dict)
     wires: dict[str, Value] = field(default_factory=dict)
+    trees: dict[str, Tree] = field(default_factory=dict)
+    wire_trees: dict[str, Tree] = field(default_factory=dict)
     wire_sources: dict[str, str] = field(default_factory=dict)
     wire_targets: dict[str, str] = field(default_factory=dict)
     leaves: dict[str, Leaf] = field(default_factory=dict)
@@ -77,15 +84,16 @@ class Program:
 
     def heads(self) -> list[str]:
         """Ports that are losses: those of Loss blocks; without one, floats of rank 0 that no block
-        reads (a Display does not count).
+        reads (a Display does not count). Leaves of trees are losses only behind a Loss block.
         """
         marked = [
-            instance.port(instance.block.outputs[0])
+            instance.port(instance.block.output_names()[0])
             for instance in self.flat.instances.values()
             if instance.block.head
         ]
         if marked:
-            return [port for port in marked if port in self.ports]
+            leaves = [leaf for port in marked for leaf in self.leaf_ports(port)]
+            return [port for port in leaves if port in self.ports]
         read = {
             self.flat.source(source)
             for instance in self.flat.instances.values()
@@ -96,6 +104,7 @@ class Program:
             port
             for port, value in self.ports.items()
             if port not in read
+            and without_leaf(port) == port
             and value.shape == ()
             and value.dtype in FLOATS
             and not isinstance(self.block(block_of(port)), Source | Display)
@@ -115,6 +124,23 @@ class Program:
                     found.add(value)
                     break
         return found
+
+    def leaf_ports(self, port: str) -> tuple[str, ...]:
+        """The ports of the arrays of a tree; the port itself where it is no tree."""
+        return tuple(self.trees[port].arrays.values()) if port in self.trees else (port,)
+
+    def leaf_wires(self, wire: str) -> tuple[str, ...]:
+        """The wires of the arrays of a tree; the wire itself where it carries none."""
+        return tuple(self.wire_trees[wire].arrays.values()) if wire in self.wire_trees else (wire,)
+
+    def markers(self, path: str) -> list[tuple[str, Value]]:
+        """The markers of all wires into a block, each with the input port it goes to."""
+        return [
+            (port, self.wires[leaf])
+            for port, (key, _) in self.flat.instances[path].wires.items()
+            for leaf in self.leaf_wires(key)
+            if leaf in self.wires
+        ]
 
     def shape(self, port: str) -> Shape:
         """The shape of a port's value."""

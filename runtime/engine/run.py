@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from runtime.engine.norms import rms
+from runtime.engine.norms import rms, together
 
 if TYPE_CHECKING:
     from blocks.block import Shape
+    from blocks.trees import Tree
 
 Array = NDArray[Any]
 
@@ -28,6 +29,8 @@ class Run:
     - ``contributions``: by wire (its target, ``mul1.a``): what this wire brings back; None where
       it carries nothing to a trainable variable. They add up to the adjoint of the wire's source.
     - ``losses``: the heads that backward started from.
+    - ``trees``, ``wire_trees``: the structure of ports and wires that hold a tree, its leaves the
+      names of their arrays, ``pack1.out:encoder/w``, under which all the above have them.
     """
 
     values: Mapping[str, Array] = field(default_factory=dict)
@@ -37,18 +40,37 @@ class Run:
     losses: tuple[str, ...] = ()
     measured: Mapping[str, float | None] = field(default_factory=dict)
     """Norms by wire that were asked for; see ``norms``."""
+    trees: Mapping[str, Tree] = field(default_factory=dict)
+    wire_trees: Mapping[str, Tree] = field(default_factory=dict)
 
     @property
     def norms(self) -> dict[str, float | None]:
         """Root mean square of what each wire brings back, to five digits or better; None where
-        that is nothing. Of the wires whose norm or contribution was asked for.
+        that is nothing. Of the wires whose norm or contribution was asked for; that of a tree is
+        over all elements of the leaves that bring something back.
         """
         found = {
             wire: None if array is None else rms(array)
             for wire, array in self.contributions.items()
             if wire not in self.measured
         }
+        for wire, tree in self.wire_trees.items():
+            arrays = {w: self.contributions.get(w) for w in tree.arrays.values()}
+            if wire not in self.measured and any(w in self.contributions for w in arrays):
+                sizes = {**self.measured, **found}
+                found[wire] = together(
+                    (sizes[w], a.size) for w, a in arrays.items() if a is not None
+                )
         return {**self.measured, **found}
+
+    def tree(self, port: str) -> Any:
+        """The value of a port as nested dicts and lists of arrays, and of what is no array.
+
+        Raises KeyError for a port without a value in this run.
+        """
+        if port not in self.trees:
+            return self.values[port]
+        return self.trees[port].plain(self.values.__getitem__)
 
 
 @dataclass(frozen=True)

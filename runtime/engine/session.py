@@ -18,6 +18,7 @@ from runtime.engine import naming
 from runtime.engine.compiled import Compiled, Request, compile_request, port_name
 from runtime.engine.editions import renumbered
 from runtime.engine.lower import lower
+from runtime.engine.norms import together
 from runtime.engine.prepared import Prepared
 from runtime.engine.run import Run, Shapes
 from runtime.engine.store import Store, shapes_of
@@ -38,8 +39,9 @@ class Session:
 
     Keeps the variables' values, the gradients that accumulate, and plans by the shapes fed and
     the results asked for. All names are paths: variables ``encoder/W1``, ports ``mul1.out``,
-    wires by their target ``mul1.a``. Deterministic: equal calls on equal sessions give equal
-    bits. Results never alias inputs, buffers or each other. For one thread at a time.
+    wires by their target ``mul1.a``, leaves of trees ``mul1.out:w``. Deterministic: equal calls
+    on equal sessions give equal bits. Results never alias inputs, buffers or each other. For one
+    thread at a time.
 
     With ``partial`` whatever can run does: blocks with problems, and what lies behind them, have
     no values, and ``diagnostics`` says why. Otherwise a problem on the way to what was asked for
@@ -147,7 +149,11 @@ class Session:
         fed = self._fed(feeds)
         program = self._program(shapes_of(fed))
         compiled = self._execute(program, Request(self._ports(program, ports)), fed, {})
-        return Run(values={p: compiled.plan.read(v) for p, v in compiled.values.items()})
+        return Run(
+            values={p: compiled.plan.read(v) for p, v in compiled.values.items()},
+            trees=program.trees,
+            wire_trees=program.wire_trees,
+        )
 
     def backward(
         self,
@@ -210,9 +216,9 @@ class Session:
             adjoints=read(compiled.adjoints, zero),
             contributions=read(compiled.contributions, False),
             losses=heads,
-            measured={
-                k: None if a is None else float(a) for k, a in read(compiled.norms, False).items()
-            },
+            measured=_measured(program, read(compiled.norms, False)),
+            trees=program.trees,
+            wire_trees=program.wire_trees,
         )
 
     def prepare(
@@ -397,3 +403,13 @@ class Session:
         if not self.partial:
             raise error
         self._run_problems[path] = Diagnostic.from_error(error, "not-fed")
+
+
+def _measured(program: Program, norms: Mapping[str, Array | None]) -> dict[str, float | None]:
+    """Norms by wire, those of trees too where their leaves were measured."""
+    found = {wire: None if norm is None else float(norm) for wire, norm in norms.items()}
+    for wire, tree in program.wire_trees.items():
+        leaves = [leaf for leaf in tree.arrays.values() if leaf in found]
+        if leaves:
+            found[wire] = together((found[leaf], program.wires[leaf].size) for leaf in leaves)
+    return found

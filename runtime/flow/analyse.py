@@ -6,10 +6,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from blocks.errors import Location, RunError
+from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.engine.flatten import block_of
 from runtime.flow import sentences
 from runtime.flow.graph import Kind
+from runtime.flow.leaves import best_state, together
 from runtime.flow.reasons import Reasons
 from runtime.flow.searches import LEVELS, Searches
 from runtime.flow.states import RANK, Cutter, State, Verdict
@@ -34,7 +36,15 @@ def analyse(program: Program, losses: Sequence[str] | None = None) -> Flow:
     """
     if losses is None:
         return Flow(program, tuple(program.heads()))
-    return Flow(program, tuple(_head(program, name) for name in losses))
+    return Flow(program, tuple(head for name in losses for head in _leaf_heads(program, name)))
+
+
+def _leaf_heads(program: Program, name: str) -> tuple[str, ...]:
+    """The leaves of a tree that is named as a loss; else the loss."""
+    for port in (name, f"{name}.out"):
+        if program.flat.source(port) in program.trees:
+            return program.leaf_ports(program.flat.source(port))
+    return (_head(program, name),)
 
 
 def _head(program: Program, name: str) -> str:
@@ -91,10 +101,26 @@ class Flow:
         heads = self._heads(loss)
         if not heads:
             return Verdict(wire, None, State.UNKNOWN, self._no_loss(self._culprit(key)))
+        if key in self.program.wire_trees:
+            return together(key, heads[0], self.leaves(key, loss))
         state, alike = _best({head: self._states_of(head)[key] for head in heads})
         if state is State.UNKNOWN:
             return Verdict(wire, alike[0], state, sentences.unknown(self._culprit(key)))
         return self._reasons.explain(key, alike, state, self.program.wires[key])
+
+    def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
+        """The verdicts on the arrays of a tree on a wire, by path; empty where it carries none."""
+        tree = self.program.wire_trees.get(self.known(wire))
+        arrays = {} if tree is None else tree.arrays
+        return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
+
+    def leaf_of(self, key: str, loss: str | None = None) -> str:
+        """The first leaf of a wire with a tree that is in the wire's state; else the key."""
+        if key not in self.program.wire_trees:
+            return key
+        states = self.states(loss)
+        leaves = self.program.leaf_wires(key)
+        return next((leaf for leaf in leaves if states[leaf] is states[key]), key)
 
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets the gradient of a loss or not."""
@@ -130,7 +156,8 @@ class Flow:
         for wire, state in self.states(loss).items():
             if state in (State.STOPPED, State.NO_RULE):
                 heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
-                head, value = _best(heads)[1][0], self.program.wires[wire]
+                value = self.program.wires[self.leaf_of(wire, loss)]
+                head = _best(heads)[1][0]
                 found[wire] = tuple(map(self.slots.cutter, self._searches.repair(head, value)))
         return found
 
@@ -217,6 +244,8 @@ class Flow:
         return self._states[head]
 
     def _wire_state(self, head: str, wire: str) -> State:
+        if wire in self.program.wire_trees:
+            return best_state(self._wire_state(head, w) for w in self.program.leaf_wires(wire))
         marker = self.program.wires.get(wire)
         if marker is None:
             return State.UNKNOWN

@@ -79,9 +79,10 @@ class Currents:
             return sum(parts[1:], parts[0]) if parts else None
 
     def outputs(self, path: str) -> list[str]:
-        """The output ports of a block."""
+        """The output ports of a block, those with trees by leaf."""
         instance = self.program.instances[path]
-        return [instance.port(output) for output in instance.block.outputs]
+        names = (instance.port(output) for output in instance.block.output_names())
+        return [leaf for port in names for leaf in self.program.leaf_ports(port)]
 
     def arrivals(self, path: str) -> list[Array]:
         """The adjoints of a block's outputs, where something arrives."""
@@ -148,7 +149,7 @@ class Currents:
 
     def _inputs(self, path: str) -> Iterator[str]:
         for key, _ in self.program.instances[path].wires.values():
-            yield self.program.wire_sources[key]
+            yield from map(self.program.wire_sources.__getitem__, self.program.leaf_wires(key))
 
 
 def _finite(value: Array | None) -> bool:

@@ -72,10 +72,12 @@ def fix(
 ) -> Fix | None:
     """The cheapest repair of a wire or variable for one loss (the best of all without it).
 
+    Of a wire with a tree, that of the first leaf in the wire's state.
     None where gradient passes already, or nothing could make it pass. ``flow`` saves time where
     there is one of the same program.
     """
     flow = flow or analyse(session.program)
+    key = flow.leaf_of(key, loss)
     verdict = flow.explain(key, loss)
     if verdict.state not in REPAIRABLE or verdict.loss is None:
         return None

@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import RunError
 from blocks.library.gradient import Gradient, StopGradient
+from blocks.paths import path_text
 from runtime.engine.flatten import block_of
 from runtime.engine.norms import rms
+from runtime.engine.trees import SIGN
 from runtime.flow import sentences
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.currents import Currents
-from runtime.flow.sizes import SETTINGS, Settings, measure, refined
+from runtime.flow.leaves import together
+from runtime.flow.sizes import SETTINGS, Settings, all_of, measure, refined
 from runtime.flow.states import State, Verdict
 from runtime.flow.telling import Telling
 
@@ -133,6 +136,9 @@ class FlowRun:
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
         """Why a wire carries the gradient of a loss or not, and how much of it."""
         key = self._key(loss)
+        if self.flow.known(wire) in self.program.wire_trees:
+            told = together(wire, key or None, self.leaves(wire, loss))
+            return replace(told, state=self.state(wire, loss))
         told = self.flow.verdict(wire, key or None)
         currents = self._of(key)
         if told.state is not State.CARRIES or currents is None or wire not in currents.sizes:
@@ -140,6 +146,12 @@ class FlowRun:
         state = self.state(wire, loss)
         text = self._telling(key, currents).wire(wire, state, told.witness)
         return replace(told, state=state, sentence=text)
+
+    def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
+        """The verdicts on the arrays of a tree on a wire, by path; empty where it carries none."""
+        tree = self.program.wire_trees.get(self.flow.known(wire))
+        arrays = {} if tree is None else tree.arrays
+        return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
 
     # ---- variables ----------------------------------------------------------------------------
 
@@ -232,6 +244,10 @@ class FlowRun:
             for wire, size in currents.sizes.items():
                 if found[wire] is State.CARRIES:
                     found[wire] = refined(size, currents.scale, self.settings)
+            for wire, tree in self.program.wire_trees.items():
+                sizes = [currents.sizes[w] for w in tree.arrays.values() if w in currents.sizes]
+                if sizes and found[wire] is State.CARRIES:
+                    found[wire] = refined(all_of(sizes), currents.scale, self.settings)
         return found
 
     def _telling(self, key: str, currents: Currents) -> Telling:
@@ -242,14 +258,32 @@ class FlowRun:
     def _why_idle(self, stop: str) -> str | None:
         """Why a stop cuts nothing, or None where it cuts something."""
         port, wires = f"{stop}.out", self.program.instances[stop].wires
-        if port not in self.program.ports or "x" not in wires:
+        if "x" not in wires:
+            return None
+        if port not in self.program.trees:
+            return self._why_idle_at(port, (wires["x"][0],))
+        leaves = self.program.leaf_ports(port)
+        stopped = [leaf for leaf in leaves if self.program.ports[leaf].primitive.stops]
+        reasons = [self._why_idle_at(leaf, self._into(wires["x"][0], leaf)) for leaf in stopped]
+        if not reasons:
+            return "it selects no array"
+        return reasons[0] if all(reasons) else None
+
+    def _into(self, wire: str, port: str) -> tuple[str, ...]:
+        """The wire of the same leaf as a port's; all leaves where sequences have changed."""
+        leaves = self.program.leaf_wires(wire)
+        same = [leaf for leaf in leaves if leaf.partition(SIGN)[2] == port.partition(SIGN)[2]]
+        return tuple(same) or leaves
+
+    def _why_idle_at(self, port: str, wires: Sequence[str]) -> str | None:
+        if port not in self.program.ports:
             return None
         arriving = [loss for loss in self.losses if self.flow.arrives(port, loss)]
         if not arriving:
             if not (others := self.flow.ahead(port)):
                 return "no loss reads what it gives"
             return f"{sentences.names(others)} cut{'s' * (len(others) == 1)} its routes already"
-        if not self.flow.trained_before(wires["x"][0]):
+        if not any(map(self.flow.trained_before, wires)):
             return "no gradient could go on from here to a trained variable"
         runs = [run for loss in arriving if (run := self.run(loss)) is not None]
         adjoints = [run.adjoints.get(port) for run in runs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import rms
+from runtime.engine.norms import rms, together
 from runtime.flow.states import State
 
 Array = NDArray[Any]
@@ -60,6 +60,17 @@ def measure(array: Array) -> Size:
     if finite and zeros < array.size:
         small = bool(np.max(np.abs(array)) < np.finfo(array.dtype).tiny)
     return Size(rms(array), zeros, array.size, finite, small)
+
+
+def all_of(sizes: Sequence[Size]) -> Size:
+    """The size of several arrays taken as one."""
+    return Size(
+        together((size.rms, size.total) for size in sizes) or 0.0,
+        sum(size.zeros for size in sizes),
+        sum(size.total for size in sizes),
+        all(size.finite for size in sizes),
+        any(s.subnormal for s in sizes) and all(s.subnormal or s.is_zero for s in sizes),
+    )
 
 
 class Scale(NamedTuple):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from blocks.library.gradient import StopGradient
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.gradient import WIRE
+from runtime.engine.trees import without_leaf
 from runtime.flow import sentences
 from runtime.flow.graph import Edge, Kind
 from runtime.flow.states import Cutter
@@ -60,8 +61,8 @@ class Slots:
             return None
         sources = self.program.wire_sources
         soft, key = sources[self._keys[before]], self._keys[target]
-        if self.program.ports[soft].shape != target.shape:
-            return None
+        if self.program.ports[soft].shape != target.shape or without_leaf(soft + key) != soft + key:
+            return None  # or it would have to stand on one leaf of a tree
         return Bypass(self.cutter(edge), sources[key], soft, key)
 
     def _named(self, edge: Edge) -> Cutter:
@@ -72,19 +73,12 @@ class Slots:
             if value.primitive is not WIRE and value.owner == edge.value.owner:
                 pending += [source for source in value.inputs if source not in within]
                 within.update(value.inputs)
-        port = next((name for name, marker in self._markers_of(block) if marker in within), "")
+        markers = self.program.markers(block)
+        port = next((name for name, marker in markers if marker in within), "")
         if edge.kind is Kind.STOP:
             return Cutter(block, port, "stop")
         reason = sentences.why(edge.value.primitive.name, is_float(edge.source.dtype))
         return Cutter(block, port, "no rule", reason)
-
-    def _markers_of(self, block: str) -> list[tuple[str, Value]]:
-        instance = self.program.instances[block]
-        return [
-            (port, self.program.wires[key])
-            for port, (key, _) in instance.wires.items()
-            if key in self.program.wires
-        ]
 
 
 def _is_float_wire(value: Value) -> bool:

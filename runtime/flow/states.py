@@ -63,7 +63,7 @@ class Verdict:
     ``wire`` is the wire's key (or the variable's path), ``witness`` the blocks of the cheapest
     route from the loss to it, ``cutters`` the closed slots on the way, ``frozen`` the variables
     that would have to be trainable. ``repair`` are the fewest slots that would have to open, from
-    the loss on.
+    the loss on. On a wire with a tree ``leaves`` is how many of its arrays carry, of how many.
     """
 
     wire: str
@@ -74,3 +74,4 @@ class Verdict:
     witness: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
     repair: tuple[Cutter, ...] = ()
+    leaves: tuple[int, int] | None = None

@@ -7,6 +7,7 @@ numbers are the strings "nan", "inf" and "-inf", and a gradient that no path con
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from blocks import Tensor
+from blocks.trees import Passive
+from runtime.engine.trees import leaf_name
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ class RunReport:
     """Values by port, variables by name, wires by target; or the problems that forbade a run.
 
     ``thrown_away`` is the gradient that arrives at the output of each StopGradient and ends there.
+    Trees are told leaf by leaf, as ``pack1.out:encoder/w``; ``passive`` are what is no array there.
     """
 
     file: str
@@ -62,6 +66,7 @@ class RunReport:
     wires: Mapping[str, Contribution] = field(default_factory=dict)
     thrown_away: Mapping[str, Array | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    passive: Mapping[str, Any] = field(default_factory=dict)
 
     def parts(self) -> list[Part]:
         """Losses, then tables of variables, values and wires."""
@@ -76,6 +81,7 @@ class RunReport:
             (port, str(value.shape), value.dtype.name, array_text(value))
             for port, value in self.values.items()
         )
+        rows += tuple((port, "", "", json.dumps(item)) for port, item in self.passive.items())
         parts.append(Table("Values", ("port", "shape", "dtype", "value"), rows))
         if self.wires:
             parts.append(self._wire_table())
@@ -93,6 +99,7 @@ class RunReport:
             "title": self.title,
             "losses": list(self.losses),
             "values": {port: _array_json(value) for port, value in self.values.items()},
+            "passive": dict(self.passive),
             "gradients": {n: _array_json(v.gradient) for n, v in self.variables.items()},
             "wires": {
                 target: {
@@ -204,6 +211,12 @@ def run_report(
         else {},
         run.adjoints,
         tuple(problems),
+        {
+            leaf_name(port, path): leaf.value
+            for port, tree in run.trees.items()
+            for path, leaf in tree.leaves.items()
+            if isinstance(leaf, Passive)
+        },
     )
 
 

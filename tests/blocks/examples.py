@@ -123,7 +123,7 @@ def _examples() -> list[Example]:
     add("Pad", {"x": A}, widths=((1, 0),), value=3.0)
     add("Gather", {"x": _floats(3, 2), "indices": ROWS}, closed="indices")
     add("Gather", {"x": A, "indices": np.array([[2, 2], [0, 1]])}, axis=1, closed="indices")
-    add("Pick", {"x": A, "indices": np.array([2, 0])}, closed="indices")
+    add("PickAlong", {"x": A, "indices": np.array([2, 0])}, closed="indices")
 
     weights, bias = _floats(3, 2, 2, 3), _floats(3)
     add("Conv2D", {"x": IMAGE, "weight": weights, "bias": bias})

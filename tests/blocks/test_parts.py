@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import GradwireError, ParameterError
-from blocks.library.parts import Concat, Gather, Pad, Pick, Slice, Stack
+from blocks.library.parts import Concat, Gather, Pad, PickAlong, Slice, Stack
 from tests.blocks.single import floats, gradients, value
 
 X = np.arange(12.0).reshape(3, 4)
@@ -95,12 +95,12 @@ def test_gather_along_another_axis() -> None:
 
 def test_pick() -> None:
     actions = np.array([3, 0, 2])
-    np.testing.assert_array_equal(value(Pick(), x=X, indices=actions), [3, 4, 10])
-    np.testing.assert_array_equal(value(Pick(axis=0), x=X, indices=np.array([2, 0, 1, 1])),
+    np.testing.assert_array_equal(value(PickAlong(), x=X, indices=actions), [3, 4, 10])
+    np.testing.assert_array_equal(value(PickAlong(axis=0), x=X, indices=np.array([2, 0, 1, 1])),
                                   [8, 1, 6, 7])  # fmt: skip
     expected = np.zeros_like(X)
     expected[range(3), actions] = 1
-    np.testing.assert_array_equal(gradients(Pick(), x=X, indices=actions)["x"], expected)
+    np.testing.assert_array_equal(gradients(PickAlong(), x=X, indices=actions)["x"], expected)
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_pick() -> None:
     [
         (Gather(), {"x": X, "indices": floats(1)}, "'indices' must be an integer"),
         (Gather(), {"x": X, "indices": np.array([3])}, "index 3 is out of range"),
-        (Pick(), {"x": X, "indices": np.array([0, 1])}, r"indices of shape \(3,\)"),
-        (Pick(), {"x": X, "indices": floats(0, 0, 0)}, "'indices' must be an integer"),
-        (Pick(), {"x": X, "indices": np.array([0, 1, 9])}, "index 9 is out of range"),
-        (Pick(axis=2), {"x": X, "indices": np.array([0])}, "Axis 2"),
+        (PickAlong(), {"x": X, "indices": np.array([0, 1])}, r"indices of shape \(3,\)"),
+        (PickAlong(), {"x": X, "indices": floats(0, 0, 0)}, "'indices' must be an integer"),
+        (PickAlong(), {"x": X, "indices": np.array([0, 1, 9])}, "index 9 is out of range"),
+        (PickAlong(axis=2), {"x": X, "indices": np.array([0])}, "Axis 2"),
         (Concat(), {"parts.0": X, "parts.1": X[:, :2]}, "can't be joined along axis 0"),
         (Stack(), {"parts.0": X, "parts.1": X[:, :2]}, "of one shape"),
         (Concat(), {}, "Nothing to join"),

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.golden import edge_cases, gradients, mxnet_executor, tf_behaviour, training
+from tests.golden import edge_cases, gradients, ivy, mxnet_executor, tf_behaviour, training
 from tests.golden.cases import DATA, Case
 from tests.golden.comparison import Difference
 
@@ -24,11 +24,9 @@ SCHEMAS: Mapping[str, Callable[[Document, Path], Iterable[Case]]] = {
     "gradwire-edge/1": lambda document, folder: edge_cases.cases(document),
     "gradwire-mxnet-executor/1": lambda document, folder: mxnet_executor.cases(document),
     "gradwire-tf-behaviour/1": lambda document, folder: tf_behaviour.cases(document),
+    "gradwire-ivy/1": lambda document, folder: ivy.cases(document),
 }
 """What makes the cases of a document, by its schema; the folder is the one it lies in."""
-
-LATER: Mapping[str, str] = {"gradwire-ivy/1": "containers of arrays are not built yet"}
-"""Schemas that are known and not run, and why."""
 
 SHOWN = 5
 """Differences of a case that are shown; the rest are counted."""
@@ -100,12 +98,10 @@ def cases(path: Path) -> Iterator[Case]:
     """The cases of a file; raises UnreadableError."""
     for document in documents(path):
         schema = document.get("schema", "none")
-        if schema in LATER:
-            yield Case(str(path.stem), None, LATER[schema])
-        elif schema in SCHEMAS:
+        if schema in SCHEMAS:
             yield from SCHEMAS[schema](document, path.parent)
         else:
-            known = ", ".join([*SCHEMAS, *LATER])
+            known = ", ".join(SCHEMAS)
             raise UnreadableError(f"{path}: unknown schema {schema!r}; known are {known}")
 
 

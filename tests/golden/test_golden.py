@@ -20,6 +20,7 @@ from tests.golden.runner import GOLDEN, cases, check, documents, find_case, run
 COUNTS = {
     "basics": 44,
     "edge_cases": 19,
+    "ivy_containers": 44,
     "mxnet_executor": 31,
     "random_1": 100,
     "tf_behaviour": 49,
@@ -27,6 +28,7 @@ COUNTS = {
     "usecases": 24,
 }
 LEFT_OUT = {
+    "ivy_containers": {"misc out_container", "misc out_int_dtype"},
     "mxnet_executor": {"naming NameManager", "naming Prefix('page1_')"},
     "tf_behaviour": {
         "dtype_bfloat16",
@@ -43,6 +45,7 @@ LEFT_OUT = {
 }
 CHOICES = {
     "edge_cases": ["cases"],
+    "ivy_containers": ["misc", "left_out"],
     "mxnet_executor": ["gradients", "left_out"],
     "tf_behaviour": ["programs", "left_out"],
 }
@@ -70,7 +73,7 @@ def test_no_case_is_missing() -> None:
 def test_choices_speak_of_cases_that_there_are() -> None:
     for stem, keys in CHOICES.items():
         told = choices(stem)
-        found = {str(case) for case in FILES[stem]} | {"naming"}
+        found = {str(case).removeprefix("misc ") for case in FILES[stem]} | {"naming"}
         assert {identity for key in keys for identity in told[key]} <= found
     edges = choices("edge_cases")["cases"]
     assert set(edges) == {str(case) for case in FILES["edge_cases"]}
@@ -130,6 +133,8 @@ EXPECTATIONS = [
     ("mxnet_executor", "stopped_add_prefilled", ("log", 1, "grad_dict")),
     ("mxnet_executor", "stop_after_makeloss_does_not_stop", ("log", 1, "grad_dict")),
     ("mxnet_executor", "grad_req_dict_missing", ("log", 1, "grad_dict")),
+    ("ivy_containers", "kc_a_apply_True_prune_False", ("intended_path_aware", "grads")),
+    ("ivy_containers", "deep_enc_l1_apply_True_prune_True", ("loss",)),
     ("tf_behaviour", "unconnected_none", ("result",)),
     ("tf_behaviour", "graph_seed", ("result",)),
     ("tf_behaviour", "wrt_stop_output", ("result",)),
@@ -450,11 +455,12 @@ def test_a_path_that_leads_nowhere_is_an_error(
     assert folder.endswith("no JSON file in this folder") and file.endswith("no such file")
 
 
-def test_a_schema_of_later_is_named_and_not_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = written(tmp_path, {"schema": "gradwire-ivy/1", "cases": [{"id": "a"}]})
-    assert main([str(path)]) == 0
-    count, reason = capsys.readouterr().out.splitlines()
-    assert count.endswith(": 0 passed, 0 failed")
-    assert reason == "  left out case: containers of arrays are not built yet"
+@pytest.mark.parametrize("key", ["applied_paths", "output_paths"])
+def test_a_leaf_stopped_or_pruned_that_should_not_be_fails(key: str, tmp_path: Path) -> None:
+    read = one("ivy_containers", "kc_multi_apply_True_prune_True")
+    assert not run(written(tmp_path, read)).failed
+    paths = read["cases"][0]["intended_path_aware"][key]
+    paths.append("b/c")
+    assert run(written(tmp_path, read)).failed
+    paths[:] = ["a"]
+    assert run(written(tmp_path, read)).failed

@@ -132,8 +132,8 @@ class GradientNames(ConvolutionNames):
         source = unwrap(wrt)
         found = sweep([(of, self.ones_like(of))], [source]).get(source)
         if found is None:
-            self.trace.remarks.append(
-                (self.trace.owner, "No path that passes gradient leads from wrt to of; it is 0.")
+            self.trace.remark(
+                "No path that passes gradient leads from wrt to of; it is 0.", "no-path"
             )
             return self.zeros_like(wrt)
         return found

@@ -26,7 +26,7 @@ def test_the_seed_in_a_pipe(gradwire, seed):
 def test_the_seed_as_json(gradwire, seed):
     report = gradwire("run", seed, "--json").json
     assert list(report) == [
-        "report", "version", "file", "title", "losses", "values", "gradients", "wires",
+        "report", "version", "file", "title", "losses", "values", "passive", "gradients", "wires",
         "thrown_away", "problems",
     ]  # fmt: skip
     assert (report["report"], report["version"]) == ("run", 1)

@@ -66,7 +66,7 @@ def _recipes() -> Iterator[Recipe]:
     yield block("ArgMax", {"x": (VECTOR,)}, INDEX)
     yield block("Gather", {"x": (VECTOR,), "indices": (INDEX,)}, SCALAR)
     yield block("Gather", {"x": (VECTOR,), "indices": (PLACES,)}, VECTOR)
-    yield block("Pick", {"x": (VECTOR,), "indices": (INDEX,)}, SCALAR)
+    yield block("PickAlong", {"x": (VECTOR,), "indices": (INDEX,)}, SCALAR)
     yield block("OneHot", {"indices": (INDEX,)}, VECTOR, depth=3, dtype="float64")
     yield block("Cast", {"x": (MASK, PLACES, VECTOR)}, VECTOR, dtype="float64")
     yield block("Cast", {"x": (VECTOR,)}, VECTOR, dtype="float32")

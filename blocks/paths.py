@@ -1,0 +1,110 @@
+"""Paths of leaves in trees, and the patterns that select them.
+
+A leaf has a path of keys from the root: text for a mapping, 0, 1, … for a sequence. Written, its
+parts are joined by ``/``: ``encoder/w``, ``layers/0/b``. In a part ``% / : , * ?``, control
+characters and a space at an end are written ``%2F`` and so on; an empty key is ``%``, and the
+empty text is the root.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BeforeValidator
+
+Key: TypeAlias = str | int
+Path: TypeAlias = tuple[Key, ...]
+
+_ESCAPED = re.compile(r"[%/:,*?\x00-\x1f\x7f]|^ | $")
+_ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+_ANY_DEPTH = "**"
+
+
+def path_text(path: Path) -> str:
+    """``encoder/w``: a path as it is written."""
+    return "/".join(_ESCAPED.sub(_escape, str(part)) or "%" for part in path)
+
+
+def parse_path(text: str) -> tuple[str, ...]:
+    """The parts of a written path; those of sequences are digits."""
+    if not text:
+        return ()
+    return tuple("" if part == "%" else _unescaped(part) for part in text.split("/"))
+
+
+def matches(pattern: str, path: Path) -> bool:
+    """Whether a pattern selects a leaf: it matches the path, or the path of a container above.
+
+    It matches whole parts: ``enc`` selects ``enc/w`` and not ``encoder/w``. In a part ``*`` stands
+    for any characters and ``?`` for one, ``**`` for any number of parts. A ``/`` at the end is of
+    no effect.
+    """
+    parts = _compiled(pattern)
+    states = _closed({0}, parts)
+    for key in path:
+        if len(parts) in states:
+            return True
+        text = str(key)
+        ahead = set()
+        for state in states:
+            part = parts[state]
+            if part is None:
+                ahead.add(state)
+            elif part.fullmatch(text):
+                ahead.add(state + 1)
+        states = _closed(ahead, parts)
+    return len(parts) in states
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
+    """One expression a part; None for any number of parts."""
+    if not pattern:
+        return ()
+    parts = pattern.removesuffix("/").split("/")
+    return tuple(None if part == _ANY_DEPTH else re.compile(_glob(part)) for part in parts)
+
+
+def _glob(part: str) -> str:
+    if part == "%":
+        return ""
+    wild = {"*": "(?s:.*)", "?": "(?s:.)"}
+    pieces = re.split(r"([*?])", part)
+    return "".join(wild.get(piece) or re.escape(_unescaped(piece)) for piece in pieces)
+
+
+def _closed(states: set[int], parts: tuple[re.Pattern[str] | None, ...]) -> set[int]:
+    """The states, and those reached by letting ``**`` stand for no part."""
+    found: set[int] = set()
+    for state in states:
+        found.add(state)
+        while state < len(parts) and parts[state] is None:
+            state += 1
+            found.add(state)
+    return found
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"%{ord(match[0]):02X}"
+
+
+def _unescaped(part: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), part)
+
+
+def listed(data: Any) -> Any:
+    """What a list of paths may be given as: a list, or text with commas, as ``a, b/c``."""
+    if isinstance(data, str):
+        inner = data[1:-1] if data.startswith("[") and data.endswith("]") else data
+        return tuple(part.strip(" ") for part in inner.split(",")) if inner.strip() else ()
+    if isinstance(data, int | float):
+        return (str(data),)
+    if isinstance(data, list | tuple):
+        return tuple(str(item) if type(item) is int else item for item in data)
+    return data
+
+
+PathList: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(listed)]
+"""Paths or patterns, as a parameter."""

@@ -1,0 +1,205 @@
+"""Trees: mappings and sequences of arrays, nested to any depth, that flow along one wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any
+
+from blocks.errors import TraceError
+from blocks.paths import Path, parse_path, path_text
+
+_SHOWN = 6
+
+
+class Kind(Enum):
+    """What an inner node of a tree is."""
+
+    MAPPING = "mapping"
+    SEQUENCE = "sequence"
+
+
+@dataclass(frozen=True, slots=True)
+class Passive:
+    """A leaf that is no array: None, text, a number or a truth value. Blocks let it pass."""
+
+    value: str | bool | int | float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Inner nodes (a Kind) and leaves by path, parents before children; the root is at ``()``.
+
+    Keys of a mapping are text, those of a sequence 0, 1, …. A leaf is a Passive or an array:
+    traced, numbers, or what stands for it.
+    """
+
+    nodes: Mapping[Path, Any]
+
+    @property
+    def leaves(self) -> dict[Path, Any]:
+        """All leaves by path, in order."""
+        return {path: node for path, node in self.nodes.items() if not isinstance(node, Kind)}
+
+    @property
+    def arrays(self) -> dict[Path, Any]:
+        """The leaves that are not passive."""
+        return {path: leaf for path, leaf in self.leaves.items() if not isinstance(leaf, Passive)}
+
+    def map(self, function: Callable[[Path, Any], Any]) -> Tree:
+        """The same structure with each array leaf replaced by ``function(path, leaf)``."""
+        return Tree(
+            {
+                path: node if isinstance(node, Kind | Passive) else function(path, node)
+                for path, node in self.nodes.items()
+            }
+        )
+
+    def at(self, text: str) -> Any:
+        """The array or subtree at a written path; raises TraceError with the nearest ones.
+
+        A passive leaf is a tree of its own, of nothing but a root.
+        """
+        wanted = parse_path(text)
+        depth = len(wanted)
+        found = {
+            path[depth:]: node
+            for path, node in self.nodes.items()
+            if tuple(map(str, path[:depth])) == wanted
+        }
+        if () not in found:
+            known = [path_text(path) for path in self.nodes if path]
+            near = get_close_matches(text, known, n=3)
+            raise TraceError(
+                f"The tree has nothing at {text!r}.",
+                expected=f"one of {shown(known)}" if known else "a tree that is not empty",
+                next_step=f"Did you mean {', '.join(near)}?" if near else None,
+            )
+        return Tree(found) if isinstance(found[()], Kind | Passive) else found[()]
+
+    def selected(self, keep: Callable[[Path], bool]) -> Tree:
+        """Only the leaves to keep; a container that loses all its leaves goes with them.
+
+        A sequence closes up: its items count from 0 again.
+        """
+        kept = [path for path in self.leaves if keep(path)]
+        full = {path[:n] for path in kept for n in range(len(path))}
+        emptied = {path[:n] for path in self.leaves for n in range(1, len(path))} - full
+        nodes: dict[Path, Any] = {}
+        moved: dict[Path, Path] = {(): ()}
+        counts: dict[Path, int] = {}
+        chosen = set(kept)
+        for path, node in self.nodes.items():
+            if path:
+                parent, key = path[:-1], path[-1]
+                stays = path not in emptied if isinstance(node, Kind) else path in chosen
+                if parent not in moved or not stays:
+                    continue
+                if self.nodes[parent] is Kind.SEQUENCE:
+                    key = counts.get(parent, 0)
+                    counts[parent] = key + 1
+                moved[path] = (*moved[parent], key)
+            nodes[moved[path]] = node
+        return Tree(nodes)
+
+    def plain(self, leaf: Callable[[Any], Any] = lambda leaf: leaf) -> Any:
+        """Nested dicts and lists, passive leaves as what they hold, others by ``leaf``."""
+        made: dict[Path, Any] = {}
+        for path, node in self.nodes.items():
+            if isinstance(node, Kind):
+                made[path] = {} if node is Kind.MAPPING else []
+            else:
+                made[path] = node.value if isinstance(node, Passive) else leaf(node)
+            if path:
+                parent = made[path[:-1]]
+                if isinstance(parent, list):
+                    parent.append(made[path])
+                else:
+                    parent[path[-1]] = made[path]
+        return made[()]
+
+    def difference(self, other: Tree) -> str | None:
+        """How the structure of another tree differs, in words; None where it is the same."""
+        ours, theirs = _structure(self), _structure(other)
+        told = [
+            f"{name} has no {shown(missing)}"
+            for name, here, there in (("the first", ours, theirs), ("the second", theirs, ours))
+            if (missing := [text for text in there if text not in here])
+        ]
+        told += [
+            f"{text or 'the root'} is {ours[text]} in the first and {theirs[text]} in the second"
+            for text in ours
+            if text in theirs and ours[text] != theirs[text]
+        ]
+        return "; ".join(told[:_SHOWN]) or None
+
+
+def joined(kind: Kind, items: Iterable[tuple[Path, Any]]) -> Tree:
+    """A tree of leaves and subtrees at those paths; mappings are made on the way."""
+    nodes: dict[Path, Any] = {(): kind}
+    for path, item in items:
+        for depth in range(1, len(path)):
+            nodes.setdefault(path[:depth], Kind.MAPPING)
+        if isinstance(item, Tree):
+            nodes.update((path + below, node) for below, node in item.nodes.items())
+        else:
+            nodes[path] = item
+    return Tree(nodes)
+
+
+def stacked(tree: Tree, chosen: Callable[[Path], bool], stack: Callable[[list[Any]], Any]) -> Tree:
+    """The tree with each chosen sequence of arrays made one array, inner sequences first.
+
+    A sequence that holds a mapping or a passive leaf, or nothing, stays; ``chosen`` is asked for
+    outermost sequences alone. ``stack`` raises ShapeError where items differ in shape.
+    """
+    nodes = dict(tree.nodes)
+    items: dict[Path, list[Path]] = {}
+    for path in nodes:
+        if path:
+            items.setdefault(path[:-1], []).append(path)
+    arrays = {path for path, node in nodes.items() if not isinstance(node, Kind | Passive)}
+    whole: set[Path] = set()
+    for path in reversed(nodes):
+        below = items.get(path, [])
+        if nodes[path] is Kind.SEQUENCE and below and all(p in arrays | whole for p in below):
+            whole.add(path)
+    outermost = {path for path in whole if path[:-1] not in whole or not path}
+    taken = {path for path in outermost if chosen(path)}
+    for path in [p for p in reversed(list(tree.nodes)) if p in whole]:
+        if any(path[:depth] in taken for depth in range(len(path) + 1)):
+            nodes[path] = stack([nodes.pop(item) for item in items[path]])
+    return Tree(nodes)
+
+
+def passive(data: Any) -> Any:
+    """Plain data as passive leaves: mappings and lists become trees, all else a Passive.
+
+    Raises TypeError for what is neither null, text, a number, a truth value nor made of them.
+    """
+    if isinstance(data, Mapping):
+        return joined(Kind.MAPPING, (((str(key),), passive(item)) for key, item in data.items()))
+    if isinstance(data, list | tuple):
+        return joined(Kind.SEQUENCE, (((i,), passive(item)) for i, item in enumerate(data)))
+    if data is None or isinstance(data, str | bool | int | float):
+        return Passive(data)
+    raise TypeError(f"a {type(data).__name__} can't be a leaf")
+
+
+def shown(texts: Iterable[str]) -> str:
+    """The first of them, and how many more there are."""
+    listed = list(texts)
+    more = len(listed) - _SHOWN
+    return ", ".join(listed[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _structure(tree: Tree) -> dict[str, str]:
+    return {path_text(path): _kind_text(node) for path, node in tree.nodes.items()}
+
+
+def _kind_text(node: Any) -> str:
+    if isinstance(node, Kind):
+        return f"a {node.value}"
+    return repr(node.value) if isinstance(node, Passive) else "an array"

@@ -1,0 +1,104 @@
+"""Trees in a program: forward leaf by leaf, and the names of leaves on ports and wires.
+
+Every array leaf of a tree is a port, and every wire that carries one is a wire, under a name of
+its own: ``pack1.out:encoder/w``, ``mul1.a:encoder/w``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blocks.errors import GradwireError, Location, TraceError
+from blocks.paths import Path, path_text
+from blocks.trees import Kind, Passive, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from blocks.block import Block
+
+SIGN = ":"
+"""Stands between the name of a port or wire and the path of a leaf."""
+
+
+def leaf_name(name: str, path: Path) -> str:
+    """``mul1.a:encoder/w``: the leaf at a path of a port or wire."""
+    return f"{name}{SIGN}{path_text(path)}"
+
+
+def without_leaf(name: str) -> str:
+    """The port or wire that a leaf's name begins with; its own name where it is no leaf."""
+    return name.partition(SIGN)[0]
+
+
+def results_of(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
+    """What forward gives for each output: a value or a tree.
+
+    Raises GradwireError where inputs don't fit, a tree where the block takes none.
+    """
+    at = [i for i, argument in enumerate(arguments) if isinstance(argument, Tree)]
+    if not at or block.trees == "whole":
+        found = _forward(block, xp, arguments)
+    elif block.trees == "by leaf":
+        found = _by_leaf(block, xp, names, arguments)
+    else:
+        raise TraceError(
+            f"{type(block).__name__} takes an array here, and this is a tree.",
+            location=Location(port=names[at[0]]),
+            expected="one array",
+            got=_described(arguments[at[0]]),
+            next_step="Put a Pick or an Unpack before it.",
+        )
+    return [_bare(result) for result in found]
+
+
+def _forward(block: Block, xp: Any, arguments: Sequence[Any]) -> list[Any]:
+    results = block.forward(xp, *arguments)
+    results = results if isinstance(results, tuple) else (results,)
+    expected = block.output_names()
+    if len(results) != len(expected):
+        raise GradwireError(
+            f"{type(block).__name__}.forward returned {len(results)} values.",
+            expected=f"{len(expected)}: {', '.join(expected)}",
+        )
+    return list(results)
+
+
+def _by_leaf(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
+    """One tree for each output, of the structure that all trees among the arguments have."""
+    trees = {n: a for n, a in zip(names, arguments, strict=True) if isinstance(a, Tree)}
+    (first, model), *others = trees.items()
+    for name, tree in others:
+        if (told := model.difference(tree)) is not None:
+            raise TraceError(
+                f"The trees at {first} and {name} differ: {told}.",
+                location=Location(port=name),
+                expected=f"the structure of {first}",
+                next_step="Pick what they have in common, or Merge what is missing.",
+            )
+    made: list[dict[Path, Any]] = [dict(model.nodes) for _ in block.output_names()]
+    for path in model.arrays:
+        chosen = [a.nodes[path] if isinstance(a, Tree) else a for a in arguments]
+        try:
+            results = _forward(block, xp, chosen)
+        except GradwireError as error:
+            error.what = f"{error.what} This is at the leaf {path_text(path)}."
+            raise
+        for nodes, result in zip(made, results, strict=True):
+            nodes[path] = result
+    return [Tree(nodes) for nodes in made]
+
+
+def _bare(result: Any) -> Any:
+    """The result; of a tree that is nothing but an array, that array."""
+    if isinstance(result, Tree) and not isinstance(result.nodes[()], Kind | Passive):
+        return result.nodes[()]
+    return result
+
+
+def _described(tree: Tree) -> str:
+    root = tree.nodes[()]
+    if not isinstance(root, Kind):
+        return f"{root.value!r}, which is no array"
+    count = len(tree.arrays)
+    return f"a {root.value} of {count} array" + "s" * (count != 1)

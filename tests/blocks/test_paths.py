@@ -1,0 +1,85 @@
+"""Paths of leaves as text, and the patterns that select them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blocks.paths import listed, matches, parse_path, path_text
+
+KEYS = st.text(max_size=4) | st.sampled_from(["", "%", "/", "*", "**", "?", ":", ",", " ", "%2F"])
+PATHS = st.lists(KEYS, max_size=4).map(tuple)
+
+
+@given(PATHS)
+def test_any_path_can_be_written_and_read_back(path: tuple[str, ...]) -> None:
+    assert parse_path(path_text(path)) == path
+
+
+@given(PATHS, PATHS)
+def test_a_path_as_a_pattern_selects_itself_and_what_lies_below(
+    path: tuple[str, ...], other: tuple[str, ...]
+) -> None:
+    assert matches(path_text(path), path)
+    assert matches(path_text(path), path + other)
+    assert matches(path_text(path), other) == (other[: len(path)] == path)
+
+
+@given(st.lists(PATHS.filter(bool), max_size=4))
+def test_paths_of_any_keys_can_be_listed_with_commas(paths: list[tuple[str, ...]]) -> None:
+    texts = [path_text(path) for path in paths]
+    assert list(listed(", ".join(texts))) == texts
+
+
+@given(PATHS)
+def test_the_written_path_can_be_part_of_a_name(path: tuple[str, ...]) -> None:
+    assert ":" not in path_text(path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "selected"),
+    [
+        ("enc", "enc enc/w enc/l1/w"),
+        ("enc/", "enc enc/w enc/l1/w"),
+        ("enc/*", "enc/w enc/l1/w"),
+        ("enc*", "enc enc/w enc/l1/w encoder2/w"),
+        ("*/w", "enc/w encoder2/w"),
+        ("**/w", "enc/w enc/l1/w encoder2/w dec/layers/0/w"),
+        ("*/l1/?", "enc/l1/w"),
+        ("dec/layers/0", "dec/layers/0/w"),
+        ("dec/**/1/**", "dec/layers/1"),
+        ("**", "enc enc/w enc/l1/w encoder2/w dec/layers/0/w dec/layers/1"),
+        ("", "enc enc/w enc/l1/w encoder2/w dec/layers/0/w dec/layers/1"),
+        ("en", ""),
+        ("w", ""),
+        ("enc/w/x", ""),
+        ("e?c", "enc enc/w enc/l1/w"),
+        ("[e]nc", ""),
+    ],
+)
+def test_patterns_match_whole_parts(pattern: str, selected: str) -> None:
+    paths = ["enc", "enc/w", "enc/l1/w", "encoder2/w", "dec/layers/0/w", "dec/layers/1"]
+    assert [p for p in paths if matches(pattern, parse_path(p))] == selected.split()
+
+
+def test_a_key_of_a_sequence_is_its_number() -> None:
+    assert path_text(("layers", 0, "w")) == "layers/0/w"
+    assert matches("layers/0", ("layers", 0, "w"))
+    assert not matches("layers/1", ("layers", 0, "w"))
+
+
+@pytest.mark.parametrize(
+    ("given", "paths"),
+    [
+        ("", ()),
+        ("[]", ()),
+        ("a", ("a",)),
+        (" a , b/c ", ("a", "b/c")),
+        ("[a, b]", ("a", "b")),
+        ([1, "b"], ("1", "b")),
+        (2, ("2",)),
+    ],
+)
+def test_what_is_typed_becomes_a_list(given: object, paths: tuple[str, ...]) -> None:
+    assert listed(given) == paths

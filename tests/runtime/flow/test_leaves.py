@@ -1,0 +1,168 @@
+"""What a wire with a tree says about its gradient: one answer a leaf, and one for the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.build import Expression, block, build, constant, loss, variable
+from runtime.engine import Session
+from runtime.flow import Flow, FlowRun, State, WhatIf, analyse, fix, ledger, observe
+
+
+def flow_of(*outputs: Expression, **losses: Any) -> Flow:
+    session = Session(build(*outputs))
+    assert [str(d) for d in session.diagnostics if d.severity == "error"] == []
+    return analyse(session.program)
+
+
+def packed() -> Expression:
+    """{enc: {w, b}, dec, data, kept}: three trained, one constant, one frozen variable."""
+    frozen = variable("kept", 1.0, trainable=False)
+    items = variable("w", 1.0), variable("b", 2.0), variable("dec", 3.0), constant("data", 4.0)
+    return block("Pack", *items, frozen, keys="enc/w, enc/b, dec, data, kept", name="pack")
+
+
+def read(tree: Expression, *paths: str) -> Expression:
+    """A loss that adds up those leaves."""
+    parts = block("Unpack", tree, paths=list(paths), name="parts")
+    return loss(block("AddN", *(parts[path] for path in paths)), name="loss")
+
+
+def test_every_leaf_has_its_own_state() -> None:
+    stop = block("StopGradient", packed(), only="enc", name="stop")
+    flow = flow_of(read(stop, "enc/w", "dec", "data", "kept"))
+    states = {path: verdict.state for path, verdict in flow.leaves("stop.x").items()}
+    assert states == {
+        "enc/w": State.STOPPED,
+        "enc/b": State.OFF_ROUTE,
+        "dec": State.CARRIES,
+        "data": State.NOTHING_TO_TRAIN,
+        "kept": State.FROZEN,
+    }
+    assert flow.states()["stop.x:enc/w"] is State.STOPPED
+    assert flow.states()["stop.x"] is flow.state("stop.x") is State.CARRIES
+
+
+def test_the_wire_says_how_many_leaves_carry_and_why_the_others_do_not() -> None:
+    stop = block("StopGradient", packed(), only="enc", name="stop")
+    verdict = flow_of(read(stop, "enc/w", "enc/b", "dec")).verdict("stop.x")
+    assert verdict.leaves == (1, 5)
+    assert verdict.sentence.startswith(
+        "1 of 5 leaves carries. enc/w and enc/b: stop stops every route to loss. dec: Carries"
+    )
+    assert [(c.block, c.port, c.kind) for c in verdict.cutters] == [("stop", "x", "stop")]
+
+
+def test_a_wire_of_which_no_leaf_carries_is_in_the_best_of_their_states() -> None:
+    stop = block("StopGradient", packed(), name="stop")
+    verdict = flow_of(read(stop, "enc/w", "data")).verdict("pack.items.0")
+    assert (verdict.state, verdict.leaves) == (State.STOPPED, None)
+    verdict = flow_of(read(block("StopGradient", packed(), name="stop"), "enc/w")).verdict("stop.x")
+    assert verdict.state is State.STOPPED
+    assert verdict.sentence.startswith("0 of 5 leaves carry.")
+
+
+def test_a_tree_without_arrays_trains_nothing() -> None:
+    empty = block("Display", block("Pack", extras={"n": None}), name="show")
+    flow = flow_of(empty, loss(variable("v", 1.0), name="loss"))
+    verdict = flow.verdict("show.x")
+    assert (verdict.state, verdict.leaves) == (State.NOTHING_TO_TRAIN, (0, 0))
+    assert verdict.sentence == "There are no arrays in this tree."
+    assert flow.leaves("show.x") == {}
+
+
+def test_a_wire_with_an_array_has_no_leaves() -> None:
+    flow = flow_of(loss(variable("v", 1.0), name="loss"))
+    assert flow.leaves("loss.x") == {}
+    assert flow.verdict("loss.x").leaves is None
+
+
+def test_the_cutter_of_one_leaf_is_found_at_the_port_of_the_tree() -> None:
+    """A comparison of trees cuts every leaf, and says at which input."""
+    masks = block("Greater", packed(), 1.5, name="mask")
+    cast = block("Cast", masks, dtype="float32", name="cast")
+    verdict = flow_of(read(cast, "dec")).verdict("mask.a:dec")
+    assert verdict.state is State.NO_RULE
+    assert ("mask", "a") in {(c.block, c.port) for c in verdict.cutters}
+
+
+def test_a_tree_named_as_a_loss_is_all_of_its_leaves() -> None:
+    session = Session(build(loss(packed(), name="loss")))
+    flow = analyse(session.program, ["loss"])
+    assert flow.losses == tuple(f"loss.out:{p}" for p in ("enc/w", "enc/b", "dec", "data", "kept"))
+    assert flow.state("loss.x:dec", "loss.out:dec") is State.CARRIES
+    assert flow.state("loss.x:dec", "loss.out:enc/w") is State.OFF_ROUTE
+
+
+# ---- after a run ------------------------------------------------------------------------------
+
+
+def observed(tree: Expression, *paths: str) -> tuple[Session, FlowRun]:
+    session = Session(build(read(tree, *paths)))
+    return session, observe(session)
+
+
+def test_a_run_refines_the_leaves_and_the_wire() -> None:
+    """relu is off at b and on elsewhere: one leaf of three brings back 0."""
+    signs = block("Sub", packed(), 2.5, name="shifted")
+    _, flow = observed(block("Relu", signs, name="relu"), "enc/w", "enc/b", "dec")
+    states = flow.states()
+    assert states["relu.x:enc/w"] is State.ZERO
+    assert states["relu.x:dec"] is State.CARRIES
+    assert states["relu.x"] is State.PARTIAL
+    verdict = flow.verdict("relu.x")
+    assert (verdict.state, verdict.leaves) == (State.PARTIAL, (3, 5))
+    assert "relu" in flow.leaves("relu.x")["enc/b"].sentence
+
+
+def test_the_fix_of_a_tree_is_that_of_its_stopped_leaf() -> None:
+    stop = block("StopGradient", packed(), only="enc, dec", name="stop")
+    session, _ = observed(stop, "enc/w")
+    found = fix(session, "stop.x:enc/w")
+    assert found is not None and found.opened == ("stop",)
+    assert found.gradient == 1.0
+    same = fix(session, "stop.x")
+    assert same is not None and same.gradient == 1.0
+    flow = analyse(session.program)
+    assert [str(c) for c in flow.repairs()["stop.x"]] == ["stop"]
+
+
+def test_a_stop_that_selects_leaves_in_vain_cuts_nothing() -> None:
+    for only, told in (("data", "trained variable"), ("nothing", "no array"), ("enc/b", "no loss")):
+        stop = block("StopGradient", packed(), only=only, name="stop")
+        _, flow = observed(stop, "enc/w", "data")
+        assert told in flow.idle_stops()["stop"]
+    _, flow = observed(block("StopGradient", packed(), only="enc", name="stop"), "enc/w")
+    assert flow.idle_stops() == {}
+
+
+def test_norms_alone_are_those_of_the_contributions() -> None:
+    session, _ = observed(block("Square", packed(), name="sq"), "enc/w", "dec")
+    full = session.backward()
+    alone = session.backward(contributions=False, norms=True)
+    assert alone.contributions == {}
+    assert alone.norms["sq.x"] == full.norms["sq.x"]
+    watched = session.backward(contributions=["sq.x"])
+    assert {k for k, v in watched.contributions.items() if v is not None} == {
+        "sq.x:enc/w", "sq.x:dec"
+    }  # fmt: skip
+    assert watched.norms["sq.x"] == full.norms["sq.x"]
+
+
+def test_a_trial_cuts_and_opens_wires_with_trees() -> None:
+    session, _ = observed(block("StopGradient", packed(), only="enc", name="stop"), "enc/w", "dec")
+    opened = WhatIf(session).open("stop").compare().variables()
+    assert (opened["w"].before, opened["w"].after) == (None, 1.0)
+    cut = WhatIf(session).cut("stop.x").compare()
+    assert (cut.variables()["dec"].before, cut.variables()["dec"].after) == (1.0, None)
+    assert cut.states()["parts.x:dec"] == (State.CARRIES, State.STOPPED)
+
+
+def test_the_ledger_has_an_account_for_each_leaf() -> None:
+    doubled = block("Mul", packed(), 2.0, name="doubled")
+    session, _ = observed(block("Add", doubled, doubled, name="twice"), "enc/w", "dec")
+    run = session.backward(adjoints="all")
+    accounts = ledger(session.program, run)
+    rows = accounts["doubled.out:dec"].rows
+    assert {row.by for row in rows} == {"twice.a:dec", "twice.b:dec"}
+    assert accounts["doubled.out:dec"].total == run.adjoints["doubled.out:dec"] == 2.0

@@ -9,6 +9,7 @@ from runtime.flow.contracts import (
     needs_run,
     parse_contracts,
 )
+from runtime.flow.dialects import Dialects, dialects
 from runtime.flow.doctor import Complaint, Finding, diagnose
 from runtime.flow.fixing import Fix, fix, with_fix
 from runtime.flow.ledger import Account, LossMatrix, Row, ledger, loss_matrix
@@ -25,6 +26,7 @@ __all__ = [
     "Complaint",
     "Contract",
     "Cutter",
+    "Dialects",
     "Difference",
     "Finding",
     "Fix",
@@ -39,6 +41,7 @@ __all__ = [
     "WhatIf",
     "analyse",
     "diagnose",
+    "dialects",
     "fix",
     "hold",
     "ledger",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSaveFile, QSize, QSizeF
-from PySide6.QtGui import QImage, QPainter
-from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from app.disk import DiskWatch
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
     from app.main_window import MainWindow
     from app.windows import Windows
 
-_PNG_SCALE = 2
-"""Dots of a PNG for each px of the canvas at 100 %."""
-_MARGIN = 24.0
 Answer = QMessageBox.StandardButton
 
 
@@ -52,7 +47,7 @@ class FileCommands(QObject):
     def open(self) -> None:
         """Ask for a file and open it."""
         name, _ = QFileDialog.getOpenFileName(
-            self._window, self.tr("Open a diagram"), str(self._folder()), self._filter()
+            self._window, self.tr("Open a diagram"), str(self.folder()), self._filter()
         )
         if name:
             self.open_path(Path(name))
@@ -94,7 +89,7 @@ class FileCommands(QObject):
 
     def save_as(self) -> bool:
         """Ask for a file and write it."""
-        start = self._document.path or self._folder() / f"{self._suggestion()}{SUFFIX}"
+        start = self._document.path or self.folder() / f"{self.suggestion()}{SUFFIX}"
         name, _ = QFileDialog.getSaveFileName(
             self._window, self.tr("Save the diagram"), str(start), self._filter()
         )
@@ -105,18 +100,6 @@ class FileCommands(QObject):
             return False
         self._settings.remember(path)
         return True
-
-    def export(self) -> None:
-        """Ask for a file and draw the page into it."""
-        start = self._folder() / f"{self._suggestion()}.svg"
-        name, _ = QFileDialog.getSaveFileName(
-            self._window,
-            self.tr("Export a picture"),
-            str(start),
-            self.tr("Vector picture (*.svg);;Picture (*.png)"),
-        )
-        if name:
-            self._draw(Path(name))
 
     def close_window(self) -> None:
         """Close the window, which asks about unsaved changes."""
@@ -168,11 +151,13 @@ class FileCommands(QObject):
             return self._document.path.name
         return self._document.diagram.title or self.tr("Untitled")
 
-    def _suggestion(self) -> str:
+    def suggestion(self) -> str:
+        """A name for a file, without an ending, from the title."""
         words = (self._document.diagram.title or "diagram").casefold().split()
         return "_".join("".join(c for c in word if c.isalnum()) for word in words)[:60]
 
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
+        """Where a dialog for files begins."""
         if self._document.path is not None:
             return self._document.path.parent
         recent = self._settings.recent
@@ -180,38 +165,3 @@ class FileCommands(QObject):
 
     def _filter(self) -> str:
         return self.tr("Gradwire diagram (*{0});;JSON (*.json)").format(SUFFIX)
-
-    def _draw(self, path: Path) -> None:
-        size = self._page_size()
-        if path.suffix.lower() == ".svg":
-            self._draw_svg(path, size)
-            return
-        image = QImage(size * _PNG_SCALE, QImage.Format.Format_RGB32)
-        image.setDevicePixelRatio(_PNG_SCALE)
-        self._canvas.render_to(image)
-        if not image.save(str(path)):
-            self._document.problem.emit(self.tr("{0} was not written.").format(path))
-
-    def _page_size(self) -> QSize:
-        """Of the picture, with a margin, px at 100 %."""
-        bounds = self._canvas.view.scene.bounds()
-        if bounds is None:
-            return QSize(400, 300)
-        left, top, right, bottom = bounds.tolist()
-        return QSizeF(right - left + 2 * _MARGIN, bottom - top + 2 * _MARGIN).toSize()
-
-    def _draw_svg(self, path: Path, size: QSize) -> None:
-        file = QSaveFile(str(path))
-        if not file.open(QSaveFile.OpenModeFlag.WriteOnly):
-            self._document.problem.emit(
-                self.tr("{0} was not written: {1}").format(path, file.errorString())
-            )
-            return
-        generator = QSvgGenerator()
-        generator.setOutputDevice(file)
-        generator.setSize(size)
-        generator.setViewBox(QRect(QPoint(), size))
-        generator.setTitle(self.title())
-        with QPainter(generator) as painter:
-            self._canvas.render_to(painter, QRectF(QPointF(), QSizeF(size)))
-        file.commit()

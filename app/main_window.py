@@ -38,6 +38,7 @@ from app.panels.sheet import sheet
 from app.panels.variables import Variables
 from app.panels.welcome import Welcome
 from app.panels.why import Why
+from app.picture_commands import PictureCommands
 from app.place import Place
 from app.settings import Settings
 from app.windows import Windows
@@ -90,8 +91,10 @@ class MainWindow(QMainWindow):
         self.welcome = Welcome(self.canvas, examples())
         self._fit_wanted = False
         self._arrange_panels()
-        targets = (self.commands, self.files, self.clipboard, HelpCommands(self))
+        pictures, finding = PictureCommands(self), HelpCommands(self)
+        targets = (self.commands, self.files, self.clipboard, pictures, finding)
         self.actions_by_name, menus = actions.build(self.menuBar(), targets, self.canvas)
+        self.actions_by_name["picture_legend"].setChecked(self.settings.picture_legend)
         self.menus = Menus(self, menus)
         QShortcut("?", self.canvas, context=Qt.ShortcutContext.WidgetShortcut).activated.connect(
             self.actions_by_name["shortcuts"].trigger
@@ -327,7 +330,7 @@ class MainWindow(QMainWindow):
     def _show_enabled(self) -> None:
         count, by_name = len(self.canvas.selection()), self.actions_by_name
         by_name["delete"].setEnabled(bool(count or self.canvas.selected_wire()))
-        for name in ("cut", "copy", "duplicate", "zoom_selection"):
+        for name in ("cut", "copy", "duplicate", "zoom_selection", "export_selection"):
             by_name[name].setEnabled(bool(count))
         by_name["rename"].setEnabled(count == 1)
 

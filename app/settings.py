@@ -63,6 +63,15 @@ class Settings:
         self._store.setValue("rate", rate)
 
     @property
+    def picture_legend(self) -> bool:
+        """Whether pictures have the legend beside them."""
+        return str(self._store.value("picture_legend", "true")) == "true"
+
+    @picture_legend.setter
+    def picture_legend(self, shown: bool) -> None:
+        self._store.setValue("picture_legend", "true" if shown else "false")
+
+    @property
     def arrangement(self) -> tuple[QByteArray, QByteArray]:
         """Geometry and dock state of the window; empty before the first close."""
         read = [self._store.value(key) for key in ("geometry", "state")]

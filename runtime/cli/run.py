@@ -8,7 +8,7 @@ from blocks.errors import FeedError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
 from runtime.cli.opening import choose_losses, has_errors, open_session
 from runtime.cli.outcome import PROBLEMS, emit, tell
-from runtime.flow import analyse
+from runtime.flow import read
 from runtime.publish.report import RunReport, run_report
 from runtime.publish.text import show
 
@@ -33,7 +33,7 @@ def run(
         name = error.location.block if error.location else "NAME"
         error.next_step = f"Give it one with --set {name}=VALUE, or in the file."
         raise
-    flow = analyse(session.program, losses) if losses else None
+    flow = read(session.program, done, losses) if losses else None
     report = run_report(session, done, flow, str(file), problems)
     if json:
         emit(report.to_json())

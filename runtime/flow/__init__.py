@@ -15,10 +15,11 @@ from runtime.flow.fixing import Fix, fix, with_fix
 from runtime.flow.ledger import Account, LossMatrix, Row, ledger, loss_matrix
 from runtime.flow.reading import Cancel, FlowRun, observe, read
 from runtime.flow.sizes import Settings
-from runtime.flow.states import Cutter, State, Verdict
+from runtime.flow.states import PASSING, Cutter, State, Verdict
 from runtime.flow.whatif import Comparison, Difference, WhatIf
 
 __all__ = [
+    "PASSING",
     "Account",
     "Breach",
     "Cancel",

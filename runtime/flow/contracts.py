@@ -23,7 +23,7 @@ import numpy as np
 
 from blocks.errors import FileError
 from runtime.engine.flatten import block_of
-from runtime.flow.states import State, Verdict
+from runtime.flow.states import PASSING, Verdict
 
 if TYPE_CHECKING:
     from runtime.flow.analyse import Flow
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["flows", "blocked", "nonzero", "finite"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-PASSING = frozenset({State.CARRIES, State.PARTIAL, State.ZERO, State.FAINT, State.FLOOD,
-                     State.NONFINITE})  # fmt: skip
-"""States in which gradient passes, whatever its size."""
-
 _LINE = re.compile(r"(\w+)\s*\(\s*(.+?)\s*(?:->|→)\s*(.+?)\s*\)")
 
 

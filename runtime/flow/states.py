@@ -27,6 +27,11 @@ class State(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
+PASSING = frozenset(
+    {State.CARRIES, State.PARTIAL, State.ZERO, State.FAINT, State.FLOOD, State.NONFINITE}
+)
+"""States in which gradient passes, whatever its size."""
+
 RANK = {
     State.CARRIES: 0,
     State.FROZEN: 1,

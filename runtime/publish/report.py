@@ -21,7 +21,7 @@ from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
     from runtime.engine import Run, Session
-    from runtime.flow import Flow, Verdict
+    from runtime.flow import Flow, FlowRun, Verdict
     from runtime.publish.problems import Problem
 
 Array = NDArray[Any]
@@ -188,7 +188,11 @@ class FlowReport:
 
 
 def run_report(
-    session: Session, run: Run, flow: Flow | None, file: str, problems: Iterable[Problem] = ()
+    session: Session,
+    run: Run,
+    flow: Flow | FlowRun | None,
+    file: str,
+    problems: Iterable[Problem] = (),
 ) -> RunReport:
     """What a run of the session gave; without a flow, nothing was differentiated."""
     values = session.values

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 WRITTEN_OUT = 24
 """An array of at most so many numbers is written out; a larger one is summed up."""
 
-_ACCENTS = {"CARRIES": "green", "STOPPED": "red", "NO RULE": "magenta", "UNKNOWN": "yellow"}
+_ACCENTS = {
+    "CARRIES": "green",
+    "PARTIAL": "green",
+    "ZERO": "yellow",
+    "FAINT": "yellow",
+    "FLOOD": "yellow",
+    "NONFINITE": "red",
+    "STOPPED": "red",
+    "NO RULE": "magenta",
+    "UNKNOWN": "yellow",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from runtime.calculus.trace import Primitive
 if TYPE_CHECKING:
     from blocks.block import Shape
     from runtime.calculus import Value
+    from runtime.engine.program import Program
 
 Array = NDArray[Any]
 
@@ -61,6 +62,16 @@ def together(parts: Iterable[tuple[float | None, int]]) -> float | None:
         return math.nan if any(math.isnan(size) for size, _ in known) else top
     total = sum(count * (size / top) ** 2 for size, count in known)
     return top * math.sqrt(total / max(1, sum(count for _, count in known)))
+
+
+def with_trees(program: Program, norms: Mapping[str, Array | None]) -> dict[str, float | None]:
+    """Norms by wire as numbers, and those of the wires with trees whose leaves are among them."""
+    found = {wire: None if norm is None else float(norm) for wire, norm in norms.items()}
+    for wire, tree in program.wire_trees.items():
+        leaves = [leaf for leaf in tree.arrays.values() if leaf in found]
+        if leaves:
+            found[wire] = together((found[leaf], program.wires[leaf].size) for leaf in leaves)
+    return found
 
 
 def norm_of(value: Value) -> Value:

@@ -18,7 +18,7 @@ from runtime.engine import naming
 from runtime.engine.compiled import Compiled, Request, compile_request, port_name
 from runtime.engine.editions import renumbered
 from runtime.engine.lower import lower
-from runtime.engine.norms import together
+from runtime.engine.norms import with_trees
 from runtime.engine.prepared import Prepared
 from runtime.engine.run import Run, Shapes
 from runtime.engine.store import Store, shapes_of
@@ -216,7 +216,7 @@ class Session:
             adjoints=read(compiled.adjoints, zero),
             contributions=read(compiled.contributions, False),
             losses=heads,
-            measured=_measured(program, read(compiled.norms, False)),
+            measured=with_trees(program, read(compiled.norms, False)),
             trees=program.trees,
             wire_trees=program.wire_trees,
         )
@@ -403,13 +403,3 @@ class Session:
         if not self.partial:
             raise error
         self._run_problems[path] = Diagnostic.from_error(error, "not-fed")
-
-
-def _measured(program: Program, norms: Mapping[str, Array | None]) -> dict[str, float | None]:
-    """Norms by wire, those of trees too where their leaves were measured."""
-    found = {wire: None if norm is None else float(norm) for wire, norm in norms.items()}
-    for wire, tree in program.wire_trees.items():
-        leaves = [leaf for leaf in tree.arrays.values() if leaf in found]
-        if leaves:
-            found[wire] = together((found[leaf], program.wires[leaf].size) for leaf in leaves)
-    return found

@@ -6,7 +6,19 @@ from typing import Any
 
 from runtime.build import Expression, block, build, constant, loss, variable
 from runtime.engine import Session
-from runtime.flow import Flow, FlowRun, State, WhatIf, analyse, fix, ledger, observe
+from runtime.flow import (
+    Flow,
+    FlowRun,
+    State,
+    WhatIf,
+    analyse,
+    diagnose,
+    fix,
+    hold,
+    ledger,
+    observe,
+    parse_contracts,
+)
 
 
 def flow_of(*outputs: Expression, **losses: Any) -> Flow:
@@ -166,3 +178,12 @@ def test_the_ledger_has_an_account_for_each_leaf() -> None:
     rows = accounts["doubled.out:dec"].rows
     assert {row.by for row in rows} == {"twice.a:dec", "twice.b:dec"}
     assert accounts["doubled.out:dec"].total == run.adjoints["doubled.out:dec"] == 2.0
+
+
+def test_the_doctor_and_contracts_speak_of_leaves() -> None:
+    session, flow = observed(block("StopGradient", packed(), only="enc", name="stop"), "enc/w")
+    keys = {finding.key for finding in diagnose(session)}
+    assert {"w", "b", "dec"} <= keys
+    contracts = parse_contracts("blocked(loss -> stop.x:enc/*)\nflows(loss -> stop.x:dec)")
+    held = hold(contracts, flow, flow.flow)
+    assert [bool(outcome.breaches) for outcome in held] == [False, True]

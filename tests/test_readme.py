@@ -77,7 +77,7 @@ def test_a_command_of_the_example_runs(shell, line):
 
 
 def test_the_command_line_example_has_ten_lines():
-    assert len(COMMANDS) == 12
+    assert len(COMMANDS) == 10
 
 
 def test_a_block_is_added_as_it_says(monkeypatch):

@@ -136,6 +136,8 @@ TABLE: tuple[Command, ...] = (
             "Show and hide the panels", submenu=True),
     Command("windows", "view", "&Windows",
             "Go to another window", submenu=True),
+    Command("reduced_motion", "view", "Reduced &Motion",
+            "Let nothing move by itself", checkable=True),
     Command("theme_system", "theme", "As the &System",
             "Light or dark as the desktop is", group="theme"),
     Command("theme_light", "theme", "&Light",

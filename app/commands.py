@@ -39,6 +39,8 @@ class Commands(QObject):
     """Turns actions into changes of the document and moves of the canvas."""
 
     themeChosen = Signal(str)
+    looksChanged = Signal()
+    """A setting of how all windows look was changed."""
 
     def __init__(
         self,
@@ -147,6 +149,11 @@ class Commands(QObject):
     def leave_page(self) -> None:
         """Go back to the page that uses this one."""
         self._place.leave()
+
+    def reduced_motion(self) -> None:
+        """Let nothing move by itself, or let it move again."""
+        self._settings.still = not self._settings.still
+        self.looksChanged.emit()
 
     def theme_system(self) -> None:
         """Follow the desktop."""

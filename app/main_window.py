@@ -104,7 +104,7 @@ class MainWindow(QMainWindow):
         self._connect_canvas()
         self._connect_panels()
         self.setAcceptDrops(True)
-        self._set_theme(self.settings.theme)
+        self.restyle()
         QApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
         self._show_diagram(self.document.diagram)
         self._show_title()
@@ -120,8 +120,12 @@ class MainWindow(QMainWindow):
         self.activateWindow()
 
     def restyle(self) -> None:
-        """Take the theme that the settings say."""
+        """Look and move as the settings say."""
         self._set_theme(self.settings.theme)
+        still = self.settings.still
+        self.canvas.set_still(still)
+        self.setAnimated(not still)
+        self.actions_by_name["reduced_motion"].setChecked(still)
 
     # ---- what the window is told --------------------------------------------------------------
 
@@ -248,6 +252,7 @@ class MainWindow(QMainWindow):
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
         self.commands.themeChosen.connect(self._choose_theme)
+        self.commands.looksChanged.connect(self.windows.restyle)
 
     # ---- leading what one says to the others --------------------------------------------------
 

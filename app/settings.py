@@ -63,6 +63,15 @@ class Settings:
         self._store.setValue("rate", rate)
 
     @property
+    def still(self) -> bool:
+        """Whether nothing is to move by itself."""
+        return str(self._store.value("still", "false")) == "true"
+
+    @still.setter
+    def still(self, still: bool) -> None:
+        self._store.setValue("still", "true" if still else "false")
+
+    @property
     def picture_legend(self) -> bool:
         """Whether pictures have the legend beside them."""
         return str(self._store.value("picture_legend", "true")) == "true"

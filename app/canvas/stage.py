@@ -51,6 +51,7 @@ class Stage(QWidget):
         self._cameras: dict[str, Camera] = {}
         self._fit_wanted = True
         self._legend = False
+        self._still = False
         self._stale_timer = QTimer(self)
         self._stale_timer.setSingleShot(True)
         self._stale_timer.setInterval(_STALE_AFTER)
@@ -95,6 +96,12 @@ class Stage(QWidget):
     def set_legend_visible(self, visible: bool) -> None:
         """Show or hide the legend of the lanes, at the lower left."""
         self._legend = visible
+        self.update()
+
+    def set_still(self, still: bool) -> None:
+        """Let nothing move by itself, or let it move again."""
+        self._still = still
+        self.let_flow()
         self.update()
 
     def legend_visible(self) -> bool:
@@ -226,7 +233,8 @@ class Stage(QWidget):
         view = self.view
         wire = view.scene.wire_index.get(view.wire or "")
         state = None if wire is None else NAMES.get(int(view.facts.codes[wire]))
-        if state is not None and STYLES[state].flows and self.isVisible():
+        flows = state is not None and STYLES[state].flows
+        if flows and self.isVisible() and not self._still:
             self._flow_timer.start()
         else:
             self._flow_timer.stop()

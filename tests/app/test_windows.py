@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.main_window import MainWindow
 from blocks.library.arithmetic import Add
+from runtime.build import build, loss, variable
 from runtime.diagram import AddBlock, Diagram, Page, save
 from tests.app.mouse import drop, drop_file
 
@@ -131,6 +132,24 @@ def test_a_theme_dresses_all_windows(window):
     }
     assert len(grounds) == 1
     assert all(each.actions_by_name["theme_dark"].isChecked() for each in window.windows.listed)
+
+
+def test_reduced_motion_stops_the_chevrons_of_all_windows_and_is_remembered(window, qtbot):
+    a, b = variable("a", [1.0]), variable("b", [2.0])
+    window.document._begin(build(loss(a * b)), None)
+    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    other = window.windows.new()
+    window.canvas.select_wire("loss.x")
+    qtbot.waitUntil(lambda: window.canvas.view.phase > 0.0, timeout=3000)
+    other.actions_by_name["reduced_motion"].trigger()
+    assert window.canvas.view.phase == 0.0
+    qtbot.wait(150)
+    assert window.canvas.view.phase == 0.0
+    assert window.settings.still
+    assert window.actions_by_name["reduced_motion"].isChecked()
+    assert not window.isAnimated()
+    window.actions_by_name["reduced_motion"].trigger()
+    qtbot.waitUntil(lambda: window.canvas.view.phase > 0.0, timeout=3000)
 
 
 def test_closing_one_leaves_the_others(window, qtbot):

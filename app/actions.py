@@ -52,12 +52,14 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "file": "&File",
         "edit": "&Edit",
         "view": "&View",
+        "align": "A&lign",
         "theme": "&Theme",
         "run": "&Run",
         "help": "&Help",
     }
 )
-"""Titles by menu; ``theme`` opens inside ``view``."""
+"""Titles by menu; ``theme`` opens inside ``view``, ``align`` inside ``edit``."""
+_INSIDE = {"theme": "view", "align": "edit"}
 
 TABLE: tuple[Command, ...] = (
     Command("new", "file", "&New",
@@ -115,8 +117,31 @@ TABLE: tuple[Command, ...] = (
             "Select every block of the page", Key.SelectAll,
             on_canvas=True),
     _line("edit"),
+    Command("add_note", "edit", "Add &Note",
+            "Write a text on the page", "Ctrl+Shift+N", on_canvas=True),
+    Command("add_frame", "edit", "Add &Frame",
+            "Put a frame around the selected blocks; it takes them along", "Ctrl+Shift+F",
+            on_canvas=True),
     Command("arrange", "edit", "Arran&ge",
             "Lay the page out from left to right", "Ctrl+Shift+L"),
+    Command("align_left", "align", "&Left",
+            "Put the selected blocks' left edges in line"),
+    Command("align_centre", "align", "&Centre",
+            "Put the middles of the selected blocks above each other"),
+    Command("align_right", "align", "&Right",
+            "Put the selected blocks' right edges in line"),
+    Command("align_top", "align", "&Top",
+            "Put the selected blocks' upper edges in line"),
+    Command("align_middle", "align", "&Middle",
+            "Put the middles of the selected blocks side by side"),
+    Command("align_bottom", "align", "&Bottom",
+            "Put the selected blocks' lower edges in line"),
+    Command("align_across", "align", "Distribute &Across",
+            "Leave equal gaps from left to right"),
+    Command("align_down", "align", "Distribute &Down",
+            "Leave equal gaps from top to bottom"),
+    Command("align_grid", "align", "&Snap to Grid",
+            "Put each selected block on the grid"),
     Command("zoom_in", "view", "Zoom &In",
             "Show the page larger", Key.ZoomIn),
     Command("zoom_out", "view", "Zoom &Out",
@@ -201,13 +226,14 @@ def build(
     """
     menus: dict[str, QMenu] = {}
     for name, title in MENUS.items():
-        if name != "theme":
+        if name not in _INSIDE:
             menus[name] = bar.addMenu(translated(title))
     actions: dict[str, QAction] = {}
     groups: dict[str, QActionGroup] = {}
     for command in TABLE:
         if command.menu not in menus:
-            menus[command.menu] = menus["view"].addMenu(translated(MENUS[command.menu]))
+            outer = menus[_INSIDE[command.menu]]
+            menus[command.menu] = outer.addMenu(translated(MENUS[command.menu]))
         menu = menus[command.menu]
         if not command.name:
             menu.addSeparator()

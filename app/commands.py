@@ -126,6 +126,50 @@ class Commands(QObject):
         """Lay the page out."""
         self.change(Arrange(page=self._place.page))
 
+    def add_note(self) -> None:
+        """Write a note."""
+        self._canvas.add_note()
+
+    def add_frame(self) -> None:
+        """Frame the selected blocks."""
+        self._canvas.add_note(frame=True)
+
+    def align_left(self) -> None:
+        """Align left edges."""
+        self._canvas.align("left")
+
+    def align_centre(self) -> None:
+        """Align vertical middles."""
+        self._canvas.align("centre")
+
+    def align_right(self) -> None:
+        """Align right edges."""
+        self._canvas.align("right")
+
+    def align_top(self) -> None:
+        """Align upper edges."""
+        self._canvas.align("top")
+
+    def align_middle(self) -> None:
+        """Align horizontal middles."""
+        self._canvas.align("middle")
+
+    def align_bottom(self) -> None:
+        """Align lower edges."""
+        self._canvas.align("bottom")
+
+    def align_across(self) -> None:
+        """Equal gaps from left to right."""
+        self._canvas.align("across")
+
+    def align_down(self) -> None:
+        """Equal gaps from top to bottom."""
+        self._canvas.align("down")
+
+    def align_grid(self) -> None:
+        """Snap to the grid."""
+        self._canvas.align("grid")
+
     def zoom_in(self) -> None:
         """Show the page larger."""
         self._canvas.set_zoom(self._canvas.zoom() * 1.25)

@@ -30,9 +30,11 @@ from runtime.diagram import (
     fresh_names,
 )
 from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
-from runtime.diagram.model import Point, PortName
+from runtime.diagram.model import Note, Point, PortName
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QPointF
+
     from app.canvas.geometry import Floats, Scene
     from app.canvas.painter import View
 
@@ -115,6 +117,22 @@ def marks_under(view: View, type_name: str, at: Point) -> dict[str, str]:
     found = spliced(view, change)
     last = None if found is None else found.changes[-1]
     return {str(last.target): "accent"} if isinstance(last, Connect) else {}
+
+
+def note_around(view: View, at: QPointF, *, frame: bool) -> SetNote:
+    """Write a note near the widget point ``at``, or put a frame around the selected blocks."""
+    scene = view.scene
+    name = next(fresh_names("frame" if frame else "note", scene.page.notes))
+    chosen = [scene.index[block] for block in view.selected] if frame else []
+    bounds = scene.bounds(np.array(chosen, np.intp)) if chosen else None
+    if bounds is None:
+        corner = free_corner(scene, view.camera.to_scene(np.array(at.toTuple())))
+        note = Note("", _on_grid(corner), *((320.0, 200.0) if frame else (200.0, 60.0)), frame)
+    else:
+        left, top = (np.floor((bounds[:2] - (20.0, 40.0)) / GRID) * GRID).tolist()
+        right, bottom = (np.ceil((bounds[2:] + 20.0) / GRID) * GRID).tolist()
+        note = Note("", Point(left, top), right - left, bottom - top, frame)
+    return SetNote(name, note, page=scene.page_name)
 
 
 def free_corner(scene: Scene, at: Floats) -> Floats:

@@ -6,7 +6,6 @@ A gesture moves the picture only; when it ends it asks for one Change, and the d
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -15,8 +14,8 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.geometry import REACH, Floats, Indices, Scene, overlapping
 from app.canvas.splicing import free_ports, splicing, wire_under
-from runtime.diagram import Change, MoveBlocks, SetNote
-from runtime.diagram.model import Note, Point
+from runtime.diagram import Change, MoveBlocks
+from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
@@ -136,6 +135,50 @@ class RubberBand(Gesture):
         painter.drawRect(self._box)
 
 
+class Lasso(Gesture):
+    """Selects the blocks whose middle a drawn line encloses; ``kept`` stay selected with them."""
+
+    cursor = Qt.CursorShape.CrossCursor
+
+    def __init__(self, host: Host, start: QPointF, kept: frozenset[str]) -> None:
+        super().__init__(host, start)
+        self._before = host.view.selected
+        self._kept = kept
+        self._line: list[Floats] = [self.origin]
+
+    def move(self, at: QPointF) -> None:
+        view = self.host.view
+        self._line.append(view.camera.to_scene(np.array([at.x(), at.y()])))
+        rects = view.scene.rects
+        inside = np.flatnonzero(enclosed(rects[:, :2] + rects[:, 2:] / 2.0, np.array(self._line)))
+        self.host.select(self._kept.union(view.scene.names[i] for i in inside.tolist()))
+        self.host.redraw()
+
+    def finish(self, at: QPointF) -> None:
+        self.host.redraw()
+
+    def cancel(self) -> None:
+        self.host.select(self._before)
+        self.host.redraw()
+
+    def paint(self, painter: QPainter) -> None:
+        accent = QColor(self.host.view.theme.accent)
+        painter.setPen(QPen(accent, 1.0))
+        accent.setAlphaF(0.10)
+        painter.setBrush(accent)
+        points = self.host.view.camera.to_widget(np.array(self._line)).tolist()
+        painter.drawPolygon([QPointF(x, y) for x, y in points])
+
+
+def enclosed(points: Floats, outline: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Which of ``points`` (k, 2) the closed line ``outline`` (m, 2) goes around, by even-odd."""
+    x, y = points[:, None, 0], points[:, None, 1]
+    (x0, y0), (x1, y1) = outline.T, np.roll(outline, -1, axis=0).T
+    spans = (y0 > y) != (y1 > y)
+    at = x0 + (y - y0) * (x1 - x0) / np.where(y1 == y0, 1.0, y1 - y0)
+    return np.asarray((spans & (x < at)).sum(axis=1) % 2 == 1)
+
+
 class DragBlocks(Gesture):
     """Moves the selected blocks; ``grabbed`` keeps to the grid, the rest keep their distance."""
 
@@ -208,30 +251,3 @@ class DragBlocks(Gesture):
         corners = np.array([low.min(axis=0), high.max(axis=0)])
         left, top, right, bottom = camera.to_widget(corners).ravel().tolist()
         return QRectF(left, top, right - left, bottom - top).adjusted(-8, -8, 8, 8)
-
-
-class DragNote(Gesture):
-    """Moves a note, on the grid."""
-
-    cursor = Qt.CursorShape.SizeAllCursor
-
-    def __init__(self, host: Host, start: QPointF, name: str) -> None:
-        super().__init__(host, start)
-        self._name = name
-        self._note: Note = host.view.scene.page.notes[name]
-
-    def move(self, at: QPointF) -> None:
-        corner = np.round((np.array(self._note.at) + self.shift(at)) / GRID) * GRID
-        moved = replace(self._note, at=Point(*corner.tolist()))
-        self.host.view.held_notes = {self._name: moved}
-        self.host.redraw()
-
-    def finish(self, at: QPointF) -> None:
-        moved = self.host.view.held_notes.get(self._name)
-        self.cancel()
-        if moved is not None and moved != self._note:
-            self.host.ask(SetNote(self._name, moved, page=self.host.view.scene.page_name))
-
-    def cancel(self) -> None:
-        self.host.view.held_notes = {}
-        self.host.redraw()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.cutting import Cut
-from app.canvas.gestures import DragBlocks, DragNote, Gesture, Host, Pan, RubberBand
+from app.canvas.frames import DragNote, ResizeNote, grip_at
+from app.canvas.gestures import DragBlocks, Gesture, Host, Lasso, Pan, RubberBand
 from app.canvas.hits import block_at, note_at, port_at, wire_at
 from app.canvas.wiring import Wiring
 from blocks.library.pages import Page as PageBlock
@@ -102,6 +103,9 @@ class Hand:
             self._press_right(at)
         elif left and event.modifiers() & _ADDING == _ADDING:
             self._begin = (at, lambda start: Cut(self.canvas, start))
+        elif left and event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            kept = self.canvas.view.selected if event.modifiers() & _ADDING else frozenset()
+            self._begin = (at, lambda start: Lasso(self.canvas, start, kept))
         elif left:
             self._press_left(at, adding=bool(event.modifiers() & _ADDING))
 
@@ -235,6 +239,9 @@ class Hand:
             self._begin = (at, lambda start: self._wiring(start, port))
         elif (block := block_at(scene, camera, x, y)) is not None:
             self._press_block(at, block, adding=adding)
+        elif (grip := grip_at(scene, camera, x, y)) is not None:
+            self._choose(frozenset(), note=grip)
+            self._begin = (at, lambda start: ResizeNote(canvas, start, grip))
         elif (wire := wire_at(scene, camera, x, y)) is not None:
             self._choose(frozenset(), wire=scene.wire_keys[wire])
         elif (note := note_at(scene, camera, x, y)) is not None:
@@ -302,6 +309,8 @@ class Hand:
         if self._space:
             return
         over = Qt.CursorShape.CrossCursor if port is not None else Qt.CursorShape.ArrowCursor
+        if port is None and grip_at(view.scene, view.camera, at.x(), at.y()) is not None:
+            over = Qt.CursorShape.SizeFDiagCursor
         self.canvas.show_cursor(over)
 
     def _hold_space(self, *, held: bool) -> None:

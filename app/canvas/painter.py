@@ -289,6 +289,12 @@ def _paint_note(painter: QPainter, view: View, note: Note, *, selected: bool) ->
     painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
     painter.drawRoundedRect(box, CORNER, CORNER)
     if zoom >= PLAIN:
+        painter.setPen(QPen(QColor(theme.ink_faint), 1.0))
+        for inset in (4.0, 8.0):
+            painter.drawLine(
+                QPointF(box.right() - inset, box.bottom() - 2.0),
+                QPointF(box.right() - 2.0, box.bottom() - inset),
+            )
         painter.setPen(QColor(theme.ink_soft if note.frame else theme.ink))
         painter.setFont(font(BODY, bold=note.frame))
         room = box.adjusted(_NOTE_PAD, _NOTE_RISE, -_NOTE_PAD, -_NOTE_RISE)

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.canvas import accessible, edits
 from app.canvas.adding import Adding
+from app.canvas.aligning import Way, alignment
 from app.canvas.editing import NameEdit, NoteEdit
 from app.canvas.hand import Hand
 from app.canvas.hits import block_at, port_at
@@ -144,6 +145,17 @@ class CanvasView(Stage):
     def hint(self, text: str) -> None:
         """Say something in the status bar."""
         self.statusMessage.emit(text)
+
+    def align(self, way: Way) -> None:
+        """Ask to align the selected blocks, to spread them evenly, or to snap them."""
+        self.ask(alignment(self.view, way))
+
+    def add_note(self, *, frame: bool = False) -> None:
+        """Ask for a note where there is room, or for a frame around the selected blocks."""
+        change = edits.note_around(self.view, self.walking.place(), frame=frame)
+        self.ask(change)
+        self.select_note(change.id)
+        self.start_note(change.id)
 
     def delete_selection(self) -> None:
         """Ask to remove the selected blocks, wire or note, else what has the focus."""

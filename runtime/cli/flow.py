@@ -9,7 +9,8 @@ import typer
 from runtime.cli.arguments import DiagramFile, Json, Losses
 from runtime.cli.opening import choose_losses, choose_wires, has_errors, open_session
 from runtime.cli.outcome import PROBLEMS, emit, tell
-from runtime.flow import analyse
+from runtime.flow import analyse, observe
+from runtime.publish.ledger import ledger_json, ledger_parts
 from runtime.publish.report import flow_report
 from runtime.publish.text import show
 
@@ -27,11 +28,19 @@ def flow(
             show_default=False,
         ),
     ] = None,
+    ledger: Annotated[
+        bool,
+        typer.Option(
+            "--ledger",
+            help="Run the diagram, and list what adds up to each gradient; with several losses "
+            "also losses against variables.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Say which wires carry gradient, and why not.
 
-    Structure alone decides: nothing is run.
+    Structure alone decides: nothing is run, unless --ledger asks for numbers.
     """
     session, problems = open_session(file)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
@@ -44,9 +53,10 @@ def flow(
         str(file),
         problems,
     )
+    reading = observe(session, losses) if ledger and losses else None
     if json:
-        emit(report.to_json())
+        emit(report.to_json() | ({} if reading is None else ledger_json(reading)))
     else:
-        show(report.parts())
+        show([*report.parts(), *([] if reading is None else ledger_parts(reading))])
     if has_errors(problems):
         raise typer.Exit(PROBLEMS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 VARIABLE = {"type": "Variable", "value": [3.0, 4.0]}
 
 
@@ -75,3 +77,27 @@ def test_a_diagram_with_problems_says_what_it_knows_and_exits_with_1(gradwire, d
 def test_without_a_loss(gradwire, diagram):
     done = gradwire("flow", diagram({"v": VARIABLE}, {}))
     assert done.code == 0 and "No loss" in done.out
+
+
+def test_the_ledger_adds_up(gradwire, diagram):
+    blocks = {
+        "v": VARIABLE, "double": {"type": "Mul", "b": 2}, "add": {"type": "Add"},
+        "sum": {"type": "Sum"}, "L1": {"type": "Loss"}, "L2": {"type": "Loss"},
+        "total": {"type": "Mean"},
+    }  # fmt: skip
+    wires = {
+        "double.a": "v.out", "add.a": "double.out", "add.b": "v.out", "sum.x": "add.out",
+        "L1.x": "sum.out", "total.x": "v.out", "L2.x": "total.out",
+    }  # fmt: skip
+    path = diagram(blocks, wires)
+    done = gradwire("flow", path, "--ledger")
+    rows = [row for row in done.table("Ledger") if row[0] == "v.out"]
+    assert [row[1] for row in rows][-1] == "sum"
+    assert {row[1]: row[2] for row in rows} == {
+        "double.a": "rms 2.00", "add.b": "rms 1.00", "total.x": "rms 0.500", "sum": "rms 3.50",
+    }  # fmt: skip
+    assert done.table("Losses against variables: rms, cosine")[1] == ["v", "3.00, 1.00",
+                                                                      "0.500, 1.00"]  # fmt: skip
+    report = gradwire("flow", path, "--ledger", "--json").json
+    assert report["ledger"]["v.out"]["sum"] == [3.5, 3.5]
+    assert report["matrix"]["L2.out"]["v"] == pytest.approx({"rms": 0.5, "cosine": 1.0})

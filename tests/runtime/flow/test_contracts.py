@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import runtime.build as b
@@ -17,6 +18,7 @@ from runtime.flow import (
     parse_contracts,
 )
 from runtime.flow.contracts import matches
+from tests.runtime.flow.specimens import specimen
 
 
 def two():
@@ -183,3 +185,16 @@ def test_a_finding_brings_its_fix():
     (found,) = diagnose(session)
     assert found.fix.opened == ("sg",) and found.fix.gradient == 3.0
     assert found.fix.change.label == "Open sg"
+
+
+def test_the_doctor_names_exactly_the_variables_without_gradient_or_with_zero():
+    for seed in range(150):
+        session = Session(specimen(seed, gradients=seed % 3 == 0))
+        found = diagnose(session)
+        gradients = session.backward().gradients
+        named = {f.key for f in found if f.complaint is Complaint.NO_GRADIENT}
+        assert named == {name for name, g in gradients.items() if g is None}, seed
+        zero = {f.key for f in found if f.complaint is Complaint.ZERO}
+        assert zero == {n for n, g in gradients.items() if g is not None and not np.any(g)}, seed
+        assert [f.complaint for f in found] == sorted(f.complaint for f in found)
+        assert all(f.sentence for f in found)

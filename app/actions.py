@@ -106,6 +106,8 @@ TABLE: tuple[Command, ...] = (
             "Copy the selection, or the page, as a picture", "Ctrl+Shift+C"),
     Command("paste", "edit", "&Paste",
             "Add the blocks of a copied text to the page", Key.Paste, on_canvas=True),
+    Command("find", "edit", "&Find…",
+            "Find blocks by name, type, state of their wires, or error", Key.Find),
     Command("duplicate", "edit", "D&uplicate",
             "Copy the selected blocks with the wires between them", "Ctrl+D", on_canvas=True),
     Command("delete", "edit", "&Delete",
@@ -117,8 +119,13 @@ TABLE: tuple[Command, ...] = (
             "Select every block of the page", Key.SelectAll,
             on_canvas=True),
     _line("edit"),
+    Command("group", "edit", "&Group into Page",
+            "Move the selected blocks to a page that stands in their place", "Ctrl+G",
+            on_canvas=True),
+    Command("ungroup", "edit", "U&ngroup Page",
+            "Put the blocks of the selected page in its place", "Ctrl+Shift+G", on_canvas=True),
     Command("add_note", "edit", "Add &Note",
-            "Write a text on the page", "Ctrl+Shift+N", on_canvas=True),
+            "Write a text on the page", "Ctrl+Shift+T", on_canvas=True),
     Command("add_frame", "edit", "Add &Frame",
             "Put a frame around the selected blocks; it takes them along", "Ctrl+Shift+F",
             on_canvas=True),
@@ -202,13 +209,19 @@ HAND: tuple[tuple[str, str], ...] = (
     ("Tab, double-click", "Add a block by typing"),
     ("Drag from a port", "Draw a wire; let go on nothing to choose a block that fits"),
     ("Drag on nothing", "Select what lies inside; Shift adds to the selection"),
+    ("Alt + drag", "Select what a drawn line encloses"),
+    ("Ctrl + Shift + drag, right drag", "Cut the wires that the line crosses"),
+    ("Drop a block on a wire", "Put it into the wire"),
+    ("Rest on a wire", "Show it from end to end, all else dimmed"),
+    ("Drag a note's corner", "Resize it"),
     ("Double-click a block", "Enter a page, or write a block's name"),
     ("Esc", "Drop what is in the hand, then the selection"),
     ("?", "This sheet"),
 )
 """What keys and mouse do on the canvas that is no action; shown with the shortcuts."""
 
-CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "zoom_selection", "arrange")
+CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "group", "ungroup",
+           "add_frame", "", "zoom_selection", "arrange")  # fmt: skip
 """Actions of the canvas's own menu; an empty name is a line."""
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
-from blocks.errors import Location
+from blocks.errors import ChangeError, Location
+from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
     MAIN,
+    AddBlock,
     Arrange,
     Batch,
     Change,
@@ -19,6 +21,8 @@ from runtime.diagram import (
     Point,
     RenameBlock,
     SetParameters,
+    group,
+    ungroup,
 )
 from runtime.version import __version__
 
@@ -41,6 +45,7 @@ class Commands(QObject):
     themeChosen = Signal(str)
     looksChanged = Signal()
     """A setting of how all windows look was changed."""
+    findRequested = Signal()
 
     def __init__(
         self,
@@ -106,6 +111,10 @@ class Commands(QObject):
         """Go to the palette's search."""
         self._palette.focus_search()
 
+    def find(self) -> None:
+        """Go to the line that finds blocks."""
+        self.findRequested.emit()
+
     def quick_add(self) -> None:
         """Look for a block to add, on the canvas."""
         self._canvas.quick_add()
@@ -125,6 +134,27 @@ class Commands(QObject):
     def arrange(self) -> None:
         """Lay the page out."""
         self.change(Arrange(page=self._place.page))
+
+    def group(self) -> None:
+        """Move the selected blocks to a page of their own."""
+        try:
+            change = group(self._document.diagram, self._place.page, self._canvas.selection())
+        except ChangeError as error:
+            self._document.problem.emit(str(error))
+            return
+        if self.change(change):
+            self._canvas.select(b.name for b in change.changes if isinstance(b, AddBlock))
+
+    def ungroup(self) -> None:
+        """Put the blocks of the selected page in its place."""
+        diagram, page = self._document.diagram, self._place.page
+        for name in self._canvas.selection():
+            if isinstance(diagram.pages[page].blocks[name], PageBlock):
+                change = ungroup(diagram, page, name)
+                if self.change(change):
+                    added = [b.name for b in change.changes if isinstance(b, AddBlock)]
+                    self._canvas.select(added)
+                return
 
     def add_note(self) -> None:
         """Write a note."""

@@ -30,6 +30,7 @@ from app.file_commands import FileCommands
 from app.help_commands import HelpCommands
 from app.menus import Menus
 from app.panels.breadcrumbs import Breadcrumbs
+from app.panels.find_bar import FindBar
 from app.panels.inspector import Inspector
 from app.panels.notice import Notice
 from app.panels.palette import Palette
@@ -77,6 +78,7 @@ class MainWindow(QMainWindow):
         self.variables = Variables(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
+        self.find_bar = FindBar(self)
         self.files = FileCommands(self, self.document, self.canvas, self.windows)
         self.commands = Commands(
             self,
@@ -164,6 +166,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.notice)
         column.addWidget(self.files.offer)
         column.addWidget(self.breadcrumbs)
+        column.addWidget(self.find_bar)
         column.addWidget(self.canvas, 1)
         self.setCentralWidget(centre)
         self.setDockOptions(self.DockOption.AllowTabbedDocks | self.DockOption.AnimatedDocks)
@@ -244,6 +247,9 @@ class MainWindow(QMainWindow):
         self.palette_panel.blockChosen.connect(self.commands.add_block)
         self.inspector.changeRequested.connect(self.commands.change)
         self.inspector.blockRequested.connect(self.commands.reveal_here)
+        self.find_bar.pathRequested.connect(self.commands.reveal_path)
+        self.find_bar.closed.connect(self.canvas.setFocus)
+        self.commands.findRequested.connect(self.find_bar.open)
         self.why.blockRequested.connect(self.commands.reveal_path)
         self.variables.blockRequested.connect(self.commands.reveal_path)
         self.problems.placeRequested.connect(self.commands.reveal)
@@ -280,6 +286,7 @@ class MainWindow(QMainWindow):
         self.canvas.set_diagram(diagram, page)
         self.inspector.set_diagram(diagram, page)
         self.why.set_diagram(diagram, page)
+        self.find_bar.set_diagram(diagram)
         self.breadcrumbs.show_trail(self.place.trail)
         self.actions_by_name["leave_page"].setEnabled(bool(self.place.trail))
         if self.evaluator.reading is not None:
@@ -290,6 +297,7 @@ class MainWindow(QMainWindow):
         self.canvas.set_reading(reading, prefix)
         self.inspector.set_reading(reading, prefix)
         self.why.set_reading(reading, prefix)
+        self.find_bar.set_reading(reading)
         self.variables.show_reading(reading)
         self.problems.show_problems(reading.diagnostics)
         if reading.error is not None:

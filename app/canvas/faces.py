@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
 
+from app.canvas import glyphs
 from app.canvas.camera import NUMBERS
 from app.canvas.geometry import PORT_RADIUS
 from app.canvas.grids import draw_section
@@ -30,6 +31,11 @@ SYMBOL = 22.0
 _AT_LEAST = 4
 """Pictures that every frame may make."""
 _LEAST_INK = 5.0
+_INSIDE = {
+    "NONFINITE": "NaN", "FLOOD": "▲", "NO_RULE": "∅", "STOPPED": "⊣", "FAINT": "▽", "ZERO": "0",
+    "OFF_ROUTE": "↛", "PARTIAL": "½", "UNKNOWN": "?",
+}  # fmt: skip
+"""Signs of the states inside a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class Look:
     stale: bool = False
     badge: str = ""
     """Severity of the worst problem; empty without one."""
+    inside: str = ""
+    """Name of the worst State of a wire inside a page; empty without a bad one."""
     head: bool = False
     surrogate: bool = False
     """Its gradient is deliberately not the derivative: ≈."""
@@ -183,6 +191,8 @@ class _Face:
             left, right = self._port_words()
             self._numbers(left, right)
         self._dots()
+        if self.look.inside:
+            self._inside()
         if self.look.badge:
             self._badge()
 
@@ -266,6 +276,14 @@ class _Face:
         self.painter.setPen(pen)
         self.painter.setBrush(colour if port.kind == "wired" else QColor(theme.canvas))
         self.painter.drawEllipse(centre, PORT_RADIUS - 0.5, PORT_RADIUS - 0.5)
+
+    def _inside(self) -> None:
+        """The sign of the worst state inside a page, at the foot of its face."""
+        sign = _INSIDE[self.look.inside]
+        left, top = GUTTER + SYMBOL / 2.0 - glyphs.SIZE / 2.0, self.look.height - glyphs.SIZE - 4.0
+        place = QRectF(left, top, glyphs.width(sign), glyphs.SIZE)
+        colour = self.theme.lane(self.look.inside).name()
+        glyphs.draw(self.painter, sign, place, colour, self.theme.canvas)
 
     def _badge(self) -> None:
         theme = self.theme

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from app.canvas.reading import Reading
     from runtime.diagram import Diagnostic, Diagram
 
+STATES_WORST_FIRST = (
+    "NONFINITE", "FLOOD", "NO_RULE", "STOPPED", "FAINT", "ZERO", "OFF_ROUTE", "PARTIAL", "UNKNOWN",
+)  # fmt: skip
+"""States that a page tells of what is inside it; the others are nothing to worry about."""
 _WORST_FIRST = ("error", "warning", "info")
+_BADNESS = {state: i for i, state in enumerate(STATES_WORST_FIRST)}
 _DASH = Readout((("–",),), prose=True)
 
 
@@ -56,6 +61,7 @@ class Facts:
         self._read_wires()
         self._driven = set(scene.wire_ports[:, 1].tolist())
         self._looks: list[Look | None] = [None] * len(scene.names)
+        self._inside: dict[str, str] | None = None
         self._plain_looks: dict[int, Look] = {}
         self._asked: set[str] = set()
         self._cutting: set[str] = set()
@@ -239,6 +245,22 @@ class Facts:
             shown.append(Section("∇", gradient_readout(self._gradient(i))))
         return tuple(shown)
 
+    def worst_inside(self, name: str) -> str:
+        """The worst state of a wire inside the page used as block ``name``; empty if none is bad.
+
+        A State's name, see :data:`STATES_WORST_FIRST`.
+        """
+        if self._inside is None:
+            self._inside = {}
+            states = {} if self.reading is None else self.reading.states
+            for key, state in states.items():
+                block, deeper, _ = key.removeprefix(self.prefix).partition("/")
+                if deeper and key.startswith(self.prefix) and state.name in _BADNESS:
+                    known = self._inside.get(block)
+                    if known is None or _BADNESS[state.name] < _BADNESS[known]:
+                        self._inside[block] = state.name
+        return self._inside.get(name, "")
+
     def _make_look(self, i: int) -> Look:
         scene = self.scene
         name, block, slots = scene.names[i], scene.blocks[i], scene.slots[i]
@@ -255,6 +277,7 @@ class Facts:
             sections=self._sections(i),
             stale=self.dimmed,
             badge=next((s for s in _WORST_FIRST if s in severities), ""),
+            inside=self.worst_inside(name) if isinstance(block, PageBlock) else "",
             head=type(block).head,
             surrogate=type(block).surrogate,
         )

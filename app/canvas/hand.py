@@ -71,6 +71,9 @@ class Commands(Host, Protocol):
     def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
         """Let a block be chosen, for this place or for where there is room."""
 
+    def trace(self, wire: str | None) -> None:
+        """Soon show a wire from end to end, or none at once."""
+
     def show_menu(self, at: QPointF) -> None:
         """Ask for the menu of what is selected."""
 
@@ -96,6 +99,7 @@ class Hand:
         if self.gesture is not None:
             return
         self.canvas.walking.leave()
+        self.canvas.trace(None)
         left = event.button() == Qt.MouseButton.LeftButton
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._space):
             self._start(Pan(self.canvas, at))
@@ -306,12 +310,21 @@ class Hand:
         if port != view.near_port:
             view.near_port = port
             self.canvas.redraw()
+        self.canvas.trace(None if port is not None else self._wire_below(at))
         if self._space:
             return
         over = Qt.CursorShape.CrossCursor if port is not None else Qt.CursorShape.ArrowCursor
         if port is None and grip_at(view.scene, view.camera, at.x(), at.y()) is not None:
             over = Qt.CursorShape.SizeFDiagCursor
         self.canvas.show_cursor(over)
+
+    def _wire_below(self, at: QPointF) -> str | None:
+        """Key of the wire under the pointer, unless a block lies over it."""
+        scene, camera = self.canvas.view.scene, self.canvas.view.camera
+        if block_at(scene, camera, at.x(), at.y()) is not None:
+            return None
+        wire = wire_at(scene, camera, at.x(), at.y())
+        return None if wire is None else scene.wire_keys[wire]
 
     def _hold_space(self, *, held: bool) -> None:
         if held != self._space:

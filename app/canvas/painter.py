@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _NOTE_PAD, _NOTE_RISE = 10.0, 7.0
 _NOTE_FLAGS = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
+_VEIL = 0.72
+"""How much of the rest is hidden while a wire is traced."""
 _SIGNS_ABOVE = 0.45
 """Zoom from which lanes carry their signs."""
 
@@ -62,6 +64,8 @@ class View:
     """The one of them it would snap to, or the port under the pointer."""
     focus: Focus | None = None
     """Where the keyboard is, while it is used."""
+    traced: str | None = None
+    """The wire under the pointer: it is shown from end to end, and the rest dimmed."""
     marks: Mapping[str, str] = field(default_factory=dict)
     """Wires that a gesture is about to change, with the theme's name of the colour."""
     held_notes: Mapping[str, Note] = field(default_factory=dict)
@@ -89,6 +93,7 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
         else:
             _paint_faces(painter, view, blocks, faces)
         _paint_signs(painter, view, wires, vector=faces is None)
+    _paint_trace(painter, view, area, faces)
     _paint_marks(painter, view)
     _paint_notes(painter, view, shown, frames=False)
     _paint_selection(painter, view, blocks)
@@ -342,6 +347,27 @@ def _paint_focus(painter: QPainter, view: View) -> None:
     (left, top), (right, bottom) = corners.tolist()
     box = QRectF(left, top, right - left, bottom - top).adjusted(-5, -5, 5, 5)
     painter.drawRoundedRect(box, CORNER + 2.0, CORNER + 2.0)
+
+
+def _paint_trace(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) -> None:
+    """Draw the wire under the pointer and the blocks at its ends over a veil on all else."""
+    wire = view.scene.wire_index.get(view.traced or "")
+    if wire is None:
+        return
+    veil = QColor(view.theme.canvas)
+    veil.setAlphaF(_VEIL)
+    painter.fillRect(area, veil)
+    unit, chosen = view.camera.unit, np.array([wire])
+    bundle = _bundle(view, chosen)
+    lanes.draw_curves(painter, bundle, view.theme, unit, faded=view.facts.dimmed)
+    painter.setPen(QPen(QColor(view.theme.ink), 2.2 * unit))
+    draw_lines(painter, strokes(flatten(bundle.ends, lanes.STEPS)))
+    blocks = np.unique(view.scene.wire_blocks[wire])
+    if view.camera.zoom < PLAIN:
+        _paint_plain_blocks(painter, view, blocks)
+    elif faces is not None:
+        _paint_faces(painter, view, blocks, faces)
+    _paint_signs(painter, view, chosen, vector=faces is None)
 
 
 def _paint_marks(painter: QPainter, view: View) -> None:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from app.canvas.camera import Camera
     from runtime.diagram import Change, Diagram
 
+_TRACE_AFTER = 250
+"""Milliseconds that the pointer rests on a wire before the rest is dimmed."""
 BLOCK_MIME = "application/x-gradwire-block"
 """What the palette drags: the type name of a block in UTF-8."""
 
@@ -70,6 +72,9 @@ class CanvasView(Stage):
         self.walking = Walking(self)
         self._hand = Hand(self)
         self._adding = Adding(self)
+        self._hovered: str | None = None
+        self._hover_timer = QTimer(self, singleShot=True, interval=_TRACE_AFTER)
+        self._hover_timer.timeout.connect(self._show_trace)
         self._field: NameEdit | NoteEdit | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -89,6 +94,7 @@ class CanvasView(Stage):
         if self.view.note not in self.view.scene.page.notes:
             self.view.note = None
         self.view.near_port = None
+        self.trace(None)
         self.walking.follow()
 
     def look(self, camera: Camera) -> None:
@@ -186,6 +192,24 @@ class CanvasView(Stage):
     def widget(self) -> QWidget:
         """What fields open on."""
         return self
+
+    def trace(self, wire: str | None) -> None:
+        """Show a wire from end to end once the pointer rests on it; None shows all again."""
+        if wire == self._hovered:
+            return
+        self._hovered = wire
+        if wire is None:
+            self._hover_timer.stop()
+            self._show_trace()
+        elif self.view.traced is not None:
+            self._show_trace()
+        else:
+            self._hover_timer.start()
+
+    def _show_trace(self) -> None:
+        if self.view.traced != self._hovered:
+            self.view.traced = self._hovered
+            self.update()
 
     def show_menu(self, at: QPointF) -> None:
         """Ask for the menu of what is selected."""
@@ -323,6 +347,7 @@ class CanvasView(Stage):
 
     def leaveEvent(self, event: QEvent) -> None:
         self._hand.pointer = None
+        self.trace(None)
         super().leaveEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

@@ -24,6 +24,7 @@ from runtime.diagram.changes import (
 from runtime.diagram.checks import check
 from runtime.diagram.diagnostics import Diagnostic, Severity
 from runtime.diagram.files import dumps, load, loads, save
+from runtime.diagram.grouping import group, ungroup
 from runtime.diagram.layout import arrange
 from runtime.diagram.model import (
     MAIN,
@@ -74,6 +75,7 @@ __all__ = [
     "dumps",
     "fresh_name",
     "fresh_names",
+    "group",
     "is_name",
     "json_schema",
     "layout",
@@ -81,4 +83,5 @@ __all__ = [
     "loads",
     "ports",
     "save",
+    "ungroup",
 ]

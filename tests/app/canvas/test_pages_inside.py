@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from app.canvas.faces import _INSIDE, draw_picture
+from app.canvas.facts import STATES_WORST_FIRST, Facts
+from app.canvas.geometry import Scene
+from app.theme import DARK, LIGHT
+from runtime.flow import State
+from tests.app.canvas.pages import Reading, block, diagram, page
+
+
+def facts(states: dict[str, State], prefix: str = "") -> Facts:
+    shown = diagram({"enc": block("Page", page="inner"), "a": block("Variable")})
+    shown = shown.with_page("inner", page({"t": block("Tanh"), "in": block("Page", page="deep")}))
+    scene = Scene(shown.with_page("deep", page({})), "inner" if prefix else "main")
+    return Facts(scene, Reading(scene.diagram, states=states), prefix)
+
+
+def test_a_page_shows_the_worst_state_inside_it_at_any_depth():
+    states = {"enc/t.x": State.STOPPED, "enc/in/u.x": State.NONFINITE, "a.x": State.NO_RULE}
+    known = facts(states)
+    assert known.worst_inside("enc") == "NONFINITE"
+    assert known.look(0).inside == "NONFINITE"
+    assert known.look(1).inside == ""
+
+
+def test_inside_a_page_only_what_is_deeper_counts():
+    known = facts(
+        {"enc/t.x": State.STOPPED, "enc/in/u.x": State.ZERO, "in/u.x": State.FLOOD}, "enc/"
+    )
+    assert known.worst_inside("in") == "ZERO"
+
+
+def test_where_all_is_well_nothing_is_shown():
+    assert facts({"enc/t.x": State.CARRIES}).worst_inside("enc") == ""
+
+
+@pytest.mark.parametrize("state", STATES_WORST_FIRST)
+def test_every_sign_can_be_seen(qapp, state):
+    look = facts({"enc/t.x": State[state]}).look(0)
+    for theme in (LIGHT, DARK):
+        shown = draw_picture(look, 1.0, 1.0, theme).toImage()
+        bare = draw_picture(facts({}).look(0), 1.0, 1.0, theme).toImage()
+        assert shown != bare
+    assert _INSIDE.keys() == set(STATES_WORST_FIRST)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.main_window import MainWindow
+from runtime.diagram import Connect, PortName
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def window(qtbot, settings):
+    made = MainWindow(settings)
+    made.show()
+    qtbot.waitExposed(made)
+    for kind in ("Variable", "Tanh", "Loss"):
+        made.commands.add_block(kind)
+    made.commands.change(Connect(PortName("variable1", "out"), PortName("tanh1", "x")))
+    made.commands.change(Connect(PortName("tanh1", "out"), PortName("loss", "x")))
+    yield made
+    made.document.undo_stack.setClean()
+    made.close()
+    made.deleteLater()
+
+
+def test_a_selection_becomes_a_page_and_comes_back_by_keys(window):
+    before = window.document.diagram
+    window.canvas.select(["tanh1"])
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_G, CONTROL)
+    assert window.canvas.selection() == {"group1"}
+    assert "tanh1" in window.document.diagram.pages["group1"].blocks
+    window.document.undo_stack.undo()
+    assert window.document.diagram is before
+    window.document.undo_stack.redo()
+    window.canvas.select(["group1"])
+    QTest.keyClick(window.canvas, Qt.Key.Key_G, CONTROL | Qt.KeyboardModifier.ShiftModifier)
+    assert window.document.diagram.main.blocks == before.main.blocks
+    assert dict(window.document.diagram.main.wires) == dict(before.main.wires)
+    assert window.canvas.selection() == {"tanh1"}
+
+
+def test_nothing_selected_is_said_and_changes_nothing(window):
+    before = window.document.diagram
+    window.canvas.select(())
+    window.actions_by_name["group"].trigger()
+    window.actions_by_name["ungroup"].trigger()
+    assert window.document.diagram is before

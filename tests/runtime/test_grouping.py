@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blocks import registry
+from blocks.errors import ChangeError
+from runtime.diagram import (
+    Diagram,
+    Page,
+    Point,
+    PortName,
+    apply,
+    check,
+    group,
+    ungroup,
+)
+from runtime.engine import Session
+
+
+def block(kind: str, **parameters):
+    return registry().get(kind)(**parameters)
+
+
+def diagram(blocks, wires) -> Diagram:
+    parse = PortName.parse
+    layout = {name: Point(240.0 * i, 40.0 * i) for i, name in enumerate(blocks)}
+    pairs = {parse(target): parse(source) for target, source in wires.items()}
+    return Diagram({"main": Page(blocks, pairs, layout)})
+
+
+def network() -> Diagram:
+    """loss = mean(relu(stack(tanh(a·b), 2·b, a)))."""
+    return diagram(
+        {
+            "a": block("Variable", value=[[1.0, 2.0]]),
+            "b": block("Variable", value=[[0.5, -1.0]]),
+            "mul": block("Mul"),
+            "tanh": block("Tanh"),
+            "twice": block("Mul", a=2.0),
+            "all": block("Stack"),
+            "relu": block("Relu"),
+            "mean": block("Mean"),
+            "loss": block("Loss"),
+        },
+        {
+            "mul.a": "a.out",
+            "mul.b": "b.out",
+            "tanh.x": "mul.out",
+            "twice.b": "b.out",
+            f"all.{terms()}.0": "tanh.out",
+            f"all.{terms()}.1": "twice.out",
+            f"all.{terms()}.2": "a.out",
+            "relu.x": "all.out",
+            "mean.x": "relu.out",
+            "loss.x": "mean.out",
+        },
+    )
+
+
+def terms() -> str:
+    return type(block("Stack")).inputs[0].name
+
+
+def outcome(shown: Diagram) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
+    """Gradients by the variable's own name, and the losses' values."""
+    assert not [d for d in check(shown) if d.severity == "error"]
+    session = Session(shown)
+    run = session.backward()
+    gradients = {path.rpartition("/")[2]: g for path, g in run.gradients.items()}
+    return gradients, [run.values[head] for head in session.losses]
+
+
+def same(one: Diagram, other: Diagram) -> None:
+    (gradients, losses), (others, again) = outcome(one), outcome(other)
+    assert gradients.keys() == others.keys()
+    for name, gradient in gradients.items():
+        np.testing.assert_allclose(others[name], gradient)
+    np.testing.assert_allclose(again, losses)
+
+
+GROUPS = [
+    ["mul", "tanh"],
+    ["tanh", "twice"],
+    ["a"],
+    ["a", "b", "mul", "tanh", "twice"],
+    ["all", "relu"],
+    ["mul", "tanh", "twice", "all", "relu", "mean", "loss"],
+    ["a", "b", "mul", "tanh", "twice", "all", "relu", "mean", "loss"],
+]
+
+
+@pytest.mark.parametrize("names", GROUPS)
+def test_a_group_computes_what_its_blocks_did(names):
+    before = network()
+    edit = apply(before, group(before, "main", names))
+    assert set(edit.after.pages) == {"main", "group1"}
+    assert not set(names) & edit.after.main.blocks.keys()
+    same(before, edit.after)
+    assert edit.before is before
+
+
+@pytest.mark.parametrize("names", GROUPS)
+def test_ungrouping_gives_the_blocks_back(names):
+    before = network()
+    grouped = apply(before, group(before, "main", names)).after
+    after = apply(grouped, ungroup(grouped, "main", "group1")).after
+    assert set(after.pages) == {"main"}
+    assert after.main.blocks.keys() == before.main.blocks.keys()
+    assert dict(after.main.wires) == dict(before.main.wires)
+    same(before, after)
+
+
+def test_a_source_that_several_read_becomes_one_input():
+    before = network()
+    edit = apply(before, group(before, "main", ["mul", "twice"]))
+    inside = edit.after.pages["group1"].blocks
+    kinds = [type(b).type_name() for b in inside.values()]
+    assert kinds.count("PageInput") == 2
+    assert kinds.count("PageOutput") == 2
+
+
+def test_wires_may_leave_a_group_and_enter_it_again_where_no_value_runs_in_a_circle():
+    before = network()
+    edit = apply(before, group(before, "main", ["mul", "all"]))
+    same(before, edit.after)
+    assert apply(edit.after, ungroup(edit.after, "main", "group1")).after.main.wires
+
+
+def test_ports_of_a_page_and_nothing_are_refused():
+    before = network()
+    grouped = apply(before, group(before, "main", ["mul"])).after
+    port = next(n for n, b in grouped.pages["group1"].blocks.items() if n != "mul")
+    with pytest.raises(ChangeError, match="port of this page"):
+        group(grouped, "group1", [port])
+    with pytest.raises(ChangeError, match="nothing to group"):
+        group(before, "main", [])
+    with pytest.raises(ChangeError, match="stands for no page"):
+        ungroup(before, "main", "mul")
+
+
+def test_groups_can_be_grouped_and_a_reused_page_stays():
+    before = network()
+    once = apply(before, group(before, "main", ["mul", "tanh"])).after
+    twice = apply(once, group(once, "main", ["group1", "twice"])).after
+    same(before, twice)
+    back = apply(twice, ungroup(twice, "main", "group2")).after
+    assert set(back.pages) == {"main", "group1"}
+    same(before, back)
+
+
+def test_a_literal_of_the_use_becomes_a_constant():
+    inner = Page(
+        {"x": block("PageInput"), "double": block("Mul", a=2.0), "y": block("PageOutput")},
+        {
+            PortName("double", "b"): PortName("x", "out"),
+            PortName("y", "x"): PortName("double", "out"),
+        },
+    )
+    shown = diagram({"use": block("Page", page="inner", x=4.0), "neg": block("Neg")}, {})
+    shown = shown.with_page("inner", inner)
+    main = shown.main
+    shown = shown.with_page(
+        "main", Page(main.blocks, {PortName("neg", "x"): PortName("use", "y")}, main.layout)
+    )
+    after = apply(shown, ungroup(shown, "main", "use")).after
+    assert Session(shown).run().values["neg.out"] == -8.0
+    assert Session(after).run().values["neg.out"] == -8.0

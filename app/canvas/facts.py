@@ -15,12 +15,12 @@ from app.canvas.readout import (
     Readout,
     Section,
     brief,
+    charted,
     described,
     gradient_readout,
     lines,
     number,
     power_of_ten,
-    readout,
 )
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
@@ -240,7 +240,7 @@ class Facts:
             return tuple(Section("", _DASH if v is None else brief(v)) for v in values)
         if values[0] is None:
             return ()
-        shown = [Section("", readout(values[0]))]
+        shown = [charted(values[0])]
         if self.scene.least_rows[i] > 1:
             shown.append(Section("∇", gradient_readout(self._gradient(i))))
         return tuple(shown)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from app.canvas.charts import HEIGHT, WIDTH, draw_chart
 from app.theme import SMALL, Theme, font
 from runtime.diagram.measures import ROW
 
@@ -23,6 +24,10 @@ def draw_section(
     painter: QPainter, section: Section, place: QRectF, theme: Theme, *, stale: bool
 ) -> None:
     """Draw a section flush right in ``place``: with fewer digits, and then smaller, if it must."""
+    if section.chart is not None:
+        box = QRectF(place.left(), place.center().y() - HEIGHT / 2.0, WIDTH, HEIGHT)
+        draw_chart(painter, section.chart, box, theme)
+        place = place.adjusted(WIDTH + 6.0, 0.0, 0.0, 0.0)
     shown, metrics = section.readout, QFontMetricsF(font(SMALL))
     mark = metrics.horizontalAdvance(section.mark) + 6.0 if section.mark else 0.0
     frame = mark + (2 * _BRACKET if shown.bracketed else 0.0)

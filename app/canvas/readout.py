@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from app.canvas.charts import Chart, chart
 
 ROWS = 3
 """Most rows of a matrix that is shown in full."""
@@ -42,6 +44,18 @@ class Section:
 
     mark: str
     readout: Readout
+    chart: Chart | None = None
+    """What is drawn beside it."""
+
+
+def charted(array: NDArray[Any]) -> Section:
+    """The readout of an array; of one too large for its numbers, with a chart."""
+    shown = readout(array)
+    drawn = chart(array) if shown.prose else None
+    if drawn is None:
+        return Section("", shown)
+    briefly = ((dimensions(array.shape),), (spread(array).partition(" · ")[0],))
+    return Section("", replace(shown, fewer=briefly), drawn)
 
 
 NONE = Readout((("None",),), prose=True)

@@ -267,6 +267,10 @@ class Commands(QObject):
         if accepted:
             self._settings.rate = rate
 
+    def minimap(self) -> None:
+        """Show the mini-map where a part of the page is out of view, or never."""
+        self._canvas.minimap.toggle()
+
     def legend(self) -> None:
         """Show or hide what the lanes mean."""
         self._canvas.set_legend_visible(not self._canvas.legend_visible())

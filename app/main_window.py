@@ -20,7 +20,6 @@ from app import actions
 from app import theme as look
 from app.autosave import Autosave
 from app.canvas import CanvasView
-from app.canvas.readout import number
 from app.clipboard_commands import ClipboardCommands
 from app.commands import Commands
 from app.document import Document
@@ -29,6 +28,7 @@ from app.examples import examples
 from app.file_commands import FileCommands
 from app.help_commands import HelpCommands
 from app.menus import Menus
+from app.panels import labels
 from app.panels.breadcrumbs import Breadcrumbs
 from app.panels.find_bar import FindBar
 from app.panels.inspector import Inspector
@@ -302,7 +302,7 @@ class MainWindow(QMainWindow):
         self.problems.show_problems(reading.diagnostics)
         if reading.error is not None:
             self.notice.tell(reading.error)
-        self._losses.setText(_losses_text(reading))
+        self._losses.setText(labels.losses(reading))
 
     def _warn_of_autosave(self, reason: str) -> None:
         self.notice.tell(
@@ -397,11 +397,3 @@ def _dropped_files(event: QDropEvent) -> list[Path]:
     """The diagram files that are dragged."""
     names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
     return [Path(name) for name in names if name.endswith(".json")]
-
-
-def _losses_text(reading: Reading) -> str:
-    """``loss 0.693``, the sum where a loss has several elements."""
-    shown = [name for name in reading.losses if name in reading.values][:3]
-    return "   ".join(
-        f"{name.rpartition('.')[0]} {number(reading.values[name].sum())}" for name in shown
-    )

@@ -31,6 +31,7 @@ from app.canvas.aligning import Way, alignment
 from app.canvas.editing import NameEdit, NoteEdit
 from app.canvas.hand import Hand
 from app.canvas.hits import block_at, port_at
+from app.canvas.minimap import MiniMap
 from app.canvas.reach import Focus, Kind
 from app.canvas.stage import Stage
 from app.canvas.walking import Walking
@@ -72,6 +73,7 @@ class CanvasView(Stage):
         self.walking = Walking(self)
         self._hand = Hand(self)
         self._adding = Adding(self)
+        self.minimap = MiniMap(self)
         self._hovered: str | None = None
         self._hover_timer = QTimer(self, singleShot=True, interval=_TRACE_AFTER)
         self._hover_timer.timeout.connect(self._show_trace)

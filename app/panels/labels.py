@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
 from app import theme as look
+from app.canvas.readout import number
+
+if TYPE_CHECKING:
+    from app.evaluator import Reading
 
 Role = QPalette.ColorRole
 
@@ -72,3 +77,11 @@ def _wrapping(text: str) -> QLabel:
     label.setWordWrap(True)
     label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
     return label
+
+
+def losses(reading: Reading) -> str:
+    """``loss 0.693``, the sum where a loss has several elements."""
+    shown = [name for name in reading.losses if name in reading.values][:3]
+    return "   ".join(
+        f"{name.rpartition('.')[0]} {number(reading.values[name].sum())}" for name in shown
+    )

@@ -1,0 +1,156 @@
+"""The page as a whole in a corner of the canvas, while only a part of it is in view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtWidgets import QWidget
+
+from app.canvas.curves import draw_rects
+
+if TYPE_CHECKING:
+    from app.canvas.geometry import Floats
+    from app.canvas.stage import Stage
+
+SIZE = (180, 120)
+_MARGIN = 12
+_PAD = 8.0
+
+
+class MiniMap(QWidget):
+    """Blocks as small rectangles and a frame around what is in view; a press or drag goes there.
+
+    It shows itself only while something lies outside, and never where it is turned off.
+    """
+
+    def __init__(self, canvas: Stage) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self._wanted = True
+        self._picture: QPixmap | None = None
+        self._drawn: tuple[object, ...] = ()
+        self.setFixedSize(*SIZE)
+        self.setAccessibleName(self.tr("Mini-map"))
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.hide()
+        canvas.installEventFilter(self)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it may show itself."""
+        return self._wanted
+
+    def toggle(self) -> None:
+        """Turn it on or off."""
+        self._wanted = not self._wanted
+        self._settle()
+
+    def needed(self) -> bool:
+        """Whether a part of the page is out of view."""
+        bounds = self._canvas.view.scene.bounds()
+        if bounds is None:
+            return False
+        (left, top), (right, bottom) = self._canvas.view.camera.to_widget(bounds.reshape(2, 2))
+        return bool(
+            left < 0 or top < 0 or right > self._canvas.width() or bottom > self._canvas.height()
+        )
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            room = self._canvas.size()
+            self.move(room.width() - SIZE[0] - _MARGIN, room.height() - SIZE[1] - _MARGIN)
+        elif event.type() == QEvent.Type.Paint and self.isHidden() == self._due():
+            QTimer.singleShot(0, self, self._settle)  # not while the canvas is being painted
+        return super().eventFilter(watched, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        view = self._canvas.view
+        bounds = view.scene.bounds()
+        if bounds is None:
+            return
+        with QPainter(self) as painter:
+            painter.drawPixmap(0, 0, self._blocks(bounds))
+            shown = view.camera.area(0, 0, self._canvas.width(), self._canvas.height())
+            low, high = self._to_map(shown.reshape(2, 2), bounds).tolist()
+            frame = QRectF(QPointF(*low), QPointF(*high)) & QRectF(self.rect()).adjusted(
+                1, 1, -2, -2
+            )
+            painter.setPen(QPen(QColor(view.theme.accent), 1.5))
+            painter.drawRect(frame)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._go(event.position())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._go(event.position())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
+    def _due(self) -> bool:
+        return self._wanted and self.needed()
+
+    def _settle(self) -> None:
+        self.setVisible(self._due())
+
+    def _go(self, at: QPointF) -> None:
+        """Look at what lies under a point of the map."""
+        view = self._canvas.view
+        bounds = view.scene.bounds()
+        if bounds is None:
+            return
+        scale, corner = self._scale(bounds)
+        middle = (np.array(at.toTuple()) - corner) / scale
+        x, y = view.camera.to_widget(middle).tolist()
+        camera = view.camera.panned(self._canvas.width() / 2 - x, self._canvas.height() / 2 - y)
+        self._canvas.look(camera)
+
+    def _blocks(self, bounds: Floats) -> QPixmap:
+        """All blocks, drawn anew when the page, its colours or the screen are others."""
+        view, ratio = self._canvas.view, self.devicePixelRatioF()
+        key = (view.scene.page, view.theme.name, ratio)
+        if self._picture is None or not _same(key, self._drawn):
+            self._drawn = key
+            self._picture = QPixmap(round(SIZE[0] * ratio), round(SIZE[1] * ratio))
+            self._picture.setDevicePixelRatio(ratio)
+            self._picture.fill(QColor(view.theme.surface))
+            with QPainter(self._picture) as painter:
+                self._draw_blocks(painter, bounds)
+        return self._picture
+
+    def _draw_blocks(self, painter: QPainter, bounds: Floats) -> None:
+        view = self._canvas.view
+        scale, corner = self._scale(bounds)
+        rects = view.scene.rects * scale
+        rects[:, :2] += corner
+        rects[:, 2:] = np.maximum(rects[:, 2:], 1.5)
+        painter.setPen(Qt.PenStyle.NoPen)
+        families = np.array([type(block).family for block in view.scene.blocks])
+        for family in np.unique(families):
+            painter.setBrush(view.theme.border(str(family)))
+            draw_rects(painter, rects[families == family])
+        painter.setPen(QPen(QColor(view.theme.hairline), 1.0))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(QRectF(0.5, 0.5, SIZE[0] - 1.0, SIZE[1] - 1.0))
+
+    def _to_map(self, points: Floats, bounds: Floats) -> Floats:
+        scale, corner = self._scale(bounds)
+        return points * scale + corner
+
+    def _scale(self, bounds: Floats) -> tuple[float, Floats]:
+        """Map px per scene unit, and where the scene's origin lies on the map."""
+        size = np.maximum(bounds[2:] - bounds[:2], 1.0)
+        scale = float(((np.array(SIZE) - 2 * _PAD) / size).min())
+        return scale, np.array(SIZE) / 2.0 - scale * (bounds[:2] + bounds[2:]) / 2.0
+
+
+def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    """Whether two keys are alike: pages are compared by identity, which costs nothing."""
+    return len(one) == len(other) and one[0] is other[0] and one[1:] == other[1:]

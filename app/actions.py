@@ -166,6 +166,8 @@ TABLE: tuple[Command, ...] = (
             "Show what the lanes beside the wires mean", "Ctrl+L", checkable=True),
     Command("minimap", "view", "Mini-&map",
             "Turn the map of the whole page off or on; it shows while a part is out of view"),
+    Command("losses", "view", "Gradient &of",
+            "Choose the loss that lanes, gradients and reasons are about", submenu=True),
     Command("panels", "view", "&Panels",
             "Show and hide the panels", submenu=True),
     Command("windows", "view", "&Windows",

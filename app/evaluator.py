@@ -15,13 +15,15 @@ from PySide6.QtCore import QObject, Signal
 from app.canvas.facts import same_meaning
 from blocks.errors import GradwireError
 from runtime.diagram import Diagnostic, Diagram
-from runtime.engine import SGD, Session
-from runtime.flow import State, Verdict, analyse
+from runtime.engine import SGD, Run, Session
+from runtime.flow import Flow, FlowRun, State, Verdict, analyse
 
 Array: TypeAlias = NDArray[np.generic]
 
 PATIENCE = 2.0
 """Seconds that closing waits for a run to end before it leaves it behind."""
+MOST_LOSSES = 8
+"""Up to so many losses each is run by itself, for numbers per loss; beyond, only their sum."""
 
 
 def _no_verdict(name: str, loss: str | None = None) -> Verdict | None:
@@ -53,6 +55,51 @@ class Reading:
     losses: tuple[str, ...] = ()
     variable: Callable[..., Verdict | None] = _no_verdict
     """Of a variable: ``variable(name, loss=None)``."""
+    zeros: Mapping[str, float] = field(default_factory=dict)
+    """By wire that is PARTIAL, the share of its elements that are 0."""
+    loss: str | None = None
+    """What it is about: one loss, or all of them together."""
+    flow: FlowRun | None = None
+    """The run as it is explained, per loss."""
+
+    def of(self, loss: str | None) -> Reading:
+        """The same about one loss alone; about all together for None or one it does not know."""
+        flow = self.flow
+        if flow is None or loss not in self.losses:
+            return self
+        about = replace(
+            self,
+            loss=loss,
+            verdict=partial(_about, flow.verdict, loss),
+            variable=partial(_about, flow.variable, loss),
+        )
+        return _numbered(about, flow, loss)
+
+
+def _about(
+    tell: Callable[..., Verdict], chosen: str, name: str, loss: str | None = None
+) -> Verdict:
+    return tell(name, loss or chosen)
+
+
+def _numbered(reading: Reading, flow: FlowRun, loss: str | None = None) -> Reading:
+    """The reading with states and numbers of one loss, or of all."""
+    states, run = flow.states(loss), flow.run(loss)
+    if run is None:
+        return replace(reading, states=states, norms={}, contributions={}, zeros={})
+    shares = {
+        wire: 1.0 - np.count_nonzero(amount) / amount.size
+        for wire, amount in run.contributions.items()
+        if amount is not None and states.get(wire) is State.PARTIAL
+    }
+    return replace(
+        reading,
+        states=states,
+        zeros=shares,
+        gradients=run.gradients,
+        norms=run.norms,
+        contributions=run.contributions,
+    )
 
 
 Superseded: TypeAlias = Callable[[], bool]
@@ -90,15 +137,21 @@ class Evaluation:
             )
             if superseded():
                 return None
-            run = session.backward()
-            return replace(
+            runs = _runs(session, flow, superseded)
+            if runs is None:
+                return None
+            told = FlowRun(flow, runs, diagram=diagram)
+            reading = replace(
                 reading,
                 diagnostics=tuple(session.diagnostics),  # those of the run are among them now
-                values=run.values,
-                gradients=run.gradients,
-                norms=run.norms,
-                contributions=run.contributions,
+                values=next(iter(runs.values())).values,
+                verdict=told.verdict,
+                variable=told.variable,
+                flow=told,
             )
+            for loss in told.losses:
+                told.states(loss)  # here, not when the window asks
+            return _numbered(reading, told)
         except GradwireError as error:
             return replace(reading, error=str(error))
         except Exception as error:  # a plug-in's block may raise anything; the window must live on
@@ -112,6 +165,20 @@ class Evaluation:
             session.update(diagram)
         self._session = session
         return session
+
+
+def _runs(session: Session, flow: Flow, superseded: Superseded) -> dict[str, Run] | None:
+    """The run of all losses together, under "" where there are several, and of each by itself."""
+    losses = flow.losses
+    groups = {"" if len(losses) != 1 else losses[0]: losses}
+    if 1 < len(losses) <= MOST_LOSSES:
+        groups |= {loss: (loss,) for loss in losses}
+    runs = {}
+    for name, heads in groups.items():
+        runs[name] = session.backward(heads, adjoints="stops")
+        if superseded():
+            return None
+    return runs
 
 
 def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:

@@ -28,10 +28,10 @@ from app.examples import examples
 from app.file_commands import FileCommands
 from app.help_commands import HelpCommands
 from app.menus import Menus
-from app.panels import labels
 from app.panels.breadcrumbs import Breadcrumbs
 from app.panels.find_bar import FindBar
 from app.panels.inspector import Inspector
+from app.panels.losses import Losses
 from app.panels.notice import Notice
 from app.panels.palette import Palette
 from app.panels.problems import Problems
@@ -76,6 +76,7 @@ class MainWindow(QMainWindow):
         self.why = Why(self)
         self.problems = Problems(self)
         self.variables = Variables(self)
+        self.losses = Losses(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
         self.find_bar = FindBar(self)
@@ -205,10 +206,10 @@ class MainWindow(QMainWindow):
     def _build_status_bar(self) -> None:
         self._busy = QLabel(self)
         self._zoom = QLabel(self)
-        self._losses = QLabel(self)
-        for label in (self._busy, self._losses, self._zoom):
+        for label in (self._busy, self._zoom):
             label.setContentsMargins(8, 0, 8, 0)
-            self.statusBar().addPermanentWidget(label)
+        for widget in (self._busy, self.losses, self._zoom):
+            self.statusBar().addPermanentWidget(widget)
         self.statusBar().setSizeGripEnabled(False)
         self._busy_timer = QTimer(self, singleShot=True, interval=_BUSY_SHOWS_AFTER)
         self._busy_timer.timeout.connect(lambda: self._busy.setText(self.tr("Computing …")))
@@ -255,6 +256,7 @@ class MainWindow(QMainWindow):
         self.problems.placeRequested.connect(self.commands.reveal)
         self.problems.countChanged.connect(self._show_problem_count)
         self.breadcrumbs.trailRequested.connect(self.place.go)
+        self.losses.lossChosen.connect(self._show_place)
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
         self.commands.themeChosen.connect(self._choose_theme)
@@ -293,7 +295,7 @@ class MainWindow(QMainWindow):
             self._show_reading(self.evaluator.reading)
 
     def _show_reading(self, reading: Reading) -> None:
-        prefix = self.place.prefix
+        prefix, reading = self.place.prefix, self.losses.about(reading)
         self.canvas.set_reading(reading, prefix)
         self.inspector.set_reading(reading, prefix)
         self.why.set_reading(reading, prefix)
@@ -302,7 +304,6 @@ class MainWindow(QMainWindow):
         self.problems.show_problems(reading.diagnostics)
         if reading.error is not None:
             self.notice.tell(reading.error)
-        self._losses.setText(labels.losses(reading))
 
     def _warn_of_autosave(self, reason: str) -> None:
         self.notice.tell(

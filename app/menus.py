@@ -32,6 +32,8 @@ class Menus(QObject):
             action.setData(example.path)
         by_name["examples"].triggered.connect(self._open_example)
         by_name["recent"].triggered.connect(self._open_recent)
+        by_name["losses"].triggered.connect(self._choose_loss)
+        by_name["losses"].aboutToShow.connect(self._fill_losses)
         by_name["windows"].triggered.connect(self._show_window)
         by_name["recent"].aboutToShow.connect(self._fill_recent)
         by_name["windows"].aboutToShow.connect(self._fill_windows)
@@ -59,6 +61,18 @@ class Menus(QObject):
             action.setChecked(window is self._window)
             action.setStatusTip(str(window.document.path or ""))
             action.setData(number)
+
+    def _fill_losses(self) -> None:
+        menu, losses = self.by_name["losses"], self._window.losses
+        menu.clear()
+        for name, loss in losses.choices():
+            action = menu.addAction(name)
+            action.setCheckable(True)
+            action.setChecked(loss == losses.chosen)
+            action.setData(loss)
+
+    def _choose_loss(self, action: QAction) -> None:
+        self._window.losses.choose(action.data())
 
     def _open_example(self, action: QAction) -> None:
         self._window.files.open_example(Path(action.data()))

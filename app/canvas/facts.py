@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.faces import Look, PortLook
-from app.canvas.lanes import CODES, FAINT, FLOOD, NONFINITE, NOT_READ, ZERO, lane_width
+from app.canvas.lanes import CODES, FAINT, FLOOD, NONFINITE, NOT_READ, PARTIAL, ZERO, lane_width
 from app.canvas.readout import (
     Readout,
     Section,
@@ -103,7 +103,7 @@ class Facts:
         return known
 
     def mark(self, wire: int, *, in_full: bool = False) -> str:
-        """The words beside a wire's lane: ``0``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``; mostly none.
+        """The words beside a wire's lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``; or none.
 
         ``in_full``, the rms of a gradient that needs no warning, too.
         """
@@ -114,6 +114,9 @@ class Facts:
             return "0"
         if code == NONFINITE:
             return "NaN"
+        if code == PARTIAL and self.reading is not None:
+            share = self.reading.zeros.get(self.prefix + self.scene.wire_keys[wire])
+            return "" if share is None else f"{100.0 * share:.0f} %"
         if code in (FAINT, FLOOD):
             arrow = "▽" if code == FAINT else "▲"
             return arrow if norm is None else f"{arrow} {power_of_ten(norm)}"

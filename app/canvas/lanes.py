@@ -90,7 +90,9 @@ NOT_READ = 0
 CODES: Mapping[str, int] = MappingProxyType({name: i for i, name in enumerate(STYLES, start=1)})
 """The int8 that stands for each state."""
 NAMES: Mapping[int, str] = MappingProxyType({code: name for name, code in CODES.items()})
-ZERO, FAINT, FLOOD, NONFINITE = (CODES[n] for n in ("ZERO", "FAINT", "FLOOD", "NONFINITE"))
+PARTIAL, ZERO, FAINT, FLOOD, NONFINITE = (
+    CODES[name] for name in ("PARTIAL", "ZERO", "FAINT", "FLOOD", "NONFINITE")
+)
 
 
 def lane_width(rms: Floats) -> Floats:

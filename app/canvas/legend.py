@@ -13,7 +13,7 @@ from app.theme import SMALL, Theme, font
 _ROW = 20.0
 _SAMPLE = 74.0
 _PAD = 12.0
-_MARKS = {"ZERO": "0", "FAINT": "▽", "FLOOD": "▲", "NONFINITE": "NaN"}
+_MARKS = {"PARTIAL": "37 %", "ZERO": "0", "FAINT": "▽", "FLOOD": "▲", "NONFINITE": "NaN"}
 
 
 def legend_size() -> QSizeF:

@@ -239,7 +239,7 @@ def _paint_signs(painter: QPainter, view: View, wires: Indices, *, vector: bool)
 
 _SIGNED = frozenset(
     code for name, code in lanes.CODES.items() if lanes.STYLES[name].glyph or lanes.STYLES[name].cut
-) | {lanes.ZERO, lanes.FAINT, lanes.FLOOD, lanes.NONFINITE}
+) | {lanes.PARTIAL, lanes.ZERO, lanes.FAINT, lanes.FLOOD, lanes.NONFINITE}
 
 
 def _paint_sign(

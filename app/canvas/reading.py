@@ -40,6 +40,10 @@ class Reading(Protocol):
         """Root mean square of each wire's contribution; None where there is none."""
 
     @property
+    def zeros(self) -> Mapping[str, float]:
+        """By wire that is PARTIAL, the share of its elements that are exactly 0."""
+
+    @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The problems found on the way."""
 

@@ -78,6 +78,7 @@ class Reading:
     gradients: Mapping[str, Any] = field(default_factory=dict)
     states: Mapping[str, State] = field(default_factory=dict)
     norms: Mapping[str, float | None] = field(default_factory=dict)
+    zeros: Mapping[str, float] = field(default_factory=dict)
     diagnostics: tuple[Any, ...] = ()
     verdict: Callable[[str], Verdict | None] = lambda wire: None
 

@@ -1,0 +1,115 @@
+"""States with numbers, per loss: what the reading knows and how the window switches."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from app.canvas.lanes import NAMES
+from app.evaluator import MOST_LOSSES, evaluate
+from app.main_window import MainWindow
+from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
+from runtime.diagram import Diagram, SetParameters, save
+from runtime.flow import State
+
+
+def numeric() -> Diagram:
+    """relu lets 5 of 8 elements through; the square root of 0 has no finite slope."""
+    x = variable("x", [1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 4.0, 5.0])
+    y = variable("y", [0.0])
+    z = variable("z", [1.0])
+    parts = [loss(relu(x, name="gate"), name="L1"), loss(sqrt(y, name="root") * 0.0, name="L2")]
+    return build(*parts, loss(z * 1e-9, name="L3"), title="Numbers")
+
+
+def two() -> Diagram:
+    """L1 reads w through a stop, L2 without, twice."""
+    w = variable("w", [3.0])
+    h = w * 2.0
+    return build(loss(stop_gradient(h, name="sg") + w, name="L1"), loss(h * 4.0, name="L2"))
+
+
+@pytest.fixture
+def window(qtbot, settings, tmp_path):
+    made = MainWindow(settings)
+    made.resize(1300, 850)
+    made.show()
+    qtbot.waitExposed(made)
+    path = tmp_path / "two.gradwire.json"
+    save(two(), path)
+    assert made.files.open_path(path)
+    qtbot.waitUntil(lambda: not made.evaluator.busy, timeout=10_000)
+    yield made
+    made.document.undo_stack.setClean()
+    made.close()
+    made.deleteLater()
+
+
+def lane(window, key):
+    view = window.canvas.view
+    return NAMES[int(view.facts.codes[view.scene.wire_index[key]])]
+
+
+class TestReading:
+    def test_states_and_sentences_come_from_the_numbers(self):
+        reading = evaluate(numeric())
+        assert reading.states["gate.x"] is State.PARTIAL
+        assert reading.zeros["gate.x"] == 3 / 8
+        assert "3 of 8" in reading.verdict("gate.x").sentence
+        assert reading.states["root.x"] is State.NONFINITE
+
+    def test_about_one_loss(self):
+        whole = evaluate(two())
+        one, other = (whole.of(name) for name in whole.losses)
+        assert whole.of(None) is whole
+        assert whole.of("gone.out") is whole
+        assert (one.loss, other.loss) == ("L1.out", "L2.out")
+        assert one.states["sg.x"] is State.STOPPED
+        assert other.states["sg.x"] is State.OFF_ROUTE
+        assert one.verdict("sg.x").loss == "L1.out"
+        gradients = [reading.gradients["w"].item() for reading in (whole, one, other)]
+        assert gradients == [9.0, 1.0, 8.0]
+
+    def test_of_many_losses_only_the_sum_is_run(self):
+        w = variable("w", [1.0])
+        heads = [loss(w * float(i), name=f"L{i}") for i in range(MOST_LOSSES + 1)]
+        reading = evaluate(build(*heads))
+        assert reading.gradients["w"].item() == sum(range(MOST_LOSSES + 1))
+        about = reading.of("L3.out")
+        assert about.states["L3.x"] is State.CARRIES
+        assert about.contributions == {}
+
+    def test_without_a_loss_the_values_are_there(self):
+        reading = evaluate(build(relu(variable("x", [[1.0, -1.0]]), name="gate")))
+        assert reading.error is None
+        assert np.array_equal(reading.values["gate.out"], [[1.0, 0.0]])
+
+
+class TestSwitch:
+    def test_lanes_and_the_panel_follow_the_switch(self, window, qtbot):
+        switch = window.losses.switch
+        assert switch.isVisible()
+        assert [words for words, _ in window.losses.choices()] == ["All losses", "L1", "L2"]
+        assert lane(window, "sg.x") == "STOPPED"
+        switch.setFocus()
+        qtbot.keyClick(switch, Qt.Key.Key_Down)
+        qtbot.keyClick(switch, Qt.Key.Key_Down)
+        assert window.losses.chosen == "L2.out"
+        assert lane(window, "sg.x") == "OFF_ROUTE"
+
+    def test_the_menu_offers_the_same(self, window):
+        menu = window.menus.by_name["losses"]
+        menu.aboutToShow.emit()
+        assert [a.text() for a in menu.actions() if a.isChecked()] == ["All losses"]
+        menu.actions()[1].trigger()
+        assert window.losses.chosen == "L1.out"
+
+    def test_the_choice_outlives_an_edit_and_not_its_loss(self, window, qtbot):
+        window.losses.choose("L2.out")
+        window.commands.change(SetParameters("w", {"value": [4.0]}))
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.losses.chosen == "L2.out"
+        window.canvas.select({"L2"})
+        window.actions_by_name["delete"].trigger()
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.losses.chosen is None
+        assert not window.losses.switch.isVisible()

@@ -64,6 +64,10 @@ def _concat_rule(
 
 
 def _unpermuted(xp: Namespace, g: Value, out: Value, x: Value, *, axes: tuple[int, ...]) -> Value:
+    if g.primitive.name == "matmul" and axes == (1, 0):
+        # (a b)ᵀ = bᵀ aᵀ: the gradient of weights used transposed comes in their own layout.
+        a, b = g.inputs
+        return xp.matmul(xp.permute_dims(b, axes), xp.permute_dims(a, axes))
     return xp.permute_dims(g, tuple(axes.index(i) for i in range(x.ndim)))
 
 
@@ -144,6 +148,9 @@ class ShapeNames(LogicNames):
                 f"{list(axes)} is no order of the {x.ndim} axes of shape {list(x.shape)}.",
                 expected=f"each of 0 … {x.ndim - 1} once",
             )
+        if x.primitive is PERMUTE:
+            inner = x.attributes["axes"]
+            x, order = x.inputs[0], tuple(inner[i] for i in order)
         return x if order == tuple(range(x.ndim)) else self.trace.apply(PERMUTE, x, axes=order)
 
     def flip(self, x: Any, axis: Axis = None) -> Value:

@@ -1,16 +1,24 @@
-"""Whether a changed diagram is the same arithmetic on other numbers, and how to go on with it."""
+"""Editions of one diagram that differ in numbers alone: going on with one, and writing one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from blocks.block import Source
+from blocks.errors import RunError
+from blocks.library.sources import Variable
+from blocks.values import Tensor
 from runtime.diagram.checks import check
 from runtime.engine.flatten import flatten
 from runtime.engine.program import Leaf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from blocks.block import Block
     from blocks.values import PortLiteral
@@ -90,3 +98,28 @@ def _kinds(block: Block) -> list[tuple[object, ...]]:
         (port, x.tensor.shape, x.tensor.dtype, x.dtype, x.weak)
         for port, x in block.literals.items()
     ]
+
+
+def with_values(diagram: Diagram, program: Program, held: Mapping[str, NDArray[Any]]) -> Diagram:
+    """The diagram with the values held by path in its variables.
+
+    Raises RunError where two uses of one page hold different ones: a page has one value.
+    """
+    chosen: dict[tuple[str, str], tuple[str, NDArray[Any]]] = {}
+    for path, value in held.items():
+        instance = program.instances[path]
+        if not isinstance(instance.block, Variable):
+            continue
+        other = chosen.setdefault((instance.page, instance.name), (path, value))
+        if not np.array_equal(other[1], value, equal_nan=True):
+            raise RunError(
+                f"{other[0]} and {path} are one variable of page {instance.page!r} "
+                "and have different values.",
+                next_step="Make a copy of the page for one of them.",
+            )
+    for (page, name), (_, value) in chosen.items():
+        content = diagram.pages[page]
+        block = content.blocks[name].with_parameters(value=Tensor(value))
+        blocks = {**content.blocks, name: block}
+        diagram = diagram.with_page(page, replace(content, blocks=blocks))
+    return diagram

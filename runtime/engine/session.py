@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import FeedError, Location, RunError
-from blocks.library.sources import Variable
-from blocks.values import Tensor
 from runtime.diagram.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
 from runtime.engine import naming
 from runtime.engine.compiled import Compiled, Request, compile_request, port_name
-from runtime.engine.editions import renumbered
+from runtime.engine.editions import renumbered, with_values
 from runtime.engine.lower import lower
 from runtime.engine.norms import with_trees
 from runtime.engine.prepared import Prepared
@@ -257,13 +254,21 @@ class Session:
         losses: Sequence[str] | None = None,
         *,
         feeds: Feeds | None = None,
+        out_gradients: Mapping[str, ArrayLike] | None = None,
         wrt: Sequence[str] | None = None,
     ) -> Run:
         """One training step: backward, then the optimiser moves the variables that have a
         gradient. The run's values are those of the heads, from before the step.
         """
         heads = naming.find_heads(self._program(shapes_of(self._fed(feeds))), losses, self.partial)
-        run = self.backward(heads, feeds=feeds, wrt=wrt, ports=heads, contributions=False)
+        run = self.backward(
+            heads,
+            feeds=feeds,
+            out_gradients=out_gradients,
+            wrt=wrt,
+            ports=heads,
+            contributions=False,
+        )
         current = {name: value for name, value in self.values.items() if name in run.gradients}
         for name, value in optimiser.update(current, run.gradients).items():
             self._store.set(name, value)
@@ -275,25 +280,7 @@ class Session:
 
         Raises RunError where two uses of one page have trained apart: a page has one value.
         """
-        chosen: dict[tuple[str, str], tuple[str, Array]] = {}
-        for path, value in self._store.held.items():
-            instance = self.program.instances[path]
-            if not isinstance(instance.block, Variable):
-                continue
-            other = chosen.setdefault((instance.page, instance.name), (path, value))
-            if not np.array_equal(other[1], value, equal_nan=True):
-                raise RunError(
-                    f"{other[0]} and {path} are one variable of page {instance.page!r} "
-                    "and have different values.",
-                    next_step="Make a copy of the page for one of them.",
-                )
-        diagram = self.diagram
-        for (page, name), (_, value) in chosen.items():
-            content = diagram.pages[page]
-            block = content.blocks[name].with_parameters(value=Tensor(value))
-            blocks = {**content.blocks, name: block}
-            diagram = diagram.with_page(page, replace(content, blocks=blocks))
-        return diagram
+        return with_values(self.diagram, self.program, self._store.held)
 
     def _ports(self, program: Program, ports: Collection[str] | None) -> tuple[str, ...]:
         if ports is None:

@@ -389,3 +389,9 @@ def test_a_clash_of_shapes_names_the_block() -> None:
     )
     [problem] = session.diagnostics
     assert str(problem).startswith("mm: Shapes [2, 3] and [2, 3] can't be multiplied")
+
+
+def test_a_step_takes_output_gradients_of_heads_that_are_no_numbers() -> None:
+    session = product()
+    session.step(SGD(lr=1.0), ["mul"], out_gradients={"mul": [1, 10]})
+    assert session.values["a"].tolist() == [1 - 3, 2 - 40]

@@ -27,6 +27,7 @@ from app.evaluator import Evaluator, Reading
 from app.examples import examples
 from app.file_commands import FileCommands
 from app.help_commands import HelpCommands
+from app.insight import Insight
 from app.menus import Menus
 from app.panels.breadcrumbs import Breadcrumbs
 from app.panels.find_bar import FindBar
@@ -103,6 +104,7 @@ class MainWindow(QMainWindow):
             self.actions_by_name["shortcuts"].trigger
         )
         self._build_status_bar()
+        self.insight = Insight(self)
         self._connect_document()
         self._connect_canvas()
         self._connect_panels()
@@ -138,6 +140,7 @@ class MainWindow(QMainWindow):
             return
         self.settings.arrangement = (self.saveGeometry(), self.saveState())
         self.evaluator.shutdown()
+        self.insight.asker.shutdown()
         self.autosave.close()
         event.accept()
         self.closed.emit()
@@ -251,7 +254,6 @@ class MainWindow(QMainWindow):
         self.find_bar.pathRequested.connect(self.commands.reveal_path)
         self.find_bar.closed.connect(self.canvas.setFocus)
         self.commands.findRequested.connect(self.find_bar.open)
-        self.why.blockRequested.connect(self.commands.reveal_path)
         self.variables.blockRequested.connect(self.commands.reveal_path)
         self.problems.placeRequested.connect(self.commands.reveal)
         self.problems.countChanged.connect(self._show_problem_count)
@@ -299,6 +301,7 @@ class MainWindow(QMainWindow):
         self.canvas.set_reading(reading, prefix)
         self.inspector.set_reading(reading, prefix)
         self.why.set_reading(reading, prefix)
+        self.insight.show_reading(reading)
         self.find_bar.set_reading(reading)
         self.variables.show_reading(reading)
         self.problems.show_problems(reading.diagnostics)
@@ -335,11 +338,8 @@ class MainWindow(QMainWindow):
         self._show_enabled()
 
     def _show_wire(self, key: str) -> None:
-        self.why.set_wire(key)
+        self.insight.show_wire(key)
         self._show_enabled()
-        if key:
-            self.docks["why"].show()
-            self.docks["why"].raise_()
 
     def _show_enabled(self) -> None:
         count, by_name = len(self.canvas.selection()), self.actions_by_name

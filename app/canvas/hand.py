@@ -71,6 +71,12 @@ class Commands(Host, Protocol):
     def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
         """Let a block be chosen, for this place or for where there is room."""
 
+    def explain(self, wire: str) -> None:
+        """Ask why a wire carries its gradient or not."""
+
+    def leave_route(self) -> bool:
+        """Show no route any more; False if none was shown."""
+
     def trace(self, wire: str | None) -> None:
         """Soon show a wire from end to end, or none at once."""
 
@@ -197,7 +203,7 @@ class Hand:
     def _escape(self) -> None:
         """Let go of one thing: what is in the hand, the wire, the selection, the focus."""
         view, walking = self.canvas.view, self.canvas.walking
-        if self.cancel() or walking.drop_wire():
+        if self.cancel() or walking.drop_wire() or self.canvas.leave_route():
             return
         if view.selected or (view.note and view.focus is None):
             self._choose(frozenset())
@@ -248,6 +254,7 @@ class Hand:
             self._begin = (at, lambda start: ResizeNote(canvas, start, grip))
         elif (wire := wire_at(scene, camera, x, y)) is not None:
             self._choose(frozenset(), wire=scene.wire_keys[wire])
+            canvas.explain(scene.wire_keys[wire])
         elif (note := note_at(scene, camera, x, y)) is not None:
             self._choose(frozenset(), note=note)
             self._begin = (at, lambda start: DragNote(canvas, start, note))

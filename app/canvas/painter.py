@@ -19,6 +19,7 @@ from app.canvas.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.lanes import Bundle
 from app.canvas.legend import legend_size, paint_legend
 from app.canvas.reach import Focus, Kind, area, exists
+from app.canvas.route import Route, paint_route
 from app.theme import BODY, Theme, font
 from runtime.diagram.measures import WIDTH
 
@@ -64,6 +65,8 @@ class View:
     """The one of them it would snap to, or the port under the pointer."""
     focus: Focus | None = None
     """Where the keyboard is, while it is used."""
+    route: Route | None = None
+    """What is explained; the rest is dimmed."""
     traced: str | None = None
     """The wire under the pointer: it is shown from end to end, and the rest dimmed."""
     marks: Mapping[str, str] = field(default_factory=dict)
@@ -99,6 +102,7 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
     _paint_selection(painter, view, blocks)
     _paint_ports(painter, view)
     _paint_focus(painter, view)
+    paint_route(painter, view)
 
 
 def paint_fitted(
@@ -350,19 +354,18 @@ def _paint_focus(painter: QPainter, view: View) -> None:
 
 
 def _paint_trace(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) -> None:
-    """Draw the wire under the pointer and the blocks at its ends over a veil on all else."""
-    wire = view.scene.wire_index.get(view.traced or "")
-    if wire is None:
+    """Draw what is explained, else the wire under the pointer, over a veil on all else."""
+    route = view.route or (Route(view.traced) if view.traced else None)
+    if route is None:
         return
+    chosen, blocks = route.parts(view.scene)
     veil = QColor(view.theme.canvas)
     veil.setAlphaF(_VEIL)
     painter.fillRect(area, veil)
-    unit, chosen = view.camera.unit, np.array([wire])
-    bundle = _bundle(view, chosen)
+    unit, bundle = view.camera.unit, _bundle(view, chosen)
     lanes.draw_curves(painter, bundle, view.theme, unit, faded=view.facts.dimmed)
     painter.setPen(QPen(QColor(view.theme.ink), 2.2 * unit))
     draw_lines(painter, strokes(flatten(bundle.ends, lanes.STEPS)))
-    blocks = np.unique(view.scene.wire_blocks[wire])
     if view.camera.zoom < PLAIN:
         _paint_plain_blocks(painter, view, blocks)
     elif faces is not None:

@@ -29,11 +29,11 @@ from app.canvas import accessible, edits
 from app.canvas.adding import Adding
 from app.canvas.aligning import Way, alignment
 from app.canvas.editing import NameEdit, NoteEdit
+from app.canvas.explaining import Explaining
 from app.canvas.hand import Hand
 from app.canvas.hits import block_at, port_at
 from app.canvas.minimap import MiniMap
 from app.canvas.reach import Focus, Kind
-from app.canvas.stage import Stage
 from app.canvas.walking import Walking
 from blocks.errors import BlockError, ChangeError
 from runtime.diagram.measures import HEADER
@@ -49,7 +49,7 @@ BLOCK_MIME = "application/x-gradwire-block"
 """What the palette drags: the type name of a block in UTF-8."""
 
 
-class CanvasView(Stage):
+class CanvasView(Explaining):
     """Shows a page of a diagram. Never changes it: asks by ``changeRequested``."""
 
     changeRequested = Signal(object)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Container
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -280,12 +279,9 @@ def _gradient_text(reading: Reading | None, variable: str) -> str:
 
 
 def linked(verdict: Any) -> str:
-    """The verdict's sentence as HTML, the blocks that cut made links."""
-    blocks = "|".join(re.escape(cutter.block) for cutter in verdict.cutters)
-    if not blocks:
-        return escape(verdict.sentence)
-    parts = re.split(rf"(?<![\w/])({blocks})(?![\w/])", verdict.sentence)
-    return "".join(labels.link(p) if i % 2 else escape(p) for i, p in enumerate(parts))
+    """The verdict's sentence as HTML, all blocks that it speaks of made links."""
+    blocks = {cutter.block for cutter in (*verdict.cutters, *verdict.repair)}
+    return labels.linked(verdict.sentence, blocks.union(verdict.witness, verdict.frozen))
 
 
 def _label(text: str, buddy: QWidget) -> QLabel:

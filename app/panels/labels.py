@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from app import theme as look
 from app.canvas.readout import number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from app.evaluator import Reading
 
 Role = QPalette.ColorRole
@@ -58,6 +61,16 @@ def show_or_hide(label: QLabel, text: str | None) -> None:
 def link(target: str, text: str | None = None) -> str:
     """HTML for a link; ``target`` is what the label's ``linkActivated`` carries."""
     return f'<a href="{escape(target)}" style="text-decoration:none">{escape(text or target)}</a>'
+
+
+def linked(text: str, names: Iterable[str]) -> str:
+    """``text`` as HTML, the blocks of these names made links wherever they stand as a word."""
+    known = sorted(set(names), key=len, reverse=True)
+    if not known:
+        return escape(text)
+    words = "|".join(map(re.escape, known))
+    parts = re.split(rf"(?<![\w/])({words})(?![\w/])", text)
+    return "".join(link(part) if i % 2 else escape(part) for i, part in enumerate(parts))
 
 
 def clear(layout: QLayout) -> None:

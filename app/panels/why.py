@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.canvas.readout import dimensions, number
 from app.panels import labels, notation
+from app.panels.answers import sections
 from app.panels.block_form import linked
 from app.panels.grid import Grid
 from app.theme import LIGHT, Theme
@@ -28,6 +29,7 @@ from runtime.flow import State, Verdict
 
 if TYPE_CHECKING:
     from app.evaluator import Reading
+    from app.reasons import Reasons
 
 WORDS = {
     State.CARRIES: "Carries gradient",
@@ -50,7 +52,7 @@ class Why(QScrollArea):
     """The verdict on the clicked wire: state, sentence, size, numbers; per loss when several."""
 
     blockRequested = Signal(str)
-    """Instance path of a block that a link points to."""
+    """Instance path of the block that a link points to; a wire's key comes after ``wire:``."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,6 +63,7 @@ class Why(QScrollArea):
         self._reading: Reading | None = None
         self._prefix = ""
         self._key = ""
+        self._answers: Reasons | None = None
         self._theme = LIGHT
         self._column = QVBoxLayout()
         self._column.setContentsMargins(12, 2, 12, 12)
@@ -85,6 +88,12 @@ class Why(QScrollArea):
         self._reading, self._prefix = reading, prefix
         self._rebuild()
 
+    def show_answers(self, answers: Reasons | None) -> None:
+        """Show the fix, other systems and the ledger of the wire; None while they are awaited."""
+        if answers is not self._answers:
+            self._answers = answers
+            self._rebuild()
+
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of ``theme``."""
         self._theme = theme
@@ -102,6 +111,7 @@ class Why(QScrollArea):
         else:
             self._column.addWidget(labels.heading(f"{source} → {self._key}"))
             self._add_verdicts()
+            self._add_answers()
             self._add_numbers(source)
         self._column.addStretch(1)
 
@@ -115,7 +125,8 @@ class Why(QScrollArea):
         if reading is None or wire not in reading.states:
             self._say(self.tr("Not computed."))
             return
-        losses: tuple[str | None, ...] = reading.losses if len(reading.losses) > 1 else (None,)
+        several = len(reading.losses) > 1 and reading.loss is None
+        losses: tuple[str | None, ...] = reading.losses if several else (None,)
         for loss in losses:
             verdict = reading.verdict(wire, loss)
             if verdict is not None:
@@ -138,6 +149,13 @@ class Why(QScrollArea):
             cut = labels.body(self.tr("Cut by {0}").format(", ".join(map(labels.link, unnamed))))
             cut.linkActivated.connect(self.blockRequested)
             self._column.addWidget(cut)
+
+    def _add_answers(self) -> None:
+        if self._answers is None or self._answers.wire != self._prefix + self._key:
+            return
+        for section in sections(self._answers):
+            section.linkActivated.connect(self.blockRequested)
+            self._column.addWidget(section)
 
     def _add_numbers(self, source: PortName) -> None:
         reading = self._reading

@@ -1,0 +1,62 @@
+"""What a wire's panel says that takes more than a look: repair, other systems, contributions."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runtime.flow import Account, Dialects, Fix, dialects, fix, ledger
+
+if TYPE_CHECKING:
+    from app.evaluator import Reading
+    from runtime.engine import Session
+    from runtime.engine.program import Program
+
+MOST_VARIABLES = 3
+"""Variables before a wire that are told in the words of other systems."""
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Answers about one wire and the port it leaves."""
+
+    wire: str
+    port: str
+    fix: Fix | None = None
+    dialects: tuple[Dialects, ...] = ()
+    account: Account | None = None
+
+
+def reasons(session: Session, reading: Reading, wire: str, port: str) -> Reasons:
+    """About ``wire``, which leaves ``port``; raises what a run raises."""
+    flow = reading.flow
+    if flow is None or wire not in reading.states:
+        return Reasons(wire, port)
+    run = flow.run(reading.loss)
+    return Reasons(
+        wire,
+        port,
+        fix(session, wire, reading.loss),
+        tuple(dialects(flow, name, reading.loss) for name in variables(flow.program, port)),
+        None if run is None else ledger(flow.program, run).get(port),
+    )
+
+
+def variables(program: Program, port: str) -> list[str]:
+    """The variables nearest before ``port``, a few at most."""
+    known = set(program.sources("variable"))
+    before: dict[str, list[str]] = {}
+    for wire, source in program.wire_sources.items():
+        before.setdefault(wire.rpartition(".")[0], []).append(source.rpartition(".")[0])
+    start = port.rpartition(".")[0]
+    waiting, seen = deque([start]), {start}
+    found: list[str] = []
+    while waiting and len(found) < MOST_VARIABLES:
+        block = waiting.popleft()
+        if block in known:
+            found.append(block)
+        fresh = [name for name in before.get(block, ()) if name not in seen]
+        seen.update(fresh)
+        waiting.extend(fresh)
+    return found

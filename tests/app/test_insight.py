@@ -1,0 +1,178 @@
+"""Why, on the canvas and in the panel: a click or W shows the route, Esc leaves it."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
+
+from app.canvas.route import route_of
+from app.main_window import MainWindow
+from app.panels.answers import sign
+from app.theme import LIGHT
+from runtime.build import argmax, build, loss, relu, stop_gradient, variable
+from runtime.diagram import save
+from runtime.flow import Cutter, State, Verdict
+from tests.app.canvas.pages import block, page
+from tests.app.mouse import LEFT
+from tests.app.test_main_window import nested
+
+W = Qt.Key.Key_W
+
+
+def stopped():
+    """loss(sg(3·relu(w)) + v): w gets no gradient, and v does."""
+    w, v = variable("w", [2.0]), variable("v", [1.0])
+    body = relu(w, name="gate") * 3.0
+    return build(loss(stop_gradient(body, name="sg") + v, name="loss"), title="Stopped")
+
+
+@pytest.fixture
+def opened(qtbot, settings, tmp_path):
+    made = []
+
+    def open_diagram(diagram):
+        window = MainWindow(settings)
+        made.append(window)
+        window.resize(1300, 850)
+        window.show()
+        qtbot.waitExposed(window)
+        path = tmp_path / "why.gradwire.json"
+        save(diagram, path)
+        assert window.files.open_path(path)
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        window.canvas.zoom_to_fit()
+        window.canvas.setFocus()
+        return window
+
+    yield open_diagram
+    for window in made:
+        window.document.undo_stack.setClean()
+        window.close()
+        window.deleteLater()
+
+
+@pytest.fixture
+def window(opened):
+    return opened(stopped())
+
+
+def click_wire(qtbot, window, key):
+    qtbot.mouseClick(window.canvas, LEFT, pos=window.canvas.wire_position(key))
+
+
+def answered(qtbot, window):
+    qtbot.waitUntil(lambda: not window.insight.asker.waits("why"), timeout=10_000)
+    return window.why.text()
+
+
+class TestRoute:
+    def test_a_click_shows_the_route_numbered_from_the_loss(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        route = window.canvas.route()
+        numbers = dict(route.numbers)
+        assert numbers.pop("loss") == "1"
+        assert [int(numbers[name]) for name in ("add1", "sg", "mul1", "gate")] == [2, 3, 4, 5]
+        assert route.cutters == {"sg.x": "⊣"}
+        assert {"loss.x", "add1.a", "sg.x", "gate.x"} <= set(route.wires)
+        assert "add1.b" not in route.wires
+
+    def test_all_others_are_dimmed_while_it_is_shown(self, window, qtbot):
+        at = window.canvas.block_rect("v").topLeft() + QPoint(5, 5)
+        face = window.canvas.grab().toImage().pixelColor(at)
+        click_wire(qtbot, window, "gate.x")
+        dimmed = window.canvas.grab().toImage().pixelColor(at)
+        assert face.lightness() < dimmed.lightness() <= QColor(LIGHT.canvas).lightness()
+
+    def test_escape_leaves_the_route_first_and_then_the_wire(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        assert window.canvas.route() is None
+        assert window.canvas.selected_wire() == "gate.x"
+        qtbot.keyClick(window.canvas, W)
+        assert window.canvas.route().wire == "gate.x"
+        for _ in range(2):
+            qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        assert window.canvas.selected_wire() is None
+
+    def test_w_without_a_wire_does_nothing(self, window, qtbot):
+        qtbot.keyClick(window.canvas, W)
+        assert window.canvas.route() is None
+
+    def test_another_wire_has_its_own_route(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        click_wire(qtbot, window, "add1.b")
+        assert window.canvas.route().wire == "add1.b"
+        assert window.canvas.route().cutters == {}
+
+    def test_a_wire_that_goes_takes_its_route_along(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        window.canvas.select({"gate"})
+        window.canvas.delete_selection()
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.canvas.route() is None
+
+    def test_inside_a_page_the_numbers_go_on(self, opened, qtbot):
+        window = opened(nested())
+        window.place.enter("enc")
+        click_wire(qtbot, window, "stop.x")
+        route = window.canvas.route()
+        assert route.cutters == {"stop.x": "⊣"}
+        assert int(route.numbers["stop"]) > 1
+
+    def test_a_page_with_several_steps_says_from_where_to_where(self):
+        here = page({"enc": block("Tanh"), "loss": block("Loss")}, {"loss.x": "enc.out"}, {})
+        cutter = Cutter("enc/argmax", "x", "no rule")
+        verdict = Verdict(
+            "enc.x", "loss.out", State.NO_RULE, "", (cutter,), ("loss", "enc/y", "enc/argmax")
+        )
+        route = route_of(verdict, "enc.x", here)
+        assert route.numbers == {"loss": "1", "enc": "2–3"}
+        assert route.cutters == {"enc.x": "∅"}
+        assert route.wires == ("loss.x", "enc.x")
+
+
+class TestPanel:
+    def test_the_fix_comes_with_the_gradient_it_would_give(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        said = answered(qtbot, window)
+        assert "What would let it through" in said
+        assert "3.00" in said
+        assert 'href="sg"' in said
+
+    def test_other_systems_and_their_optimisers(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        said = answered(qtbot, window)
+        for system, word in (("PyTorch", "None"), ("JAX", "zeros"), ("TensorFlow", "None")):
+            assert f"{system}&nbsp;&nbsp;</td><td><b>{word}</b>" in said
+        assert "AdamW: stays as it is" in said
+
+    def test_the_ledger_of_the_port_adds_up(self, opened, qtbot):
+        w = variable("w", [2.0])
+        window = opened(build(loss(w * 3.0 + relu(w, name="gate"), name="loss")))
+        click_wire(qtbot, window, "gate.x")
+        said = answered(qtbot, window)
+        assert "What adds up at w.out" in said
+        assert "+75 %" in said
+        assert "+25 %" in said
+        assert "<b>[4]</b>" in said
+
+    def test_a_row_of_the_ledger_leads_to_its_wire(self, opened, qtbot):
+        w = variable("w", [2.0])
+        window = opened(build(loss(w * 3.0 + relu(w, name="gate"), name="loss")))
+        click_wire(qtbot, window, "gate.x")
+        answered(qtbot, window)
+        window.why.blockRequested.emit("wire:mul1.a")
+        assert window.canvas.selected_wire() == "mul1.a"
+        window.why.blockRequested.emit("gate")
+        assert window.canvas.selection() == {"gate"}
+
+    def test_without_a_derivative_the_sign_is_another(self, opened, qtbot):
+        x = variable("x", [[1.0, 2.0]])
+        window = opened(build(loss(argmax(x, name="pick") * 1.0 + 0.0 * x, name="loss")))
+        click_wire(qtbot, window, "pick.x")
+        assert set(window.canvas.route().cutters.values()) == {"∅"}
+
+
+def test_signs():
+    found = [sign(np.array(x)) for x in ([1.0, 2.0], [-1.0], [1.0, -1.0], [0.0], [np.nan])]
+    assert found == ["+", "−", "±", "0", "NaN"]

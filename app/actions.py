@@ -182,6 +182,9 @@ TABLE: tuple[Command, ...] = (
             "Light ink on black", group="theme"),
     Command("theme_high_contrast", "theme", "&High Contrast",
             "Strong lines and no quiet tints", group="theme"),
+    Command("try_selected", "run", "&Try Open or Cut",
+            "Try the selected stops open, or a cut on the selected wire, without changing anything",
+            "Ctrl+T"),
     Command("evaluate", "run", "&Evaluate Now",
             "Compute all values and gradients again", "F5"),
     Command("step", "run", "Gradient &Step",
@@ -206,6 +209,9 @@ HAND: tuple[tuple[str, str], ...] = (
     ("Ctrl + arrows", "Go on although something is selected"),
     ("Shift + arrows", "Move what is selected by one px"),
     ("Space", "Begin a wire where the focus is, or end it there"),
+    ("W", "Why: number the route from the loss to the selected wire; Esc leaves it"),
+    ("X held", "What a cut of the wire under the pointer would change; a click tries it"),
+    ("Click on ⊣", "Try a StopGradient open, or closed again"),
     ("Space + drag", "Move the page"),
     ("Enter", "Show the fields of a block, enter a page, write a note"),
     ("M", "Show the menu of what has the focus"),
@@ -224,8 +230,8 @@ HAND: tuple[tuple[str, str], ...] = (
 )
 """What keys and mouse do on the canvas that is no action; shown with the shortcuts."""
 
-CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "group", "ungroup",
-           "add_frame", "", "zoom_selection", "arrange")  # fmt: skip
+CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "try_selected", "", "group",
+           "ungroup", "add_frame", "", "zoom_selection", "arrange")  # fmt: skip
 """Actions of the canvas's own menu; an empty name is a line."""
 
 

@@ -75,6 +75,11 @@ class Reading:
         )
         return _numbered(about, flow, loss)
 
+    def after(self, flow: FlowRun) -> Reading:
+        """The same diagram with the states and gradients of a trial on it, ``flow``."""
+        tried = replace(self, flow=flow, verdict=flow.verdict, variable=flow.variable, loss=None)
+        return _numbered(tried, flow).of(self.loss)
+
 
 def _about(
     tell: Callable[..., Verdict], chosen: str, name: str, loss: str | None = None

@@ -13,6 +13,8 @@ from app.examples import SUFFIX
 from app.panels.offer import Offer
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QDragEnterEvent, QDropEvent
+
     from app.canvas import CanvasView
     from app.document import Document
     from app.main_window import MainWindow
@@ -165,3 +167,9 @@ class FileCommands(QObject):
 
     def _filter(self) -> str:
         return self.tr("Gradwire diagram (*{0});;JSON (*.json)").format(SUFFIX)
+
+
+def dropped_files(event: QDragEnterEvent | QDropEvent) -> list[Path]:
+    """The diagram files that are dragged."""
+    names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+    return [Path(name) for name in names if name.endswith(".json")]

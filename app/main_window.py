@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
@@ -25,7 +24,7 @@ from app.commands import Commands
 from app.document import Document
 from app.evaluator import Evaluator, Reading
 from app.examples import examples
-from app.file_commands import FileCommands
+from app.file_commands import FileCommands, dropped_files
 from app.help_commands import HelpCommands
 from app.insight import Insight
 from app.menus import Menus
@@ -43,6 +42,7 @@ from app.panels.why import Why
 from app.picture_commands import PictureCommands
 from app.place import Place
 from app.settings import Settings
+from app.trying import Trying
 from app.windows import Windows
 from blocks.registry import registry
 
@@ -78,6 +78,7 @@ class MainWindow(QMainWindow):
         self.problems = Problems(self)
         self.variables = Variables(self)
         self.losses = Losses(self)
+        self.trying = Trying(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
         self.find_bar = FindBar(self)
@@ -96,7 +97,7 @@ class MainWindow(QMainWindow):
         self._fit_wanted = False
         self._arrange_panels()
         pictures, finding = PictureCommands(self), HelpCommands(self)
-        targets = (self.commands, self.files, self.clipboard, pictures, finding)
+        targets = (self.commands, self.files, self.clipboard, pictures, finding, self.trying)
         self.actions_by_name, menus = actions.build(self.menuBar(), targets, self.canvas)
         self.actions_by_name["picture_legend"].setChecked(self.settings.picture_legend)
         self.menus = Menus(self, menus)
@@ -141,17 +142,18 @@ class MainWindow(QMainWindow):
         self.settings.arrangement = (self.saveGeometry(), self.saveState())
         self.evaluator.shutdown()
         self.insight.asker.shutdown()
+        self.trying.asker.shutdown()
         self.autosave.close()
         event.accept()
         self.closed.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _dropped_files(event):
+        if dropped_files(event):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         event.acceptProposedAction()
-        for path in _dropped_files(event):
+        for path in dropped_files(event):
             # After the drop: the program that the files came from must not be kept waiting.
             QTimer.singleShot(0, self, lambda path=path: self.files.open_path(path))
 
@@ -169,6 +171,7 @@ class MainWindow(QMainWindow):
         column.setSpacing(0)
         column.addWidget(self.notice)
         column.addWidget(self.files.offer)
+        column.addWidget(self.trying.bar)
         column.addWidget(self.breadcrumbs)
         column.addWidget(self.find_bar)
         column.addWidget(self.canvas, 1)
@@ -225,7 +228,7 @@ class MainWindow(QMainWindow):
         document.cleanChanged.connect(self._show_title)
         document.problem.connect(self.notice.tell)
         self.autosave.failed.connect(self._warn_of_autosave)
-        self.place.changed.connect(self._show_place)
+        self.place.changed.connect(self.show_place)
         stack.canUndoChanged.connect(self._show_history)
         stack.undoTextChanged.connect(self._show_history)
         stack.redoTextChanged.connect(self._show_history)
@@ -258,7 +261,7 @@ class MainWindow(QMainWindow):
         self.problems.placeRequested.connect(self.commands.reveal)
         self.problems.countChanged.connect(self._show_problem_count)
         self.breadcrumbs.trailRequested.connect(self.place.go)
-        self.losses.lossChosen.connect(self._show_place)
+        self.losses.lossChosen.connect(self.show_place)
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
         self.commands.themeChosen.connect(self._choose_theme)
@@ -277,7 +280,7 @@ class MainWindow(QMainWindow):
     def _show_diagram(self, diagram: Diagram) -> None:
         self.notice.dismiss()
         self.place.set_diagram(diagram)
-        self._show_place()
+        self.show_place()
         self._show_title()
         self._show_welcome()
         if self._fit_wanted:
@@ -285,7 +288,7 @@ class MainWindow(QMainWindow):
             self.canvas.zoom_to_fit()
         self.evaluator.request(diagram)
 
-    def _show_place(self) -> None:
+    def show_place(self) -> None:
         diagram, page = self.document.diagram, self.place.page
         self.canvas.set_diagram(diagram, page)
         self.inspector.set_diagram(diagram, page)
@@ -297,7 +300,7 @@ class MainWindow(QMainWindow):
             self._show_reading(self.evaluator.reading)
 
     def _show_reading(self, reading: Reading) -> None:
-        prefix, reading = self.place.prefix, self.losses.about(reading)
+        prefix, reading = self.place.prefix, self.trying.over(self.losses.about(reading))
         self.canvas.set_reading(reading, prefix)
         self.inspector.set_reading(reading, prefix)
         self.why.set_reading(reading, prefix)
@@ -387,14 +390,8 @@ class MainWindow(QMainWindow):
         self.setStyleSheet(sheet(self._theme))
         for panel in (
             self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
-            self.files.offer,
+            self.files.offer, self.trying.bar,
         ):  # fmt: skip
             panel.set_theme(self._theme)
         chosen = name.replace(" ", "_") if name in look.THEMES else "system"
         self.actions_by_name[f"theme_{chosen}"].setChecked(True)
-
-
-def _dropped_files(event: QDropEvent) -> list[Path]:
-    """The diagram files that are dragged."""
-    names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
-    return [Path(name) for name in names if name.endswith(".json")]

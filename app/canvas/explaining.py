@@ -1,26 +1,44 @@
-"""The canvas when it explains: the route of a verdict, and keys that ask for one."""
+"""The canvas when it explains: the route of a verdict, trials, and keys that ask for both."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPointF, Qt, Signal
 
+from app.canvas.faces import GUTTER, SYMBOL
+from app.canvas.ghosts import Ghosts, paint_ghosts
+from app.canvas.hits import block_at
 from app.canvas.stage import Stage
+from blocks.library.gradient import StopGradient
+from runtime.diagram.measures import HEADER
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QKeyEvent
+    from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter
+    from PySide6.QtWidgets import QWidget
 
     from app.canvas.route import Route
 
 
 class Explaining(Stage):
-    """Shows a route over all else, dimmed, and says what shall be explained."""
+    """Shows a route over all else, dimmed, and trials; says what shall be explained or tried."""
 
     whyRequested = Signal(str)
     """Key of the wire whose route is wanted."""
-    routeLeft = Signal()
-    """No route is shown any more."""
+    cutHovered = Signal(str)
+    """Key of the wire under the pointer while X is held; empty for none."""
+    cutTried = Signal(str)
+    """Key of a wire that was clicked while X is held."""
+    stopTried = Signal(str)
+    """Name of the StopGradient whose ⊣ was clicked."""
+    trialLeft = Signal()
+    """Nothing shall be tried any more."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._ghosts: Ghosts | None = None
+        self._over: str | None = None
+        self._cutting = False
 
     def route(self) -> Route | None:
         """The route that is shown."""
@@ -32,21 +50,80 @@ class Explaining(Stage):
             self.view.route = route
             self.update()
 
-    def leave_route(self) -> bool:
-        """Show no route any more; False if none was shown."""
-        if self.view.route is None:
+    def ghosts(self) -> Ghosts | None:
+        """The trial that is shown."""
+        return self._ghosts
+
+    def show_ghosts(self, ghosts: Ghosts | None) -> None:
+        """Show a trial in place of another, or none."""
+        if ghosts != self._ghosts:
+            self._ghosts = ghosts
+            self.update()
+
+    def leave_explanation(self) -> bool:
+        """Leave the route, else the trial; False if neither was shown."""
+        if self.view.route is not None:
+            self.show_route(None)
+        elif self._ghosts is not None:
+            self.trialLeft.emit()
+        else:
             return False
-        self.show_route(None)
-        self.routeLeft.emit()
         return True
 
     def explain(self, wire: str) -> None:
         """Ask why a wire carries its gradient or not."""
         self.whyRequested.emit(wire)
 
+    def try_cut(self) -> bool:
+        """Ask to try a cut on the wire under the pointer, if X is held; False if it is not."""
+        if self._cutting and self._over is not None:
+            self.cutTried.emit(self._over)
+        return self._cutting
+
+    def try_stop(self, name: str) -> None:
+        """Ask to try a StopGradient open, or closed again."""
+        self.stopTried.emit(name)
+
+    def on_stop(self, at: QPointF) -> bool:
+        """Whether the ⊣ of a StopGradient is at a widget position."""
+        scene, camera = self.view.scene, self.view.camera
+        block = block_at(scene, camera, at.x(), at.y())
+        if block is None or not isinstance(scene.blocks[block], StopGradient):
+            return False
+        x, y = self.scene_position(at.toPoint())
+        left, top = scene.rects[block, :2].tolist()
+        return bool(GUTTER - 4.0 <= x - left <= GUTTER + SYMBOL and y - top <= HEADER)
+
+    def hover(self, wire: str | None) -> None:
+        """The pointer is over a wire, or over none."""
+        self._over = wire
+        if self._cutting:
+            self.cutHovered.emit(wire or "")
+
+    def paint_over(self, painter: QPainter) -> None:
+        super().paint_over(painter)
+        if self._ghosts is not None:
+            paint_ghosts(painter, self.view, self._ghosts)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
         if event.key() == Qt.Key.Key_W and plain and self.view.wire is not None:
             self.explain(self.view.wire)
+        elif event.key() == Qt.Key.Key_X and plain:
+            self._hold_cut(held=True)
         else:
             super().keyPressEvent(event)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_X and not event.isAutoRepeat():
+            self._hold_cut(held=False)
+        super().keyReleaseEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._hold_cut(held=False)
+        super().focusOutEvent(event)
+
+    def _hold_cut(self, *, held: bool) -> None:
+        if held != self._cutting:
+            self._cutting = held
+            self.cutHovered.emit((self._over or "") if held else "")

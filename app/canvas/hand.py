@@ -74,8 +74,17 @@ class Commands(Host, Protocol):
     def explain(self, wire: str) -> None:
         """Ask why a wire carries its gradient or not."""
 
-    def leave_route(self) -> bool:
-        """Show no route any more; False if none was shown."""
+    def leave_explanation(self) -> bool:
+        """Leave the route or the trial that is shown; False if there is none."""
+
+    def try_cut(self) -> bool:
+        """Try a cut on the wire under the pointer, if the key for it is held."""
+
+    def on_stop(self, at: QPointF) -> bool:
+        """Whether the sign of a StopGradient is there."""
+
+    def try_stop(self, name: str) -> None:
+        """Try a StopGradient open, or closed again."""
 
     def trace(self, wire: str | None) -> None:
         """Soon show a wire from end to end, or none at once."""
@@ -102,11 +111,11 @@ class Hand:
     def press(self, event: QMouseEvent) -> None:
         """A button went down: begin, or be ready to begin, what lies there."""
         at = event.position()
-        if self.gesture is not None:
+        left = event.button() == Qt.MouseButton.LeftButton
+        if self.gesture is not None or (left and self.canvas.try_cut()):
             return
         self.canvas.walking.leave()
         self.canvas.trace(None)
-        left = event.button() == Qt.MouseButton.LeftButton
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._space):
             self._start(Pan(self.canvas, at))
         elif event.button() == Qt.MouseButton.RightButton:
@@ -203,7 +212,7 @@ class Hand:
     def _escape(self) -> None:
         """Let go of one thing: what is in the hand, the wire, the selection, the focus."""
         view, walking = self.canvas.view, self.canvas.walking
-        if self.cancel() or walking.drop_wire() or self.canvas.leave_route():
+        if self.cancel() or walking.drop_wire() or self.canvas.leave_explanation():
             return
         if view.selected or (view.note and view.focus is None):
             self._choose(frozenset())
@@ -289,6 +298,8 @@ class Hand:
             self._click = lambda: self._choose(frozenset({name}))
         if name in canvas.view.selected:
             self._begin = (at, lambda start: DragBlocks(canvas, start, block))
+        if not adding and canvas.on_stop(at):
+            self._click = lambda: canvas.try_stop(name)
 
     def _choose(
         self, names: frozenset[str], *, wire: str | None = None, note: str | None = None

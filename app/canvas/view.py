@@ -200,6 +200,7 @@ class CanvasView(Explaining):
         if wire == self._hovered:
             return
         self._hovered = wire
+        self.hover(wire)
         if wire is None:
             self._hover_timer.stop()
             self._show_trace()
@@ -296,6 +297,7 @@ class CanvasView(Explaining):
     # Events
 
     def paint_over(self, painter: QPainter) -> None:
+        super().paint_over(painter)
         if self._hand.gesture is not None:
             self._hand.gesture.paint(painter)
         self._adding.paint(painter)

@@ -1,0 +1,194 @@
+"""What if: stops tried open and wires tried cut, without touching the document until Apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.asking import Asker
+from app.canvas.facts import same_meaning
+from app.canvas.ghosts import Ghosts
+from app.panels.trial_bar import TrialBar
+from blocks.library.gradient import StopGradient
+from runtime.flow import Comparison, Difference, WhatIf
+from runtime.flow.numbers import size
+
+if TYPE_CHECKING:
+    from app.evaluator import Reading
+    from app.main_window import MainWindow
+    from runtime.diagram import Diagram
+    from runtime.engine import Session
+
+HOVER, TRIAL = "hover", "trial"
+
+
+class Trying(QObject):
+    """One trial of one window: the stops and cuts that are tried, and what runs say of them."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self.bar = TrialBar(window)
+        self.asker = Asker(self)
+        self._opened: tuple[str, ...] = ()
+        self._cuts: tuple[str, ...] = ()
+        self._hovered = ""
+        self._diagram: Diagram | None = None
+        self._found: dict[str, Comparison] = {}
+        self.asker.answered.connect(self._take)
+        self.bar.applied.connect(self.apply)
+        self.bar.discarded.connect(self.discard)
+        canvas = window.canvas
+        canvas.cutHovered.connect(self.hover)
+        canvas.cutTried.connect(self.cut)
+        canvas.stopTried.connect(self.toggle)
+        canvas.trialLeft.connect(self.discard)
+
+    @property
+    def active(self) -> bool:
+        """Something is tried."""
+        return bool(self._opened or self._cuts)
+
+    def over(self, reading: Reading) -> Reading:
+        """What shall be shown in place of ``reading``: what the trial made of it."""
+        if self.active and not (self._diagram and same_meaning(self._diagram, reading.diagram)):
+            self._clear()
+        found = self._found.get(TRIAL)
+        return reading if found is None else reading.after(found.after)
+
+    def hover(self, key: str) -> None:
+        """Show what a cut of this wire of the page would change; an empty key is no wire."""
+        self._hovered = f"{self._window.place.prefix}{key}" if key else ""
+        self._found.pop(HOVER, None)
+        if self._hovered:
+            self._ask(HOVER, (*self._cuts, self._hovered))
+        else:
+            self.asker.forget(HOVER)
+        self._show_ghosts()
+
+    def cut(self, key: str) -> None:
+        """Try a cut of this wire of the page, or no more."""
+        self._cuts = _toggled(self._cuts, f"{self._window.place.prefix}{key}")
+        self._try()
+
+    def toggle(self, name: str) -> None:
+        """Try a StopGradient of the page open, or closed again."""
+        self._opened = _toggled(self._opened, f"{self._window.place.prefix}{name}")
+        self._try()
+
+    def try_selected(self) -> None:
+        """Try the selected stops open (or closed again), or a cut on the selected wire."""
+        canvas = self._window.canvas
+        blocks = canvas.view.scene.page.blocks
+        stops = [n for n in canvas.selection() if isinstance(blocks[n], StopGradient)]
+        for name in sorted(stops):
+            self.toggle(name)
+        wire = canvas.selected_wire()
+        if wire is not None and not stops:
+            self.cut(wire)
+        elif not stops:
+            canvas.hint(self.tr("Select a StopGradient to try it open, or a wire to try a cut."))
+
+    def apply(self) -> None:
+        """Make the trial a change of the document, as one undo."""
+        found = self._found.get(TRIAL)
+        if found is not None:
+            self.discard()
+            self._window.commands.change(found.change)
+
+    def discard(self) -> None:
+        """Try nothing any more."""
+        self._clear()
+        self._refresh()
+
+    def _try(self) -> None:
+        self._found.pop(TRIAL, None)
+        self._hovered = ""
+        if not self.active:
+            self.discard()
+            return
+        self._diagram = self._window.document.diagram
+        self._ask(TRIAL, self._cuts)
+        self._tell()
+        self._show_ghosts()
+
+    def _ask(self, kind: str, cuts: Iterable[str]) -> None:
+        job = partial(_compare, opened=self._opened, cuts=tuple(dict.fromkeys(cuts)))
+        self.asker.ask(kind, self._window.document.diagram, job)
+
+    def _take(self, kind: str, answer: object) -> None:
+        if isinstance(answer, Comparison):
+            self._found[kind] = answer
+        elif kind == TRIAL:
+            self.bar.tell(self.tr("This can not be tried. {0}").format(answer), ready=False)
+            return
+        if kind == TRIAL:
+            self._tell()
+            self._refresh()
+        self._show_ghosts()
+
+    def _clear(self) -> None:
+        self._opened = self._cuts = ()
+        self._hovered, self._diagram = "", None
+        self._found.clear()
+        self.asker.forget(TRIAL)
+        self.asker.forget(HOVER)
+        self.bar.hide()
+        self._window.canvas.show_ghosts(None)
+
+    def _refresh(self) -> None:
+        """Let canvas and panels show the reading again, with the trial or without."""
+        self._window.show_place()
+
+    def _tell(self) -> None:
+        parts = [self.tr("{0} open").format(name) for name in self._opened]
+        parts += [self.tr("{0} cut").format(wire) for wire in self._cuts]
+        found = self._found.get(TRIAL)
+        changes = [] if found is None else [f"{n}: {t}" for n, t in self._changes(found).items()]
+        said = ", ".join(changes[:3]) or self.tr("no gradient changes")
+        if found is None:
+            said = self.tr("computing …")
+        elif len(changes) > 3:
+            said += self.tr(", and {0} more").format(len(changes) - 3)
+        text = self.tr("A trial: {0}. {1}. The diagram is as it was.")
+        self.bar.tell(text.format(", ".join(parts), said), ready=found is not None)
+
+    def _show_ghosts(self) -> None:
+        if not (self.active or self._hovered):
+            self._window.canvas.show_ghosts(None)
+            return
+        here = self._here
+        found = self._found.get(HOVER if self._hovered else TRIAL)
+        changes = {} if found is None else self._changes(found)
+        cuts = dict.fromkeys([*self._cuts, *([self._hovered] if self._hovered else [])])
+        shown = {name: text for path, text in changes.items() for name in here([path])}
+        self._window.canvas.show_ghosts(Ghosts(here(cuts), here(self._opened), shown))
+
+    def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of the paths that lie on the page, as they are called there."""
+        prefix = self._window.place.prefix
+        inside = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
+        return tuple(name for name in inside if "/" not in name)
+
+    def _changes(self, found: Comparison) -> dict[str, str]:
+        about = found.variables(self._window.losses.chosen)
+        return {name: told(both) for name, both in about.items() if both.changed}
+
+
+def told(both: Difference) -> str:
+    """``6.00 → 3.00 (−50 %)``; without a share from or to None, and from 0."""
+    text = f"{size(both.before)} → {size(both.after)}"
+    if both.percent is None:
+        return text
+    return f"{text} ({both.percent:+.0f} %)".replace("(-", "(−")
+
+
+def _compare(session: Session, opened: tuple[str, ...], cuts: tuple[str, ...]) -> Comparison:
+    return WhatIf(session).open(*opened).cut(*cuts).compare()
+
+
+def _toggled(chosen: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(x for x in chosen if x != name) if name in chosen else (*chosen, name)

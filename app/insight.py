@@ -27,6 +27,7 @@ class Insight(QObject):
         self._window = window
         self._reading: Reading | None = None
         self.asker = Asker(self)
+        window.closed.connect(self.asker.shutdown)
         self.asker.answered.connect(self._take)
         window.canvas.whyRequested.connect(self.explain)
         window.why.blockRequested.connect(self.follow_link)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
@@ -19,6 +20,7 @@ from app import actions
 from app import theme as look
 from app.autosave import Autosave
 from app.canvas import CanvasView
+from app.checkup import Checkup, count_in
 from app.clipboard_commands import ClipboardCommands
 from app.commands import Commands
 from app.document import Document
@@ -79,6 +81,7 @@ class MainWindow(QMainWindow):
         self.variables = Variables(self)
         self.losses = Losses(self)
         self.trying = Trying(self)
+        self.checkup = Checkup(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
         self.find_bar = FindBar(self)
@@ -141,8 +144,6 @@ class MainWindow(QMainWindow):
             return
         self.settings.arrangement = (self.saveGeometry(), self.saveState())
         self.evaluator.shutdown()
-        self.insight.asker.shutdown()
-        self.trying.asker.shutdown()
         self.autosave.close()
         event.accept()
         self.closed.emit()
@@ -189,9 +190,11 @@ class MainWindow(QMainWindow):
                 ("why", self.tr("Why"), self.why, right),
                 ("variables", self.tr("Variables"), self.variables, bottom),
                 ("problems", self.tr("Problems"), self.problems, bottom),
+                ("doctor", self.tr("Doctor"), self.checkup.panel, bottom),
             )
         }
         self.tabifyDockWidget(self.docks["variables"], self.docks["problems"])
+        self.tabifyDockWidget(self.docks["problems"], self.docks["doctor"])
         self.docks["variables"].raise_()
         self.resize(1280, 820)
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
@@ -259,8 +262,9 @@ class MainWindow(QMainWindow):
         self.commands.findRequested.connect(self.find_bar.open)
         self.variables.blockRequested.connect(self.commands.reveal_path)
         self.problems.placeRequested.connect(self.commands.reveal)
-        self.problems.countChanged.connect(self._show_problem_count)
+        self.problems.countChanged.connect(partial(count_in, self.docks["problems"]))
         self.breadcrumbs.trailRequested.connect(self.place.go)
+        self.docks["doctor"].visibilityChanged.connect(self.checkup.see)
         self.losses.lossChosen.connect(self.show_place)
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
@@ -308,6 +312,7 @@ class MainWindow(QMainWindow):
         self.find_bar.set_reading(reading)
         self.variables.show_reading(reading)
         self.problems.show_problems(reading.diagnostics)
+        self.checkup.show_reading(reading)
         if reading.error is not None:
             self.notice.tell(reading.error)
 
@@ -370,10 +375,6 @@ class MainWindow(QMainWindow):
             self._busy_timer.stop()
             self._busy.clear()
 
-    def _show_problem_count(self, count: int) -> None:
-        title = self.tr("Problems")
-        self.docks["problems"].setWindowTitle(f"{title} ({count})" if count else title)
-
     def _choose_theme(self, name: str) -> None:
         self.settings.theme = name
         self.windows.restyle()
@@ -391,6 +392,7 @@ class MainWindow(QMainWindow):
         for panel in (
             self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
             self.files.offer, self.trying.bar,
+            self.checkup.panel,
         ):  # fmt: skip
             panel.set_theme(self._theme)
         chosen = name.replace(" ", "_") if name in look.THEMES else "system"

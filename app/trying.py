@@ -33,6 +33,7 @@ class Trying(QObject):
         self._window = window
         self.bar = TrialBar(window)
         self.asker = Asker(self)
+        window.closed.connect(self.asker.shutdown)
         self._opened: tuple[str, ...] = ()
         self._cuts: tuple[str, ...] = ()
         self._hovered = ""

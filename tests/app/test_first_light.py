@@ -92,8 +92,10 @@ def test_the_seed_diagram_is_built_read_explained_saved_and_run(
     assert window.why.isVisible()
     said = window.why.text()
     assert "Stopped" in said
-    assert reading.verdict("stop.x").sentence.split(" ", 1)[1] in said  # the block is a link
+    assert reading.verdict("stop.x").sentence == "stop stops every route to loss."
+    assert " stops every route to " in said  # its blocks are links
     assert 'href="stop"' in said
+    assert 'href="loss"' in said
 
     path = tmp_path / "seed.gradwire.json"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))

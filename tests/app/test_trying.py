@@ -9,6 +9,7 @@ from app.trying import told
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import SetParameters
 from runtime.flow import Difference
+from tests.app.canvas.pages import move
 from tests.app.mouse import LEFT, pull
 from tests.app.test_insight import opened  # noqa: F401  # a fixture
 
@@ -40,9 +41,8 @@ def click_sign(qtbot, window):
     idle(qtbot, window)
 
 
-def hover(qtbot, window, key):
-    for shift in (QPoint(-30, -60), QPoint(1, 0), QPoint(0, 0)):
-        qtbot.mouseMove(window.canvas, window.canvas.wire_position(key) + shift)
+def hover(window, key):
+    move(window.canvas, window.canvas.wire_position(key), Qt.MouseButton.NoButton)
 
 
 def changes(window):
@@ -58,7 +58,7 @@ def lane(window, key):
 class TestHover:
     def test_x_over_a_wire_shows_what_a_cut_would_change(self, window, qtbot):
         before = window.document.diagram
-        hover(qtbot, window, "mul1.a")
+        hover(window, "mul1.a")
         qtbot.keyPress(window.canvas, X)
         idle(qtbot, window)
         assert window.canvas.ghosts().cuts == ("mul1.a",)
@@ -70,18 +70,18 @@ class TestHover:
 
     def test_with_x_held_the_ghost_goes_along_with_the_pointer(self, window, qtbot):
         qtbot.keyPress(window.canvas, X)
-        hover(qtbot, window, "sg.x")
+        hover(window, "sg.x")
         idle(qtbot, window)
         assert window.canvas.ghosts().cuts == ("sg.x",)
         assert changes(window) == {}
-        hover(qtbot, window, "loss.x")
+        hover(window, "loss.x")
         idle(qtbot, window)
         assert window.canvas.ghosts().cuts == ("loss.x",)
         qtbot.keyRelease(window.canvas, X)
         assert window.canvas.ghosts() is None
 
     def test_a_click_tries_the_cut(self, window, qtbot):
-        hover(qtbot, window, "mul1.a")
+        hover(window, "mul1.a")
         qtbot.keyPress(window.canvas, X)
         qtbot.mouseClick(window.canvas, LEFT, pos=window.canvas.wire_position("mul1.a"))
         idle(qtbot, window)

@@ -117,7 +117,9 @@ def _histogram(array: NDArray[Any]) -> NDArray[np.uint8]:
     low, high = (float(flat.min()), float(flat.max())) if flat.size else (0.0, 0.0)
     if not flat.size or not np.isfinite(high - low):
         return np.zeros(BINS, np.uint8)
-    counts, _ = np.histogram(flat, BINS, (low, high if high > low else low + 1.0))
+    # Not np.histogram: it refuses a range that has no room for the edges of its bins.
+    places = BINS * ((flat - low) / ((high - low) or 1.0))
+    counts = np.bincount(np.minimum(places.astype(int), BINS - 1), minlength=BINS)
     return np.asarray(np.round(255.0 * counts / counts.max()), np.uint8)
 
 

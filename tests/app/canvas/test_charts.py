@@ -61,6 +61,15 @@ def test_a_histogram_counts():
     assert not levels[1:-1].any()
 
 
+@pytest.mark.parametrize("step", [0.0, np.spacing(2.0**48), 1e-320])
+def test_a_histogram_of_numbers_that_hardly_differ(step):
+    values = np.full((2, 4, 4, 4), 2.0**48 if step > 1e-300 else 0.0)
+    values[0, 0, 0, 0] += step
+    levels = chart(values).levels
+    assert max(levels) == 255
+    assert sum(level > 0 for level in levels) == (2 if step else 1)
+
+
 @given(
     arrays(
         np.float32,

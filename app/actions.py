@@ -211,6 +211,7 @@ HAND: tuple[tuple[str, str], ...] = (
     ("Space", "Begin a wire where the focus is, or end it there"),
     ("W", "Why: number the route from the loss to the selected wire; Esc leaves it"),
     ("X held", "What a cut of the wire under the pointer would change; a click tries it"),
+    ("Click on a port", "Σ: what each wire brings back to the port, and what it adds up to"),
     ("Click on ⊣", "Try a StopGradient open, or closed again"),
     ("Space + drag", "Move the page"),
     ("Enter", "Show the fields of a block, enter a page, write a note"),

@@ -74,6 +74,13 @@ class Explaining(Stage):
         """Ask why a wire carries its gradient or not."""
         self.whyRequested.emit(wire)
 
+    def explain_port(self, port: int) -> None:
+        """Ask about the wire into an input, or the first out of an output: its ledger is told."""
+        scene = self.view.scene
+        ends = scene.wire_ports[:, 1 if scene.port_is_input[port] else 0]
+        for wire in (ends == port).nonzero()[0][:1].tolist():
+            self.explain(scene.wire_keys[wire])
+
     def try_cut(self) -> bool:
         """Ask to try a cut on the wire under the pointer, if X is held; False if it is not."""
         if self._cutting and self._over is not None:

@@ -74,6 +74,9 @@ class Commands(Host, Protocol):
     def explain(self, wire: str) -> None:
         """Ask why a wire carries its gradient or not."""
 
+    def explain_port(self, port: int) -> None:
+        """Ask what adds up at a port."""
+
     def leave_explanation(self) -> bool:
         """Leave the route or the trial that is shown; False if there is none."""
 
@@ -256,6 +259,7 @@ class Hand:
         scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
         if (port := port_at(scene, camera, x, y)) is not None:
             self._begin = (at, lambda start: self._wiring(start, port))
+            self._click = lambda: canvas.explain_port(port)
         elif (block := block_at(scene, camera, x, y)) is not None:
             self._press_block(at, block, adding=adding)
         elif (grip := grip_at(scene, camera, x, y)) is not None:

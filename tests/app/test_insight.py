@@ -156,6 +156,16 @@ class TestPanel:
         assert "+25 %" in said
         assert "<b>[4]</b>" in said
 
+    def test_a_click_on_a_port_shows_its_ledger(self, opened, qtbot):
+        w = variable("w", [2.0])
+        window = opened(build(loss(w * 3.0 + relu(w, name="gate"), name="loss")))
+        for block_name, port in (("w", "out"), ("gate", "x")):
+            window.canvas.select_wire(None)
+            at = window.canvas.port_position(block_name, port)
+            qtbot.mouseClick(window.canvas, LEFT, pos=at)
+            assert "What adds up at w.out" in answered(qtbot, window)
+        assert window.canvas.selected_wire() == "gate.x"
+
     def test_a_row_of_the_ledger_leads_to_its_wire(self, opened, qtbot):
         w = variable("w", [2.0])
         window = opened(build(loss(w * 3.0 + relu(w, name="gate"), name="loss")))

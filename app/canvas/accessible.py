@@ -45,19 +45,19 @@ class Item(QAccessibleInterface):
     def object(self) -> QObject | None:  # type: ignore[override]  # none stands behind an item
         return None
 
-    def window(self) -> QWindow | None:  # type: ignore[override]
+    def window(self) -> QWindow | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         return self._page.window()
 
     def parent(self) -> QAccessibleInterface:
         return self._page
 
-    def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]
+    def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         return None
 
     def childCount(self) -> int:
         return 0
 
-    def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]
+    def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         return None
 
     def indexOfChild(self, child: QAccessibleInterface) -> int:
@@ -113,7 +113,7 @@ class Tree(QAccessibleWidget):
     def childCount(self) -> int:
         return sum(self._counts())
 
-    def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]
+    def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         scene = self.view.scene
         blocks, ports, wires, notes = self._counts()
         if not 0 <= index < blocks + ports + wires + notes:
@@ -143,7 +143,7 @@ class Tree(QAccessibleWidget):
             case _:
                 return blocks + (port_number(scene, child.focus) or 0)
 
-    def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]
+    def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         scene, camera = self.view.scene, self.view.camera
         at = self._canvas.mapFromGlobal(QPoint(x, y)).toTuple()
         if (port := port_at(scene, camera, *at)) is not None:
@@ -155,7 +155,7 @@ class Tree(QAccessibleWidget):
         note = note_at(scene, camera, *at)
         return None if note is None else self.item(Focus(Kind.NOTE, note))
 
-    def focusChild(self) -> QAccessibleInterface | None:  # type: ignore[override]
+    def focusChild(self) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         focus = self.view.focus
         return None if focus is None or not self._canvas.hasFocus() else self.item(focus)
 

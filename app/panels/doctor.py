@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
+from app.panels.lines import Lines
 from app.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
     from runtime.flow import Finding
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -61,7 +63,7 @@ class FindingModel(QAbstractTableModel):
         return None
 
 
-class Doctor(QTableView):
+class Doctor(Lines):
     """One line a finding; a click, or Enter, asks for its place."""
 
     findingRequested = Signal(object)
@@ -70,20 +72,7 @@ class Doctor(QTableView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.table = FindingModel(self)
-        self.setModel(self.table)
-        self.setFrameShape(self.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setAccessibleName(self.tr("Doctor"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
-        header = self.horizontalHeader()
-        header.hide()
-        header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.lay_out(self.table, self.tr("Doctor"))
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
 

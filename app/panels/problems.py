@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
+from app.panels.lines import Lines
 from app.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
     from runtime.diagram import Diagnostic
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -68,7 +70,7 @@ class ProblemModel(QAbstractTableModel):
         return None
 
 
-class Problems(QTableView):
+class Problems(Lines):
     """One line a problem; a click, or Enter, asks for its block."""
 
     placeRequested = Signal(object)
@@ -78,20 +80,7 @@ class Problems(QTableView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.table = ProblemModel(self)
-        self.setModel(self.table)
-        self.setFrameShape(self.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setAccessibleName(self.tr("Problems"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
-        header = self.horizontalHeader()
-        header.hide()
-        header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.lay_out(self.table, self.tr("Problems"))
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
 

@@ -1,0 +1,31 @@
+"""A list of what was found in a diagram: one line each, a click or Enter asks for its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QAbstractItemModel
+
+
+class Lines(QTableView):
+    """A table without grid or headers whose third column takes the room that is left."""
+
+    def lay_out(self, model: QAbstractItemModel, name: str) -> None:
+        """Show ``model``, which has three columns, under ``name`` for assistive technology."""
+        self.setModel(model)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setAccessibleName(name)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+        header = self.horizontalHeader()
+        header.hide()
+        header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)

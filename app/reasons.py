@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runtime.flow import Account, Dialects, Fix, dialects, fix, ledger
-from runtime.flow.fixing import REPAIRABLE
 
 if TYPE_CHECKING:
     from app.evaluator import Reading
@@ -38,7 +37,7 @@ def reasons(session: Session, reading: Reading, wire: str, port: str) -> Reasons
     return Reasons(
         wire,
         port,
-        fix(session, wire, reading.loss) if reading.states[wire] in REPAIRABLE else None,
+        fix(session, wire, reading.loss),
         tuple(dialects(flow, name, reading.loss) for name in variables(flow.program, port)),
         None if run is None else ledger(flow.program, run).get(port),
     )

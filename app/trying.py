@@ -15,6 +15,7 @@ from app.panels.trial_bar import TrialBar
 from blocks.library.gradient import StopGradient
 from runtime.flow import Comparison, Difference, WhatIf
 from runtime.flow.numbers import size
+from runtime.flow.surgery import open_stops
 
 if TYPE_CHECKING:
     from app.evaluator import Reading
@@ -76,7 +77,7 @@ class Trying(QObject):
         self._try()
 
     def toggle(self, name: str) -> None:
-        """Try a StopGradient of the page open, or closed again."""
+        """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
         self._opened = _toggled(self._opened, f"{self._window.place.prefix}{name}")
         self._try()
 
@@ -145,7 +146,9 @@ class Trying(QObject):
         self._window.show_place()
 
     def _tell(self) -> None:
-        parts = [self.tr("{0} open").format(name) for name in self._opened]
+        shut = open_stops(self._window.document.diagram, self._opened)
+        parts = [self.tr("{0} closed").format(name) for name in shut]
+        parts += [self.tr("{0} open").format(name) for name in self._opened if name not in shut]
         parts += [self.tr("{0} cut").format(wire) for wire in self._cuts]
         found = self._found.get(TRIAL)
         changes = [] if found is None else [f"{n}: {t}" for n, t in self._changes(found).items()]
@@ -166,7 +169,9 @@ class Trying(QObject):
         changes = {} if found is None else self._changes(found)
         cuts = dict.fromkeys([*self._cuts, *([self._hovered] if self._hovered else [])])
         shown = {name: text for path, text in changes.items() for name in here([path])}
-        self._window.canvas.show_ghosts(Ghosts(here(cuts), here(self._opened), shown))
+        shut = open_stops(self._window.document.diagram, self._opened)
+        opened = here(name for name in self._opened if name not in shut)
+        self._window.canvas.show_ghosts(Ghosts(here(cuts), opened, shown))
 
     def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of the paths that lie on the page, as they are called there."""
@@ -188,7 +193,9 @@ def told(both: Difference) -> str:
 
 
 def _compare(session: Session, opened: tuple[str, ...], cuts: tuple[str, ...]) -> Comparison:
-    return WhatIf(session).open(*opened).cut(*cuts).compare()
+    shut = open_stops(session.diagram, opened)
+    trial = WhatIf(session).close(*shut)
+    return trial.open(*(name for name in opened if name not in shut)).cut(*cuts).compare()
 
 
 def _toggled(chosen: tuple[str, ...], name: str) -> tuple[str, ...]:

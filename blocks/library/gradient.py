@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 from blocks.block import Block, Shape, TreeUse
@@ -22,7 +22,8 @@ class StopGradient(Elementwise):
     Of a tree it stops all leaves, or those that a pattern of ``only`` selects by their paths:
     ``encoder`` selects ``encoder/w`` and not ``encoder2/w``, ``*/b`` every b one level down,
     ``**/b`` those at any depth. The others pass with their gradient. Leaves that are no arrays
-    pass. Raises TraceError where ``only`` is given and x is one array.
+    pass. To let gradient through without a change of values, ``open`` it, or ``spare`` leaves.
+    Raises TraceError where ``only`` or ``spare`` is given and x is one array.
     Source: ivy.Container.stop_gradient.
     """
 
@@ -30,6 +31,8 @@ class StopGradient(Elementwise):
     formula: ClassVar[str] = r"y = x, \qquad \bar{x} = \text{none}"
     trees: ClassVar[TreeUse] = "whole"
 
+    open: bool = False
+    """Let gradient through, as if no stop were here."""
     only: PathList | None = None
     """Patterns of the leaves to stop, as ``encoder/*, decoder/b``; null for all, [] for none."""
     invert: bool = False
@@ -39,33 +42,48 @@ class StopGradient(Elementwise):
     sequences: Literal["containers", "stacked"] = "containers"
     """What a sequence of arrays in a tree is: a container of leaves, or one leaf, its items
     stacked along a new first axis when it is stopped."""
+    spare: PathList = ()
+    """Patterns of leaves that are selected, and whose gradient passes all the same."""
+
+    def label(self) -> str:
+        if self.open:
+            return "open"
+        return f"spares {len(self.spare)}" if self.spare else self.symbol
 
     def forward(self, xp: Any, x: Any) -> Any:
         if isinstance(x, Tree):
             return self._stopped(xp, x)
-        if self.only is not None:
+        if self.only is not None or self.spare:
             raise TraceError(
                 "The input is one array: there are no leaves to choose from.",
                 location=Location(port="x"),
-                next_step="Set only to null, or put a Pack before it.",
+                next_step="Set only to null and spare to nothing, or put a Pack before it.",
             )
-        return xp.stop_gradient(x)
+        return x if self.open else xp.stop_gradient(x)
+
+    def taken(self, tree: Tree, stack: Callable[[list[Any]], Any]) -> Tree:
+        """The tree with sequences as ``sequences`` says; its paths are those that are selected."""
+        return stacked(tree, self._chosen, stack) if self.sequences == "stacked" else tree
 
     def _stopped(self, xp: Any, tree: Tree) -> Tree:
         self._tell_idle_patterns(xp, tree)
-        if self.sequences == "stacked":
-            tree = stacked(tree, self._chosen, xp.stack)
-        result = tree.map(lambda p, leaf: xp.stop_gradient(leaf) if self._chosen(p) else leaf)
+        result = self.taken(tree, xp.stack).map(
+            lambda path, leaf: xp.stop_gradient(leaf) if self._stops(path) else leaf
+        )
         return result.selected(self._chosen) if self.prune else result
 
     def _chosen(self, path: Path) -> bool:
-        """Whether the leaf at a path is to be stopped."""
+        """Whether the leaf at a path is selected."""
         if self.only is None:
             return not self.invert
         return any(matches(pattern, path) for pattern in self.only) is not self.invert
 
+    def _stops(self, path: Path) -> bool:
+        spared = self.open or any(matches(pattern, path) for pattern in self.spare)
+        return self._chosen(path) and not spared
+
     def _tell_idle_patterns(self, xp: Any, tree: Tree) -> None:
-        for pattern in self.only or ():
+        for pattern in (*(self.only or ()), *self.spare):
             if not any(matches(pattern, path) for path in tree.leaves):
                 xp.trace.remark(
                     f"The pattern {pattern!r} selects no leaf of "

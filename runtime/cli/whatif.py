@@ -26,7 +26,10 @@ Names: TypeAlias = list[str] | None
 
 def whatif(
     file: DiagramFile,
-    opened: Annotated[Names, _many("--open", "STOP", "Open a StopGradient block.")] = None,
+    opened: Annotated[
+        Names, _many("--open", "STOP", "Open a StopGradient, or for one leaf: stop:encoder/w.")
+    ] = None,
+    closed: Annotated[Names, _many("--close", "STOP", "Close an open StopGradient.")] = None,
     cut: Annotated[Names, _many("--cut", "WIRE", "Cut a wire: mul1.a or w.out->mul1.a.")] = None,
     freeze: Annotated[Names, _many("--freeze", "VARIABLE", "Don't train a variable.")] = None,
     train: Annotated[Names, _many("--train", "VARIABLE", "Train a frozen variable.")] = None,
@@ -38,8 +41,10 @@ def whatif(
 
     The file stays as it is.
     """
-    if not (opened or cut or freeze or train):
-        raise UsageError("Nothing to try.", next_step="Give --open, --cut, --freeze or --train.")
+    if not (opened or closed or cut or freeze or train):
+        raise UsageError(
+            "Nothing to try.", next_step="Give --open, --close, --cut, --freeze or --train."
+        )
     session, problems = open_session(file)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     if has_errors(problems):
@@ -47,7 +52,13 @@ def whatif(
     literals = dict(map(parse_setting, settings or ()))
     feeds = {n: v.array if v.typed else v.tensor.array for n, v in literals.items()}
     trial = WhatIf(session, choose_losses(session, loss), feeds=feeds)
-    trial = trial.open(*opened or ()).cut(*cut or ()).freeze(*freeze or ()).train(*train or ())
+    trial = (
+        trial.open(*opened or ())
+        .close(*closed or ())
+        .cut(*cut or ())
+        .freeze(*freeze or ())
+        .train(*train or ())
+    )
     try:
         found = trial.compare()
     except ChangeError as error:

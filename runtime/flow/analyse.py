@@ -11,7 +11,7 @@ from runtime.calculus.dtypes import is_float
 from runtime.engine.flatten import block_of
 from runtime.flow import sentences
 from runtime.flow.graph import Kind
-from runtime.flow.leaves import best_state, together
+from runtime.flow.leaves import all_repairs, best_state, together
 from runtime.flow.reasons import Reasons
 from runtime.flow.searches import LEVELS, Searches
 from runtime.flow.states import RANK, Cutter, State, Verdict
@@ -114,14 +114,6 @@ class Flow:
         arrays = {} if tree is None else tree.arrays
         return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
 
-    def leaf_of(self, key: str, loss: str | None = None) -> str:
-        """The first leaf of a wire with a tree that is in the wire's state; else the key."""
-        if key not in self.program.wire_trees:
-            return key
-        states = self.states(loss)
-        leaves = self.program.leaf_wires(key)
-        return next((leaf for leaf in leaves if states[leaf] is states[key]), key)
-
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets the gradient of a loss or not."""
         program = self.program
@@ -153,13 +145,17 @@ class Flow:
         linear time for all of them together.
         """
         found = {}
-        for wire, state in self.states(loss).items():
+        states = self.states(loss)
+        for wire, state in states.items():
             if state in (State.STOPPED, State.NO_RULE):
-                heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
-                value = self.program.wires[self.leaf_of(wire, loss)]
-                head = _best(heads)[1][0]
-                found[wire] = tuple(map(self.slots.cutter, self._searches.repair(head, value)))
+                alike = [w for w in self.program.leaf_wires(wire) if states[w] is state]
+                found[wire] = all_repairs(self._repair(leaf, loss) for leaf in alike)
         return found
+
+    def _repair(self, wire: str, loss: str | None) -> tuple[Cutter, ...]:
+        heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
+        edges = self._searches.repair(_best(heads)[1][0], self.program.wires[wire])
+        return tuple(map(self.slots.opening, edges))
 
     def bypasses(self, verdict: Verdict) -> tuple[Bypass | None, ...]:
         """For each slot of a verdict's repair that is no StopGradient: the way past it, or None."""

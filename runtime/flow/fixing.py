@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.errors import GradwireError
 from runtime.diagram import apply
 from runtime.engine import Session
-from runtime.engine.norms import rms
+from runtime.engine.norms import rms, together
+from runtime.engine.trees import SIGN
 from runtime.flow import sentences
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers import size
@@ -33,7 +34,9 @@ class Fix:
     StraightThrough would get past (the gradient is then that of the surrogate), ``trained``
     variables to make trainable. ``change`` makes the repair; it is None, with the reason in
     ``obstacle``, where blocks alone can't. ``gradient`` is the variable's, or what the wire
-    would bring back, and ``rms`` its size.
+    would bring back, and ``rms`` its size. Of a wire with a tree ``leaves`` are the gradients by
+    leaf, ``gradient`` is None and ``rms`` the size of them all; a stop is opened for these leaves
+    alone.
     """
 
     opened: tuple[str, ...]
@@ -44,13 +47,14 @@ class Fix:
     gradient: Array | None = None
     rms: float | None = None
     obstacle: str = ""
+    leaves: Mapping[str, Array | None] = field(default_factory=dict)
 
     @property
     def sentence(self) -> str:
         """For example ``Without sg1: 3.00.`` (the gradient, or its root mean square)."""
         parts = []
         if self.opened:
-            parts.append(f"without {sentences.names(self.opened)}")
+            parts.append(f"without {sentences.names(self._stops)}")
         if self.straight_through:
             parts.append(f"straight through {sentences.names(self.straight_through)}")
         if self.trained:
@@ -58,8 +62,28 @@ class Fix:
         if not parts:
             return self.obstacle
         text = ", ".join(parts)
-        found = size(self.gradient) if not self.obstacle else self.obstacle
-        return f"{text[0].upper()}{text[1:]}: {found.removesuffix('.')}."
+        return f"{text[0].upper()}{text[1:]}: {self._found.removesuffix('.')}."
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """The stops to open as WhatIf takes them: ``sg1``, or for a leaf ``sg1:encoder/w``."""
+        steps = [step for step in self.steps if isinstance(step, Open)]
+        return tuple(f"{s.block}{SIGN}{s.leaf}" if s.leaf else s.block for s in steps)
+
+    @property
+    def _stops(self) -> list[str]:
+        """``sg1``, or with the leaves it is opened for ``sg1 on encoder/w and encoder/b``."""
+        leaves: dict[str, list[str]] = {block: [] for block in self.opened}
+        for step in self.steps:
+            if isinstance(step, Open) and step.leaf:
+                leaves[step.block].append(step.leaf)
+        return [f"{b} on {sentences.names(paths)}" if paths else b for b, paths in leaves.items()]
+
+    @property
+    def _found(self) -> str:
+        if self.obstacle or not self.leaves:
+            return self.obstacle or size(self.gradient)
+        return sentences.names([f"{path} {size(found)}" for path, found in self.leaves.items()])
 
 
 def fix(
@@ -72,28 +96,61 @@ def fix(
 ) -> Fix | None:
     """The cheapest repair of a wire or variable for one loss (the best of all without it).
 
-    Of a wire with a tree, that of the first leaf in the wire's state.
-    None where gradient passes already, or nothing could make it pass. ``flow`` saves time where
-    there is one of the same program.
+    Of a wire with a tree, that of its leaves that are stopped, or else that have no rule, or else
+    that are frozen. None where gradient passes already, or nothing could make it pass. ``flow``
+    saves time where there is one of the same program.
     """
     flow = flow or analyse(session.program)
-    key = flow.leaf_of(key, loss)
-    verdict = flow.explain(key, loss)
-    if verdict.state not in REPAIRABLE or verdict.loss is None:
-        return None
-    opened = tuple(dict.fromkeys(c.block for c in verdict.repair if flow.slots.openable(c)))
+    verdicts = _repairable(flow, key, loss)
+    plans = [(v, plan) for v in verdicts if (plan := _planned(flow, v)) is not None]
+    possible = [(v, plan) for v, plan in plans if not plan.obstacle]
+    if not possible:
+        return plans[0][1] if plans else None
+    wanted = [verdict.wire for verdict, _ in possible]
+    found = Fix(*_together([plan for _, plan in possible]))
+    return _run(session, found, key, wanted, str(possible[0][0].loss), feeds)
+
+
+def _repairable(flow: Flow, key: str, loss: str | None) -> list[Verdict]:
+    """The verdict to repair; of a wire with a tree those of its leaves that are alike."""
+    if key not in flow.program.wire_trees:
+        verdict = flow.explain(key, loss)
+        return [verdict] if verdict.state in REPAIRABLE and verdict.loss else []
+    leaves = list(flow.leaves(key, loss).values())
+    state = next((s for s in REPAIRABLE if any(v.state is s for v in leaves)), None)
+    alike = [verdict for verdict in leaves if verdict.state is state and verdict.loss]
+    alike = [verdict for verdict in alike if not verdict.frozen] or alike
+    return [verdict for verdict in alike if verdict.loss == alike[0].loss]
+
+
+def _planned(flow: Flow, verdict: Verdict) -> Fix | None:
+    """What would have to be done, not run yet."""
+    stops = [c for c in verdict.repair if flow.slots.openable(c)]
     others = [c for c in verdict.repair if not flow.slots.openable(c)]
     trained = flow.to_train(verdict)
     if not (verdict.repair or trained):
         return None
-    found = Fix(opened, tuple(dict.fromkeys(c.block for c in others)), trained)
+    names = tuple(dict.fromkeys(c.block for c in stops))
+    found = Fix(names, tuple(dict.fromkeys(c.block for c in others)), trained)
     bypasses = flow.bypasses(verdict)
     if None in bypasses:
         stuck = next(c for c, b in zip(others, bypasses, strict=True) if b is None)
         return replace(found, obstacle=f"no block can stand in for {stuck}: soften it.")
-    steps: list[Step] = [*map(Open, opened), *map(Train, trained)]
+    steps: list[Step] = [*(Open(c.block, c.leaf) for c in stops), *map(Train, trained)]
     steps += [Bridge(b.hard, b.soft, b.target) for b in bypasses if b is not None]
-    return _run(session, replace(found, steps=tuple(steps)), key, verdict.loss, feeds)
+    return replace(found, steps=tuple(steps))
+
+
+def _together(
+    plans: Sequence[Fix],
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[Step, ...]]:
+    """What is opened, got past and trained by any of the plans, and all their steps."""
+    return (
+        tuple(dict.fromkeys(name for plan in plans for name in plan.opened)),
+        tuple(dict.fromkeys(name for plan in plans for name in plan.straight_through)),
+        tuple(dict.fromkeys(name for plan in plans for name in plan.trained)),
+        tuple(dict.fromkeys(step for plan in plans for step in plan.steps)),
+    )
 
 
 def with_fix(
@@ -125,8 +182,14 @@ def trial(session: Session, steps: tuple[Step, ...]) -> tuple[Session, Batch]:
 
 
 def _run(
-    session: Session, found: Fix, key: str, loss: str, feeds: Mapping[str, ArrayLike] | None
+    session: Session,
+    found: Fix,
+    key: str,
+    wanted: Sequence[str],
+    loss: str,
+    feeds: Mapping[str, ArrayLike] | None,
 ) -> Fix:
+    """The gradient at ``key``, or with a tree at its ``wanted`` leaves, once all is repaired."""
     try:
         repaired, change = trial(session, found.steps)
         wire = key in repaired.program.wire_sources
@@ -135,10 +198,9 @@ def _run(
         )
     except GradwireError as error:
         return replace(found, obstacle=f"it can't be run: {error.what}")
-    gradient = run.contributions.get(key) if wire else run.gradients[key]
-    return replace(
-        found,
-        change=change,
-        gradient=gradient,
-        rms=None if gradient is None else rms(gradient),
-    )
+    gradients = run.contributions if wire else run.gradients
+    known = [array for name in wanted if (array := gradients.get(name)) is not None]
+    found = replace(found, change=change, rms=together((rms(array), array.size) for array in known))
+    if list(wanted) == [key]:
+        return replace(found, gradient=gradients.get(key))
+    return replace(found, leaves={n.partition(SIGN)[2]: gradients.get(n) for n in wanted})

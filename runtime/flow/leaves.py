@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.flow.sentences import names
-from runtime.flow.states import RANK, State, Verdict
+from runtime.flow.states import RANK, Cutter, State, Verdict
 
 NO_ARRAYS = "There are no arrays in this tree."
 _TOLD = 3
@@ -28,8 +28,14 @@ def together(wire: str, loss: str | None, leaves: Mapping[str, Verdict]) -> Verd
         sentence=_sentence(leaves),
         cutters=tuple(dict.fromkeys(c for v in leaves.values() for c in v.cutters)),
         frozen=tuple(dict.fromkeys(name for v in leaves.values() for name in v.frozen)),
+        repair=all_repairs(v.repair for v in leaves.values() if v.state is best.state),
         leaves=(_carrying(leaves), len(leaves)),
     )
+
+
+def all_repairs(repairs: Iterable[Sequence[Cutter]]) -> tuple[Cutter, ...]:
+    """The slots of several repairs, each once."""
+    return tuple(dict.fromkeys(cutter for repair in repairs for cutter in repair))
 
 
 def _carrying(leaves: Mapping[str, Verdict]) -> int:

@@ -203,9 +203,9 @@ class FlowRun:
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """The StopGradient blocks."""
-        instances = self.program.instances.items()
-        return tuple(path for path, i in instances if isinstance(i.block, StopGradient))
+        """The StopGradient blocks that are not open."""
+        blocks = {path: instance.block for path, instance in self.program.instances.items()}
+        return tuple(p for p, b in blocks.items() if isinstance(b, StopGradient) and not b.open)
 
     def idle_stops(self) -> dict[str, str]:
         """StopGradients that cut nothing, for any of the losses, and why in a sentence."""
@@ -266,7 +266,7 @@ class FlowRun:
         stopped = [leaf for leaf in leaves if self.program.ports[leaf].primitive.stops]
         reasons = [self._why_idle_at(leaf, self._into(wires["x"][0], leaf)) for leaf in stopped]
         if not reasons:
-            return "it selects no array"
+            return "it selects no array that it does not spare"
         return reasons[0] if all(reasons) else None
 
     def _into(self, wire: str, port: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from blocks.library.gradient import Gradient
@@ -51,9 +52,10 @@ class Reasons:
         frozen = () if trained else tuple(self._upstream(value, level, False))
         before = self.before(head, value, level)
         behind = self._behind(value, level, bool(trained))
-        repair = tuple(map(self._slots.cutter, self._searches.repair(head, value)))
+        repair = tuple(map(self._slots.opening, self._searches.repair(head, value)))
         named = {cutter.block for cutter in (*before, *behind)}
-        further = [c for c in dict.fromkeys(repair) if c.block not in named]
+        needed = dict.fromkeys(replace(cutter, leaf="") for cutter in repair)
+        further = [cutter for cutter in needed if cutter.block not in named]
         dtype = None if is_float(value.dtype) else value.dtype
         text = sentences.cut(block_of(head), before, behind, further, trained, frozen, dtype)
         cutters = tuple(dict.fromkeys((*before, *behind, *further)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from blocks.library.gradient import StopGradient
+from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.gradient import WIRE
 from runtime.engine.trees import without_leaf
@@ -37,6 +38,7 @@ class Slots:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._cutters: dict[Edge, Cutter] = {}
+        self._leaves: dict[str, dict[Value, str]] = {}
         self._keys = {marker: key for key, marker in program.wires.items()}
 
     def cutter(self, edge: Edge) -> Cutter:
@@ -45,8 +47,14 @@ class Slots:
             self._cutters[edge] = self._named(edge)
         return self._cutters[edge]
 
+    def opening(self, edge: Edge) -> Cutter:
+        """The same with the leaf, where a StopGradient block stops one of a tree."""
+        cutter = self.cutter(edge)
+        leaf = self._leaf(edge) if self.openable(cutter) else ""
+        return replace(cutter, leaf=leaf) if leaf else cutter
+
     def openable(self, cutter: Cutter) -> bool:
-        """Whether it is a StopGradient block, which can be replaced by a pass-through."""
+        """Whether it is a StopGradient block, which has a switch for that."""
         return isinstance(self.program.block(cutter.block), StopGradient)
 
     def bypass(self, edge: Edge, path: Sequence[Value]) -> Bypass | None:
@@ -65,20 +73,46 @@ class Slots:
             return None  # or it would have to stand on one leaf of a tree
         return Bypass(self.cutter(edge), sources[key], soft, key)
 
+    def _leaf(self, edge: Edge) -> str:
+        """The path of the leaf of a tree that a StopGradient block stops; empty for an array."""
+        path = str(edge.value.owner)
+        if path not in self._leaves:
+            self._leaves[path] = dict(self._leaves_into(path))
+        leaves = self._leaves[path]
+        return next((leaves[value] for value in _within(edge) if value in leaves), "")
+
+    def _leaves_into(self, path: str) -> Iterator[tuple[Value, str]]:
+        """The markers of what a StopGradient block takes, each with the path it selects by."""
+        tree, block = self.program.wire_trees.get(f"{path}.x"), self.program.block(path)
+        if tree is not None and isinstance(block, StopGradient):
+            taken = block.taken(tree.map(lambda _, wire: (wire,)), _joined)
+            for leaf, wires in taken.arrays.items():
+                yield from ((self.program.wires[wire], path_text(leaf)) for wire in wires)
+
     def _named(self, edge: Edge) -> Cutter:
         block = str(edge.value.owner)
-        within, pending = {edge.source}, [edge.source]
-        while pending:
-            value = pending.pop()
-            if value.primitive is not WIRE and value.owner == edge.value.owner:
-                pending += [source for source in value.inputs if source not in within]
-                within.update(value.inputs)
+        within = _within(edge)
         markers = self.program.markers(block)
         port = next((name for name, marker in markers if marker in within), "")
         if edge.kind is Kind.STOP:
             return Cutter(block, port, "stop")
         reason = sentences.why(edge.value.primitive.name, is_float(edge.source.dtype))
         return Cutter(block, port, "no rule", reason)
+
+
+def _joined(items: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(name for item in items for name in item)
+
+
+def _within(edge: Edge) -> set[Value]:
+    """The values of its block that a slot reads from, and the wires into the block among them."""
+    within, pending = {edge.source}, [edge.source]
+    while pending:
+        value = pending.pop()
+        if value.primitive is not WIRE and value.owner == edge.value.owner:
+            pending += [source for source in value.inputs if source not in within]
+            within.update(value.inputs)
+    return within
 
 
 def _is_float_wire(value: Value) -> bool:

@@ -49,13 +49,15 @@ class Cutter:
     """A closed slot that cuts: input ``port`` of ``block``.
 
     ``kind`` is "stop" for a StopGradient, "no rule" for arithmetic without a derivative;
-    ``why`` says the latter in words.
+    ``why`` says the latter in words. In a repair ``leaf`` is the path of the leaf of a tree that
+    a StopGradient would have to let through; else it is empty.
     """
 
     block: str
     port: str
     kind: str
     why: str = ""
+    leaf: str = ""
 
     def __str__(self) -> str:
         return self.block

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from blocks.errors import ChangeError, Location
-from blocks.library.gradient import GradientScale, StopGradient, StraightThrough
+from blocks.library.gradient import StopGradient, StraightThrough
 from blocks.library.pages import Page as PageBlock
 from blocks.library.sources import Variable
 from runtime.diagram import (
@@ -19,8 +19,6 @@ from runtime.diagram import (
     Diagram,
     Point,
     PortName,
-    RemoveBlocks,
-    RenameBlock,
     SetParameters,
     apply,
     fresh_name,
@@ -29,7 +27,18 @@ from runtime.diagram import (
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Put a pass-through in the place of a StopGradient: values stay, gradient passes."""
+    """Open a StopGradient, or have it spare one leaf of a tree: values stay, gradient passes."""
+
+    block: str
+    leaf: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.block} on {self.leaf}" if self.leaf else self.block
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Close a StopGradient that is open or spares leaves."""
 
     block: str
 
@@ -64,7 +73,7 @@ class Bridge:
     target: str
 
 
-Step: TypeAlias = Open | Cut | Freeze | Train | Bridge
+Step: TypeAlias = Open | Close | Cut | Freeze | Train | Bridge
 
 
 def change_of(diagram: Diagram, steps: Iterable[Step]) -> Batch:
@@ -91,10 +100,26 @@ def wire_target(text: str) -> tuple[str | None, str]:
     return (source if "." in source else f"{source}.out"), target.strip()
 
 
+def open_stops(diagram: Diagram, paths: Iterable[str]) -> list[str]:
+    """Those of the paths at which a StopGradient stands that is open."""
+    return [path for path in paths if _is_open(diagram, path)]
+
+
+def _is_open(diagram: Diagram, path: str) -> bool:
+    try:
+        return _stop(diagram, path, "open")[2].open
+    except ChangeError:
+        return False
+
+
 def _changes(diagram: Diagram, step: Step) -> Batch:
     match step:
-        case Open(block):
-            return _open(diagram, *_place(diagram, block))
+        case Open():
+            return _open(diagram, step)
+        case Close(block):
+            page, name, _ = _stop(diagram, block, "closed")
+            values = {"open": False, "spare": []}
+            return Batch(f"Close {block}", (SetParameters(name, values, page),))
         case Cut(wire):
             return _cut(diagram, wire)
         case Freeze(variable):
@@ -120,31 +145,24 @@ def _place(diagram: Diagram, path: str) -> tuple[str, str]:
     return page, name
 
 
-def _open(diagram: Diagram, page: str, name: str) -> Batch:
-    """Keeps the block's name, its place and the keys of its wires.
+def _stop(diagram: Diagram, path: str, how: str) -> tuple[str, str, StopGradient]:
+    """The page, the name and the block of a StopGradient; raises ChangeError for another block."""
+    page, name = _place(diagram, path)
+    block = diagram.pages[page].blocks[name]
+    if isinstance(block, StopGradient):
+        return page, name, block
+    raise ChangeError(
+        f"{name!r} is a {block.type_name()}: only a StopGradient can be {how}.",
+        location=Location(page, name),
+        next_step="Where arithmetic has no derivative, try a StraightThrough block.",
+    )
 
-    A new block takes the wires over before the stop goes, because removing a wire would move the
-    later terms of a repeating port up.
-    """
-    here = diagram.pages[page]
-    block = here.blocks[name]
-    if not isinstance(block, StopGradient):
-        raise ChangeError(
-            f"{name!r} is a {block.type_name()}: only a StopGradient can be opened.",
-            location=Location(page, name),
-            next_step="Where arithmetic has no derivative, try a StraightThrough block.",
-        )
-    new = fresh_name(here, "GradientScale")
-    driver = here.wires.get(PortName(name, "x"))
-    passing = GradientScale(scale=1.0, literals=block.literals)
-    changes: list[Change] = [AddBlock(new, passing, _at(diagram, page, name), page)]
-    if driver is not None:
-        changes.append(Connect(driver, PortName(new, "x"), page))
-    changes += [
-        Connect(PortName(new, "out"), target, page) for target in here.ends.outward.get(name, ())
-    ]
-    changes += [RemoveBlocks([name], page), RenameBlock(new, name, page)]
-    return Batch(f"Open {name}", tuple(changes))
+
+def _open(diagram: Diagram, step: Open) -> Batch:
+    page, name, block = _stop(diagram, step.block, "opened")
+    spare = dict.fromkeys([*block.spare, step.leaf])
+    values = {"spare": list(spare)} if step.leaf else {"open": True}
+    return Batch(f"Open {step}", (SetParameters(name, values, page),))
 
 
 def _cut(diagram: Diagram, wire: str) -> Batch:

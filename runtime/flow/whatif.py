@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike, NDArray
 
 from runtime.engine import Session
+from runtime.engine.trees import SIGN
 from runtime.flow.fixing import trial
 from runtime.flow.numbers import cosine, percent
 from runtime.flow.reading import FlowRun, observe
 from runtime.flow.sizes import SETTINGS, Settings
-from runtime.flow.surgery import Bridge, Cut, Freeze, Open, Step, Train
+from runtime.flow.surgery import Bridge, Close, Cut, Freeze, Open, Step, Train
 
 if TYPE_CHECKING:
     from runtime.diagram import Batch, Diagram
@@ -102,8 +103,13 @@ class WhatIf:
         self.steps: tuple[Step, ...] = ()
 
     def open(self, *stops: str) -> WhatIf:
-        """Let gradient pass these StopGradient blocks."""
-        return self._with(*map(Open, stops))
+        """Let gradient pass these StopGradient blocks; ``stop:encoder/w`` for one leaf alone."""
+        named = (stop.partition(SIGN) for stop in stops)
+        return self._with(*(Open(block, leaf) for block, _, leaf in named))
+
+    def close(self, *stops: str) -> WhatIf:
+        """Close these StopGradient blocks, which are open or spare leaves."""
+        return self._with(*map(Close, stops))
 
     def cut(self, *wires: str) -> WhatIf:
         """Put a StopGradient on these wires: ``mul1.a``, ``w.out→mul1.a`` or ``w.out->mul1.a``."""

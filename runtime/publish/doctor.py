@@ -70,7 +70,7 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "fix": None
         if fix is None
         else {
-            "open": list(fix.opened),
+            "open": list(fix.switches or fix.opened),
             "straight_through": list(fix.straight_through),
             "train": list(fix.trained),
             "rms": None if fix.rms is None else Tensor(fix.rms).to_json(),

@@ -122,6 +122,20 @@ class TestTrial:
         window.actions_by_name["undo"].trigger()
         assert window.document.diagram is before
 
+    def test_a_click_on_an_open_stop_tries_it_closed(self, window, qtbot):
+        click_sign(qtbot, window)
+        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        idle(qtbot, window)
+        before = window.document.diagram
+        click_sign(qtbot, window)
+        assert changes(window) == {"w": "6.00 → 3.00 (−50 %)"}
+        assert "sg closed" in window.trying.bar.text()
+        assert window.canvas.ghosts().opened == ()
+        assert window.document.diagram is before
+        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        idle(qtbot, window)
+        assert lane(window, "sg.x") == "STOPPED"
+
     def test_escape_and_the_button_drop_it(self, window, qtbot):
         click_sign(qtbot, window)
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)

@@ -268,6 +268,37 @@ def test_pruning_leaves_only_what_is_stopped() -> None:
     assert stopped(kept) == ["enc/w", "encoder2/w"]
 
 
+@pytest.mark.parametrize(
+    ("parameters", "paths"),
+    [
+        ({"open": True}, ""),
+        ({"spare": "enc/w"}, "enc/b encoder2/w"),
+        ({"spare": "enc"}, "encoder2/w"),
+        ({"only": "enc", "spare": "*/w"}, "enc/b"),
+        ({"only": "enc", "invert": True, "spare": "encoder2/w"}, ""),
+    ],
+)
+def test_what_is_open_or_spared_passes_with_its_gradient(parameters: Any, paths: str) -> None:
+    stop = block("StopGradient", pack(ENCODER), **parameters)
+    assert stopped(stop) == paths.split()
+    assert result(stop) == ENCODER
+
+
+def test_sparing_changes_no_value() -> None:
+    for parameters in ({"only": "enc", "prune": True}, {"sequences": "stacked"}):
+        made = block("Pack", pack(ENCODER), sequence([1.0], [2.0]), keys="t, l")
+        parameters = {**parameters, "only": "t/enc, l"}
+        whole = result(block("StopGradient", made, **parameters))
+        for spared in ({"open": True}, {"spare": "t/enc/w"}, {"spare": "l"}):
+            assert result(block("StopGradient", made, **parameters, **spared)) == whole
+
+
+def test_a_pattern_that_spares_nothing_is_remarked() -> None:
+    session = Session(build(block("StopGradient", pack(ENCODER), spare="encode", name="s")))
+    (told,) = session.diagnostics
+    assert told.code == "idle-pattern" and "'encode' selects no leaf" in told.what
+
+
 def test_a_pattern_that_selects_nothing_is_remarked() -> None:
     session = Session(build(block("StopGradient", pack(ENCODER), only="encode, enc", name="s")))
     (told,) = session.diagnostics

@@ -50,6 +50,16 @@ def test_stop_gives_none_and_not_zero() -> None:
     assert gradients(StopGradient(), x=X) == {"x": None}
 
 
+def test_an_open_stop_lets_value_and_gradient_through() -> None:
+    np.testing.assert_array_equal(value(StopGradient(open=True), x=X), X)
+    np.testing.assert_array_equal(gradients(StopGradient(open=True), x=X)["x"], [1, 1])
+
+
+def test_there_are_no_leaves_to_spare_in_an_array() -> None:
+    with pytest.raises(GradwireError, match="no leaves to choose from"):
+        value(StopGradient(spare="a"), x=X)
+
+
 def test_stop_cuts_its_own_path_only() -> None:
     found = session(
         {"x": Variable(value=X, dtype="float64"), "stop": StopGradient(), "mul": Mul()},
@@ -152,6 +162,11 @@ def test_what_has_no_gradient_is_refused(
 def test_faces_tell_the_factor() -> None:
     assert GradientScale(scale=0.5).label() == "∇×0.5"
     assert GradientReversal(scale=0.5).label() == "∇×-0.5"
+
+
+def test_the_face_of_a_stop_tells_that_it_is_open() -> None:
+    faces = (StopGradient(), StopGradient(open=True), StopGradient(spare="a, b"))
+    assert [face.label() for face in faces] == ["⊣", "open", "spares 2"]
 
 
 def test_surrogates_are_marked() -> None:

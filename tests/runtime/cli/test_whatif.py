@@ -44,3 +44,27 @@ def test_nothing_and_what_is_not_there(gradwire, seed):
     assert done.code == 2 and "only a StopGradient can be opened" in done.err
     done = gradwire("whatif", seed, "--cut", "b.out→add.b")
     assert done.code == 2 and "one from a.out" in done.err
+
+
+def test_one_leaf_of_a_tree_is_opened_and_an_open_stop_closed(gradwire, diagram):
+    blocks = {
+        "v": {"type": "Variable", "value": 1.0}, "w": {"type": "Variable", "value": 2.0},
+        "pack": {"type": "Pack", "keys": ["v", "w"]}, "stop": {"type": "StopGradient"},
+        "parts": {"type": "Unpack", "paths": ["v", "w"]}, "mul": {"type": "Mul"},
+        "shut": {"type": "StopGradient", "open": True}, "loss": {"type": "Loss"},
+    }  # fmt: skip
+    wires = {
+        "pack.items.0": "v.out", "pack.items.1": "w.out", "stop.x": "pack.out",
+        "parts.x": "stop.out", "mul.a": "parts.v", "mul.b": "parts.w", "shut.x": "mul.out",
+        "loss.x": "shut.out",
+    }  # fmt: skip
+    path = diagram(blocks, wires)
+    report = gradwire("whatif", path, "--open", "stop:v", "--json").json
+    assert report["change"] == "Open stop on v"
+    after = {n: v["after"] for n, v in report["variables"]["loss.out"].items()}
+    assert after["v"]["value"] == 2.0 and after["w"] is None
+    both = gradwire("whatif", path, "--open", "stop:v", "--close", "shut", "--json").json
+    assert both["change"] == "Open stop on v, Close shut"
+    assert both["variables"]["loss.out"]["v"]["after"] is None
+    (finding, _) = gradwire("doctor", path, "--json").json["findings"]
+    assert finding["fix"]["open"] == ["stop:v"]

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from blocks.errors import ChangeError
 from blocks.library.gradient import StopGradient
 from runtime.build import (
     add_n,
@@ -22,9 +23,9 @@ from runtime.build import (
     sum,
     variable,
 )
-from runtime.diagram import apply
+from runtime.diagram import apply, dumps
 from runtime.engine import Session
-from runtime.flow import State, analyse, fix, with_fix
+from runtime.flow import State, WhatIf, analyse, diagnose, fix, observe, with_fix
 from runtime.flow.surgery import Open, change_of
 from tests.runtime.flow.specimens import blocks_of, specimen
 
@@ -142,7 +143,21 @@ def test_an_opened_stop_keeps_its_name_and_its_place_among_the_terms():
     after = opened(diagram, ["sg"])
     assert after.main.wires == diagram.main.wires
     assert after.main.layout["sg"] == diagram.main.layout["sg"]
-    assert Session(after).backward().gradients["x"] == 1.0
+    session = Session(after)
+    assert session.backward().gradients["x"] == 1.0
+    reading = observe(session)
+    assert "sg" not in reading.surrogates and reading.idle_stops() == {}
+    assert diagnose(session) == []
+
+
+def test_an_opened_stop_is_written_as_one_and_is_closed_again():
+    diagram = build(loss(stop_gradient(variable("x", 1.0), name="sg")))
+    after = opened(diagram, ["sg"])
+    assert '"sg": {"type": "StopGradient", "open": true}' in dumps(after)
+    assert WhatIf(after).close("sg").diagram.main.blocks == diagram.main.blocks
+    assert WhatIf(after).close("sg").as_change().label == "Close sg"
+    with pytest.raises(ChangeError, match="only a StopGradient can be closed"):
+        WhatIf(after).close("loss").compare()
 
 
 def test_past_a_choice_the_number_is_that_of_the_straight_through_repair():

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from runtime.build import Expression, block, build, constant, loss, variable
+from runtime.diagram import apply
 from runtime.engine import Session
 from runtime.flow import (
     Flow,
@@ -127,16 +130,64 @@ def test_a_run_refines_the_leaves_and_the_wire() -> None:
     assert "relu" in flow.leaves("relu.x")["enc/b"].sentence
 
 
-def test_the_fix_of_a_tree_is_that_of_its_stopped_leaf() -> None:
+def test_a_fix_opens_only_the_leaf_that_is_asked_for() -> None:
     stop = block("StopGradient", packed(), only="enc, dec", name="stop")
-    session, _ = observed(stop, "enc/w")
+    session, _ = observed(stop, "enc/w", "dec")
     found = fix(session, "stop.x:enc/w")
-    assert found is not None and found.opened == ("stop",)
-    assert found.gradient == 1.0
-    same = fix(session, "stop.x")
-    assert same is not None and same.gradient == 1.0
+    assert found is not None and found.opened == ("stop",) and found.gradient == 1.0
+    assert found.switches == ("stop:enc/w",)
+    assert found.sentence == "Without stop on enc/w: 1.00."
+    repaired = Session(apply(session.diagram, found.change).after).backward().gradients
+    assert (repaired["w"], repaired["dec"]) == (1.0, None)
+    assert fix(session, "w").switches == ("stop:enc/w",)
+    (cutter,) = analyse(session.program).verdict("stop.x:enc/w").repair
+    assert (cutter.block, cutter.port, cutter.leaf) == ("stop", "x", "enc/w")
+
+
+def test_the_fix_of_a_tree_promises_a_number_for_each_leaf_that_is_stopped() -> None:
+    doubled = block("Mul", packed(), 2.0, name="doubled")
+    stop = block("StopGradient", doubled, only="enc, kept", name="stop")
+    session, _ = observed(stop, "enc/w", "enc/b", "dec", "kept")
     flow = analyse(session.program)
-    assert [str(c) for c in flow.repairs()["stop.x"]] == ["stop"]
+    assert flow.state("stop.x") is State.CARRIES
+    found = fix(session, "doubled.a")
+    assert found.sentence == "Without stop on enc/w and enc/b: enc/w 2.00 and enc/b 2.00."
+    assert found.leaves == {"enc/w": 2.0, "enc/b": 2.0} and found.gradient is None
+    assert found.rms == 2.0 and found.change.label == "Open stop on enc/w, Open stop on enc/b"
+    gradients = Session(apply(session.diagram, found.change).after).backward().gradients
+    assert (gradients["w"], gradients["b"], gradients["dec"]) == (2.0, 2.0, 2.0)
+
+
+def test_the_repair_of_a_wire_is_that_of_its_leaves() -> None:
+    stop = block("StopGradient", packed(), name="stop")
+    session, _ = observed(stop, "enc/w", "dec")
+    flow = analyse(session.program)
+    assert flow.state("stop.x:enc/w") is State.STOPPED
+    assert [(c.block, c.leaf) for c in flow.repairs()["pack.items.0"]] == [("stop", "enc/w")]
+    for wire, cutters in flow.repairs().items():
+        assert flow.verdict(wire).repair == cutters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "leaf"),
+    [
+        ({"only": "layers/1", "prune": True}, "layers/1"),
+        ({"sequences": "stacked"}, "layers"),
+        ({"sequences": "stacked", "only": "layers", "prune": True}, "layers"),
+    ],
+)
+def test_a_leaf_is_opened_by_the_path_that_its_stop_selects_by(parameters, leaf) -> None:
+    """Pruning counts a sequence anew, stacking makes one leaf of it; neither may change a value."""
+    layers = block("Pack", variable("one", [1.0]), variable("two", [2.0]))
+    tree = block("Pack", layers, variable("bias", [3.0]), keys="layers, bias")
+    stop = block("StopGradient", tree, name="stop", **parameters)
+    path = "layers" if leaf == "layers" else "layers/0"
+    session, _ = observed(block("Pack", block("Pick", stop, path=path), keys="s"), "s")
+    found = fix(session, "two")
+    assert found.switches == (f"stop:{leaf}",) and found.gradient.tolist() == [1.0]
+    after = Session(apply(session.diagram, found.change).after).run().values
+    for port, value in session.run().values.items():
+        assert after[port].tolist() == value.tolist()
 
 
 def test_a_stop_that_selects_leaves_in_vain_cuts_nothing() -> None:

@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import (
     QApplication,
-    QDockWidget,
     QLabel,
     QMainWindow,
     QVBoxLayout,
@@ -23,6 +22,7 @@ from app.canvas import CanvasView
 from app.checkup import Checkup, count_in
 from app.clipboard_commands import ClipboardCommands
 from app.commands import Commands
+from app.docks import docks
 from app.document import Document
 from app.evaluator import Evaluator, Reading
 from app.examples import examples
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 _BUSY_SHOWS_AFTER = 300
 """Milliseconds a run may take before the status bar speaks of it."""
-_Area = Qt.DockWidgetArea
 
 
 class MainWindow(QMainWindow):
@@ -177,40 +176,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.find_bar)
         column.addWidget(self.canvas, 1)
         self.setCentralWidget(centre)
-        self.setDockOptions(self.DockOption.AllowTabbedDocks | self.DockOption.AnimatedDocks)
-        self.setCorner(Qt.Corner.BottomLeftCorner, _Area.LeftDockWidgetArea)
-        self.setCorner(Qt.Corner.BottomRightCorner, _Area.RightDockWidgetArea)
-        left, right = _Area.LeftDockWidgetArea, _Area.RightDockWidgetArea
-        bottom = _Area.BottomDockWidgetArea
-        self.docks = {
-            name: self._add_dock(name, title, panel, area)
-            for name, title, panel, area in (
-                ("palette", self.tr("Blocks"), self.palette_panel, left),
-                ("inspector", self.tr("Inspector"), self.inspector, right),
-                ("why", self.tr("Why"), self.why, right),
-                ("variables", self.tr("Variables"), self.variables, bottom),
-                ("problems", self.tr("Problems"), self.problems, bottom),
-                ("doctor", self.tr("Doctor"), self.checkup.panel, bottom),
-            )
-        }
-        self.tabifyDockWidget(self.docks["variables"], self.docks["problems"])
-        self.tabifyDockWidget(self.docks["problems"], self.docks["doctor"])
-        self.docks["variables"].raise_()
-        self.resize(1280, 820)
-        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        self.resizeDocks([self.docks["palette"], self.docks["inspector"]], [220, 300], horizontal)
-        self.resizeDocks([self.docks["inspector"], self.docks["why"]], [460, 300], vertical)
-        self.resizeDocks([self.docks["variables"]], [180], vertical)
-
-    def _add_dock(self, name: str, title: str, panel: QWidget, area: _Area) -> QDockWidget:
-        dock = QDockWidget(title, self)
-        dock.setObjectName(name)
-        dock.setFeatures(
-            dock.DockWidgetFeature.DockWidgetMovable | dock.DockWidgetFeature.DockWidgetClosable
-        )
-        dock.setWidget(panel)
-        self.addDockWidget(area, dock)
-        return dock
+        self.docks = docks(self)
 
     def _build_status_bar(self) -> None:
         self._busy = QLabel(self)

@@ -20,7 +20,7 @@ from app.canvas.stage import Stage
 from app.canvas.telling import told
 
 if TYPE_CHECKING:
-    from app.canvas.painter import View
+    from app.canvas.shown import View
 
 _ROLES = {
     Kind.BLOCK: QAccessible.Role.ListItem,

@@ -12,7 +12,7 @@ from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats
-    from app.canvas.painter import View
+    from app.canvas.shown import View
 
 Way: TypeAlias = Literal[
     "left", "centre", "right", "top", "middle", "bottom", "across", "down", "grid"

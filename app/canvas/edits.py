@@ -10,7 +10,7 @@ import numpy as np
 from app.canvas.choices import Choice, choice
 from app.canvas.geometry import overlapping
 from app.canvas.gestures import GRID
-from app.canvas.painter import note_height
+from app.canvas.notes import note_height
 from app.canvas.reach import Kind
 from app.canvas.splicing import splicing, wire_under
 from blocks.errors import BlockError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPointF
 
     from app.canvas.geometry import Floats, Scene
-    from app.canvas.painter import View
+    from app.canvas.shown import View
 
 
 def removal(view: View) -> Change | None:

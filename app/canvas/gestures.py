@@ -19,7 +19,7 @@ from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
-    from app.canvas.painter import View
+    from app.canvas.shown import View
 
 GRID = 10.0
 """Blocks and notes are put on multiples of this, in scene units."""

@@ -16,7 +16,7 @@ from app.theme import BODY, font
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats
-    from app.canvas.painter import View
+    from app.canvas.shown import View
 
 _RADIUS = 9.0
 _ROOM = 6.0

@@ -12,7 +12,7 @@ from app.canvas.lanes import STEPS
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats
-    from app.canvas.painter import View
+    from app.canvas.shown import View
 
 
 def loose_wire(view: View, port: int, end: Floats) -> Floats:

@@ -2,77 +2,31 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas import glyphs, lanes
+from app.canvas import lanes
 from app.canvas.camera import NUMBERS, PLAIN, Camera
 from app.canvas.curves import draw_lines, draw_rects, flatten, strokes
 from app.canvas.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.lanes import Bundle
 from app.canvas.legend import legend_size, paint_legend
-from app.canvas.reach import Focus, Kind, area, exists
+from app.canvas.notes import paint_notes
+from app.canvas.reach import Kind, area, exists
 from app.canvas.route import Route, paint_route
-from app.theme import BODY, Theme, font
+from app.canvas.shown import View
+from app.canvas.signs import paint_signs
 from runtime.diagram.measures import WIDTH
 
 if TYPE_CHECKING:
-    from app.canvas.facts import Facts
-    from app.canvas.geometry import Floats, Indices, Scene
-    from runtime.diagram.model import Note
+    from app.canvas.geometry import Floats, Indices
+    from app.theme import Theme
 
-_NOTE_PAD, _NOTE_RISE = 10.0, 7.0
-_NOTE_FLAGS = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 _VEIL = 0.72
 """How much of the rest is hidden while a wire is traced."""
-_SIGNS_ABOVE = 0.45
-"""Zoom from which lanes carry their signs."""
-
-
-@dataclass
-class View:
-    """What one painting shows: the scene, what is known of it, and what is picked out."""
-
-    scene: Scene
-    facts: Facts
-    camera: Camera
-    theme: Theme
-    ratio: float = 1.0
-    """Device px per widget px."""
-    selected: frozenset[str] = frozenset()
-    wire: str | None = None
-    """Key of the selected wire."""
-    note: str | None = None
-    """The selected note."""
-    hidden_wire: str | None = None
-    """A wire that a gesture holds in its hand."""
-    phase: float = 0.0
-    """How far the chevrons of the selected wire have moved, 0 … 1."""
-    patience: float = math.inf
-    """Seconds that one painting may spend on asking where gradient is cut."""
-    behind: bool = False
-    """Whether the last painting had to leave something out for want of time."""
-    lit_ports: tuple[int, ...] = ()
-    """Ports that the wire in the hand fits."""
-    near_port: int | None = None
-    """The one of them it would snap to, or the port under the pointer."""
-    focus: Focus | None = None
-    """Where the keyboard is, while it is used."""
-    route: Route | None = None
-    """What is explained; the rest is dimmed."""
-    traced: str | None = None
-    """The wire under the pointer: it is shown from end to end, and the rest dimmed."""
-    marks: Mapping[str, str] = field(default_factory=dict)
-    """Wires that a gesture is about to change, with the theme's name of the colour."""
-    held_notes: Mapping[str, Note] = field(default_factory=dict)
-    """Notes as a drag has them."""
 
 
 def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) -> None:
@@ -85,7 +39,7 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
     shown = view.camera.area(area.x(), area.y(), area.width(), area.height())
     blocks = view.scene.blocks_in(shown)
     wires = _wires(view, shown)
-    _paint_notes(painter, view, shown, frames=True)
+    paint_notes(painter, view, shown, frames=True)
     if view.camera.zoom < PLAIN:
         _paint_plain_wires(painter, view, wires)
         _paint_plain_blocks(painter, view, blocks)
@@ -95,10 +49,10 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
             _paint_vector_faces(painter, view, blocks)
         else:
             _paint_faces(painter, view, blocks, faces)
-        _paint_signs(painter, view, wires, vector=faces is None)
+        paint_signs(painter, view, wires, vector=faces is None)
     _paint_trace(painter, view, area, faces)
     _paint_marks(painter, view)
-    _paint_notes(painter, view, shown, frames=False)
+    paint_notes(painter, view, shown, frames=False)
     _paint_selection(painter, view, blocks)
     _paint_ports(painter, view)
     _paint_focus(painter, view)
@@ -208,109 +162,6 @@ def _paint_vector_faces(painter: QPainter, view: View, blocks: Indices) -> None:
         painter.restore()
 
 
-def _paint_signs(painter: QPainter, view: View, wires: Indices, *, vector: bool) -> None:
-    """Glyphs on the lanes, words beside them."""
-    camera, facts = view.camera, view.facts
-    if camera.zoom < _SIGNS_ABOVE:
-        return
-    chosen = view.scene.wire_index.get(view.wire or "")
-    codes = facts.codes[wires].tolist()
-    signed = [w for w, c in zip(wires.tolist(), codes, strict=True) if c in _SIGNED or w == chosen]
-    if not signed:
-        return
-    tracks = lanes.lane_points(camera.ends(view.scene.wire_ends[signed]), camera.unit)
-    order = np.arange(len(signed))
-    until = time.perf_counter() + view.patience
-    middle, end = tracks.at(order, tracks.lengths / 2.0), tracks.at(order, tracks.lengths)
-    along = tracks.direction(order, tracks.lengths / 2.0)
-    for i, wire in enumerate(signed):
-        name = lanes.NAMES.get(int(facts.codes[wire]), "NOTHING_TO_TRAIN")
-        style = lanes.STYLES[name]
-        if style.cut:
-            cut = facts.cut(wire, until)
-            view.behind |= cut is None
-            if cut:
-                _paint_sign(painter, view, style.cut, name, end[i], vector=vector)
-        if style.glyph:
-            _paint_sign(painter, view, style.glyph, name, middle[i], vector=vector)
-        words = facts.mark(wire, in_full=wire == chosen)
-        if words:
-            box = np.array([glyphs.width(words), glyphs.SIZE]) * camera.unit
-            side = np.array([-along[i, 1], along[i, 0]])
-            away = 0.5 * np.abs(side) @ box + 3.0 * camera.unit
-            _paint_sign(painter, view, words, name, middle[i] + away * side, vector=vector)
-
-
-_SIGNED = frozenset(
-    code for name, code in lanes.CODES.items() if lanes.STYLES[name].glyph or lanes.STYLES[name].cut
-) | {lanes.PARTIAL, lanes.ZERO, lanes.FAINT, lanes.FLOOD, lanes.NONFINITE}
-
-
-def _paint_sign(
-    painter: QPainter, view: View, sign: str, state: str, centre: Floats, *, vector: bool
-) -> None:
-    theme, ratio, unit = view.theme, view.ratio, round(view.camera.unit, 3)
-    colour = theme.lane(state).name()
-    halo = theme.canvas if sign in glyphs.ON_LANE else ""
-    x, y = centre.tolist()
-    if vector:
-        width = glyphs.width(sign)
-        painter.save()
-        painter.translate(x, y)
-        painter.scale(unit, unit)
-        box = QRectF(-width / 2.0, -glyphs.SIZE / 2.0, width, glyphs.SIZE)
-        glyphs.draw(painter, sign, box, colour, halo)
-        painter.restore()
-        return
-    picture = glyphs.picture(sign, colour, halo, unit, ratio)
-    size = picture.deviceIndependentSize()
-    left = round((x - size.width() / 2.0) * ratio) / ratio
-    top = round((y - size.height() / 2.0) * ratio) / ratio
-    painter.drawPixmap(QPointF(left, top), picture)
-
-
-def _paint_notes(painter: QPainter, view: View, shown: Floats, *, frames: bool) -> None:
-    left, top, right, bottom = shown.tolist()
-    for name, note in {**view.scene.page.notes, **view.held_notes}.items():
-        x, y = note.at
-        seen = x < right and x + note.width > left and y < bottom and y + note.height > top
-        if seen and note.frame == frames:
-            _paint_note(painter, view, note, selected=name == view.note)
-
-
-def note_height(text: str, width: float) -> float:
-    """The height a note of ``width`` needs for its text, scene units."""
-    room = QRectF(0.0, 0.0, width - 2 * _NOTE_PAD, 1e5)
-    text_height = QFontMetricsF(font(BODY)).boundingRect(room, _NOTE_FLAGS, text).height()
-    return math.ceil(text_height) + 2 * _NOTE_RISE
-
-
-def _paint_note(painter: QPainter, view: View, note: Note, *, selected: bool) -> None:
-    theme, zoom = view.theme, view.camera.zoom
-    painter.save()
-    painter.translate(view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y)
-    painter.scale(zoom, zoom)
-    height = note.height if note.frame else max(note.height, note_height(note.text, note.width))
-    box = QRectF(0.0, 0.0, note.width, height)
-    painter.setPen(
-        QPen(QColor(theme.accent if selected else theme.hairline), 1.5 if selected else 1.0)
-    )
-    painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
-    painter.drawRoundedRect(box, CORNER, CORNER)
-    if zoom >= PLAIN:
-        painter.setPen(QPen(QColor(theme.ink_faint), 1.0))
-        for inset in (4.0, 8.0):
-            painter.drawLine(
-                QPointF(box.right() - inset, box.bottom() - 2.0),
-                QPointF(box.right() - 2.0, box.bottom() - inset),
-            )
-        painter.setPen(QColor(theme.ink_soft if note.frame else theme.ink))
-        painter.setFont(font(BODY, bold=note.frame))
-        room = box.adjusted(_NOTE_PAD, _NOTE_RISE, -_NOTE_PAD, -_NOTE_RISE)
-        painter.drawText(room, _NOTE_FLAGS, note.text)
-    painter.restore()
-
-
 def _paint_selection(painter: QPainter, view: View, blocks: Indices) -> None:
     if not view.selected:
         return
@@ -370,7 +221,7 @@ def _paint_trace(painter: QPainter, view: View, area: QRectF, faces: FaceCache |
         _paint_plain_blocks(painter, view, blocks)
     elif faces is not None:
         _paint_faces(painter, view, blocks, faces)
-    _paint_signs(painter, view, chosen, vector=faces is None)
+    paint_signs(painter, view, chosen, vector=faces is None)
 
 
 def _paint_marks(painter: QPainter, view: View) -> None:

@@ -16,7 +16,7 @@ from app.theme import BODY, font
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Indices, Scene
-    from app.canvas.painter import View
+    from app.canvas.shown import View
     from runtime.diagram.model import Page
     from runtime.flow import Verdict
 

@@ -16,7 +16,8 @@ from app.canvas.facts import Facts
 from app.canvas.geometry import Floats, Scene
 from app.canvas.lanes import NAMES, STYLES
 from app.canvas.legend import legend_size, paint_legend
-from app.canvas.painter import View, paint, paint_fitted
+from app.canvas.painter import paint, paint_fitted
+from app.canvas.shown import View
 from app.theme import Theme, system
 from runtime.diagram import Diagram
 from runtime.diagram.model import MAIN, Point

@@ -1,0 +1,56 @@
+"""What one painting shows: what the painters read, and gestures and the keyboard write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.canvas.camera import Camera
+    from app.canvas.facts import Facts
+    from app.canvas.geometry import Scene
+    from app.canvas.reach import Focus
+    from app.canvas.route import Route
+    from app.theme import Theme
+    from runtime.diagram.model import Note
+
+
+@dataclass
+class View:
+    """What one painting shows: the scene, what is known of it, and what is picked out."""
+
+    scene: Scene
+    facts: Facts
+    camera: Camera
+    theme: Theme
+    ratio: float = 1.0
+    """Device px per widget px."""
+    selected: frozenset[str] = frozenset()
+    wire: str | None = None
+    """Key of the selected wire."""
+    note: str | None = None
+    """The selected note."""
+    hidden_wire: str | None = None
+    """A wire that a gesture holds in its hand."""
+    phase: float = 0.0
+    """How far the chevrons of the selected wire have moved, 0 … 1."""
+    patience: float = math.inf
+    """Seconds that one painting may spend on asking where gradient is cut."""
+    behind: bool = False
+    """Whether the last painting had to leave something out for want of time."""
+    lit_ports: tuple[int, ...] = ()
+    """Ports that the wire in the hand fits."""
+    near_port: int | None = None
+    """The one of them it would snap to, or the port under the pointer."""
+    focus: Focus | None = None
+    """Where the keyboard is, while it is used."""
+    route: Route | None = None
+    """What is explained; the rest is dimmed."""
+    traced: str | None = None
+    """The wire under the pointer: it is shown from end to end, and the rest dimmed."""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """Wires that a gesture is about to change, with the theme's name of the colour."""
+    held_notes: Mapping[str, Note] = field(default_factory=dict)
+    """Notes as a drag has them."""

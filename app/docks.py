@@ -1,0 +1,55 @@
+"""The panels around the canvas: where each stands until the user moves it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget, QWidget
+
+if TYPE_CHECKING:
+    from app.main_window import MainWindow
+
+_Area = Qt.DockWidgetArea
+
+
+def docks(window: MainWindow) -> dict[str, QDockWidget]:
+    """Put the window's panels around the canvas; the docks by name."""
+    window.setDockOptions(window.DockOption.AllowTabbedDocks | window.DockOption.AnimatedDocks)
+    window.setCorner(Qt.Corner.BottomLeftCorner, _Area.LeftDockWidgetArea)
+    window.setCorner(Qt.Corner.BottomRightCorner, _Area.RightDockWidgetArea)
+    left, right = _Area.LeftDockWidgetArea, _Area.RightDockWidgetArea
+    bottom = _Area.BottomDockWidgetArea
+    made = {
+        name: _add(window, name, title, panel, area)
+        for name, title, panel, area in (
+            ("palette", window.tr("Blocks"), window.palette_panel, left),
+            ("inspector", window.tr("Inspector"), window.inspector, right),
+            ("why", window.tr("Why"), window.why, right),
+            ("variables", window.tr("Variables"), window.variables, bottom),
+            ("problems", window.tr("Problems"), window.problems, bottom),
+            ("doctor", window.tr("Doctor"), window.checkup.panel, bottom),
+        )
+    }
+    window.tabifyDockWidget(made["variables"], made["problems"])
+    window.tabifyDockWidget(made["problems"], made["doctor"])
+    made["variables"].raise_()
+    window.resize(1280, 820)
+    horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+    window.resizeDocks([made["palette"], made["inspector"]], [220, 300], horizontal)
+    window.resizeDocks([made["inspector"], made["why"]], [460, 300], vertical)
+    window.resizeDocks([made["variables"]], [180], vertical)
+    return made
+
+
+def _add(
+    window: MainWindow, name: str, title: str, panel: QWidget, area: Qt.DockWidgetArea
+) -> QDockWidget:
+    dock = QDockWidget(title, window)
+    dock.setObjectName(name)
+    dock.setFeatures(
+        dock.DockWidgetFeature.DockWidgetMovable | dock.DockWidgetFeature.DockWidgetClosable
+    )
+    dock.setWidget(panel)
+    window.addDockWidget(area, dock)
+    return dock

@@ -135,16 +135,28 @@ def to_number(dtype: str) -> str:
     return DEFAULT_INT if dtype == "bool" else dtype
 
 
+def require_fit(x: bool | int | float, dtype: str) -> None:
+    """Raise DTypeError for a number that an integer or boolean dtype does not hold."""
+    if dtype not in _LIMITS:
+        return
+    low, high = _LIMITS[dtype]
+    if not (low <= x <= high and x == int(x)):
+        raise DTypeError(f"{x} is no {dtype}.", expected=f"an integer from {low} to {high}")
+
+
+def holders(x: int) -> frozenset[str]:
+    """The integer dtypes that hold a number."""
+    return frozenset(name for name in INTEGERS if _LIMITS[name][0] <= x <= _LIMITS[name][1])
+
+
 def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
     """A read-only copy of data in ``dtype``; by default in its own, float32 for lists of floats.
 
     Raises DTypeError for what is no array of numbers or booleans, and for a Python scalar that
     an integer or boolean dtype does not hold.
     """
-    if dtype in _LIMITS and is_scalar(x):
-        low, high = _LIMITS[dtype]
-        if not (low <= x <= high and x == int(x)):
-            raise DTypeError(f"{x} is no {dtype}.", expected=f"an integer from {low} to {high}")
+    if dtype is not None and is_scalar(x):
+        require_fit(x, dtype)
     try:
         array = np.array(float(x) if dtype in FLOATS and is_scalar(x) else x)
     except (ValueError, OverflowError) as error:

@@ -213,13 +213,15 @@ class Remark(NamedTuple):
 class Trace:
     """Values in the order of evaluation; ``owner`` is stamped on every new one.
 
-    ``remarks`` collects what a tracer should tell the user.
+    ``remarks`` collects what a tracer should tell the user. ``whole`` are the integers of weak
+    leaves, each with its port: the dtype that such a leaf takes must hold it.
     """
 
     values: list[Value] = field(default_factory=list)
     owner: Any = None
     remarks: list[Remark] = field(default_factory=list)
     step: Value | None = None
+    whole: dict[Value, tuple[int, str]] = field(default_factory=dict)
     _xp: Namespace | None = None
 
     @property

@@ -11,6 +11,7 @@ from blocks.block import Source
 from blocks.errors import RunError
 from blocks.library.sources import Variable
 from blocks.values import Tensor
+from runtime.calculus.dtypes import holders
 from runtime.diagram.checks import check
 from runtime.engine.flatten import flatten
 from runtime.engine.program import Leaf
@@ -95,9 +96,15 @@ def _same_arithmetic(a: Block, b: Block) -> bool:
 def _kinds(block: Block) -> list[tuple[object, ...]]:
     """What tracing sees of the literals, in order."""
     return [
-        (port, x.tensor.shape, x.tensor.dtype, x.dtype, x.weak)
+        (port, x.tensor.shape, x.tensor.dtype, x.dtype, x.weak, _holders(x))
         for port, x in block.literals.items()
     ]
+
+
+def _holders(literal: PortLiteral) -> frozenset[str]:
+    """What a weak integer may become; tracing refuses a dtype that does not hold it."""
+    number = literal.tensor.array.item() if literal.weak else None
+    return holders(number) if isinstance(number, int) else frozenset()
 
 
 def with_values(diagram: Diagram, program: Program, held: Mapping[str, NDArray[Any]]) -> Diagram:

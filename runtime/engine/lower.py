@@ -161,5 +161,7 @@ class _Lowering:
         value = self.program.trace.apply(
             LEAF, shape=literal.tensor.shape, dtype=dtype, weak=literal.weak
         )
+        if literal.weak and isinstance(number := literal.tensor.array.item(), int):
+            self.program.trace.whole[value] = number, port
         self.program.leaves[instance.port(port)] = Leaf(value, literal)
         return value

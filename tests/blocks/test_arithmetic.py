@@ -195,6 +195,17 @@ def test_scalar_literals_are_weak() -> None:
     assert value(typed, b=half).dtype == np.float64
 
 
+@pytest.mark.parametrize(("dtype", "number"), [("int8", 300), ("int8", -129), ("uint8", -1)])
+def test_a_literal_that_does_not_fit_what_it_meets_is_refused(dtype: str, number: int) -> None:
+    with pytest.raises(GradwireError, match=rf"block\.a: {number} is no {dtype}.*you mean"):
+        value(Mul(a=number), b=np.array([1, 2], dtype))
+
+
+def test_a_literal_that_just_fits_is_not() -> None:
+    assert value(Add(a=127), b=np.array([0, -127], np.int8)).tolist() == [127, 0]
+    assert value(Mul(a=300), b=np.array([1.0], np.float32)).tolist() == [300]
+
+
 def test_integers_become_float32_where_reals_come_out() -> None:
     for block in (Sqrt(), Exp(), Log()):
         assert Single(block, x=np.array([1, 4])).traced[1] == "float32"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import DTypeError, ShapeError
+from blocks.errors import DTypeError, Location, ShapeError
 from runtime.calculus.dtypes import (
     DEFAULT_FLOAT,
     FLOATS,
@@ -16,6 +16,7 @@ from runtime.calculus.dtypes import (
     checked_dtype,
     common_dtype,
     is_scalar,
+    require_fit,
     scalar_dtype,
     strong,
     to_float,
@@ -274,9 +275,22 @@ class BaseNames:
         return [self._as(x, to_number(dtype) if numbers else dtype) for x in operands]
 
     def _as(self, x: Value | bool | int | float, dtype: str) -> Value:
-        if isinstance(x, Value):
-            return x if x.dtype == dtype else self.trace.apply(CAST, x, dtype=dtype)
-        return self._constant(x, dtype)
+        if not isinstance(x, Value):
+            return self._constant(x, dtype)
+        if x.dtype == dtype:
+            return x
+        if x in self.trace.whole:
+            _require_fit(*self.trace.whole[x], dtype)
+        return self.trace.apply(CAST, x, dtype=dtype)
+
+
+def _require_fit(number: int, port: str, dtype: str) -> None:
+    try:
+        require_fit(number, dtype)
+    except DTypeError as error:
+        error.location = Location(port=port)
+        error.next_step = f"Give it the dtype that you mean, or cast the {dtype} it meets."
+        raise
 
 
 def _operand(xp: BaseNames, x: Any) -> Any:

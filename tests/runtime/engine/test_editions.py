@@ -182,3 +182,18 @@ def test_problems_are_those_of_the_new_diagram():
     assert session.update(edited(diagram, SetParameters("a", {"value": [[7, 7]]})))
     same_as_new(session)
     assert MAIN in session.diagram.pages
+
+
+def test_a_literal_that_no_longer_fits_is_told_and_one_that_fits_needs_no_new_trace():
+    blocks = {"x": Constant(value=[1, 2], dtype="int8"), "m": Mul(b=3)}
+    session = Session(draw(blocks, {"m.a": "x"}))
+
+    def give(number):
+        after = apply(session.diagram, SetParameters("m", {"b": number})).after
+        return session.update(after)
+
+    assert give(5) and session.run().values["m.out"].tolist() == [5, 10]
+    assert not give(300)
+    (told,) = session.diagnostics
+    assert (told.severity, told.location.block, told.location.port) == ("error", "m", "b")
+    assert told.what == "300 is no int8."

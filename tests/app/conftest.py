@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 
 import pytest
-from PySide6.QtCore import QEvent, QSettings
+from PySide6.QtCore import QEvent, QSettings, Qt
 
 from app import theme
+from app.main_window import MainWindow
 from app.settings import Settings
 
 
@@ -24,6 +25,22 @@ def settings(tmp_path) -> Settings:
     made = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
     made.theme = "light"
     return made
+
+
+@pytest.fixture
+def window(qtbot, settings):
+    """A window of its own, shown and active; with it go all that it opened."""
+    made = MainWindow(settings)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    made.resize(1300, 850)
+    made.show()
+    qtbot.waitExposed(made)
+    made.activateWindow()
+    windows = made.windows
+    yield made
+    for each in windows.listed:
+        each.document.undo_stack.setClean()
+        each.close()
 
 
 @pytest.fixture(autouse=True)

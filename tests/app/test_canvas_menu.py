@@ -6,19 +6,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.canvas.quick_add import QuickAdd
-from app.main_window import MainWindow
 
 
 @pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.show()
-    qtbot.waitExposed(made)
-    made.commands.add_block("Tanh")
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
+def window(window):
+    window.commands.add_block("Tanh")
+    return window
 
 
 def test_a_right_click_opens_the_menu_of_the_block(qtbot, window):

@@ -4,7 +4,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from app.main_window import MainWindow
 from blocks.library.arithmetic import Mul
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import PortName, loads
@@ -19,21 +18,11 @@ def seed():
 
 
 @pytest.fixture
-def window(qtbot, settings):
+def window(qtbot, window):
     QGuiApplication.clipboard().clear()
-    made = MainWindow(settings)
-    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    made.resize(1200, 800)
-    made.show()
-    qtbot.waitExposed(made)
-    made.document._begin(seed(), None)
-    made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow)
-    windows = made.windows
-    yield made
-    for each in windows.listed:
-        each.document.undo_stack.setClean()
-        each.close()
+    window.document._begin(seed(), None)
+    qtbot.waitUntil(window.isActiveWindow)
+    return window
 
 
 def press(qtbot, window, key, modifiers=CTRL):

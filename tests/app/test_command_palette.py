@@ -5,7 +5,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app import actions, fuzzy
-from app.main_window import MainWindow
 from app.panels.command_palette import CommandPalette, plain
 from app.panels.shortcuts import Shortcuts
 from blocks.library.arithmetic import Add
@@ -15,17 +14,9 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.resize(1200, 800)
-    made.show()
-    qtbot.waitExposed(made)
-    made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow)
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
+def window(qtbot, window):
+    qtbot.waitUntil(window.isActiveWindow)
+    return window
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.main_window import MainWindow
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.sources import Variable
 from runtime.diagram import AddBlock, Diagram, Page, load, save
@@ -20,17 +19,6 @@ LARGE = 2000
 
 def drawn(**blocks) -> Diagram:
     return Diagram({"main": Page(blocks)}, "Drawn")
-
-
-@pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
 
 
 @pytest.fixture

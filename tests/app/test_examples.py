@@ -13,7 +13,6 @@ from app.canvas import CanvasView
 from app.canvas.curves import flatten
 from app.canvas.lanes import GAP
 from app.evaluator import evaluate
-from app.main_window import MainWindow
 from app.theme import BODY, font
 from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
@@ -150,18 +149,6 @@ def touches(points, box):
     (x, y), (left, top, width, height) = points.T, box
     within = (x > left - 2.0) & (x < left + width + 2.0)
     return bool((within & (y > top - GAP - 3.0) & (y < top + height + 3.0)).any())
-
-
-@pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.resize(1600, 900)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
 
 
 class TestWindow:

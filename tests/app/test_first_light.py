@@ -1,28 +1,13 @@
 """The seed diagram from nothing, by mouse and keys; then the same numbers without a window."""
 
 import numpy as np
-import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from app.main_window import MainWindow
 from runtime.diagram import load
 from runtime.engine import Session
 from runtime.flow import State, analyse
 from tests.app.mouse import LEFT, click_block, drop_block, retype, wire
-
-
-@pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.resize(1400, 900)
-    made.show()
-    qtbot.waitExposed(made)
-    made.activateWindow()
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
 
 
 def rename(qtbot, window, old, new):

@@ -4,25 +4,18 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.main_window import MainWindow
 from runtime.diagram import Connect, PortName
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.show()
-    qtbot.waitExposed(made)
+def window(window):
     for kind in ("Variable", "Tanh", "Loss"):
-        made.commands.add_block(kind)
-    made.commands.change(Connect(PortName("variable1", "out"), PortName("tanh1", "x")))
-    made.commands.change(Connect(PortName("tanh1", "out"), PortName("loss", "x")))
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
+        window.commands.add_block(kind)
+    window.commands.change(Connect(PortName("variable1", "out"), PortName("tanh1", "x")))
+    window.commands.change(Connect(PortName("tanh1", "out"), PortName("loss", "x")))
+    return window
 
 
 def test_a_selection_becomes_a_page_and_comes_back_by_keys(window):

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt
 
 from app.canvas.lanes import NAMES
 from app.evaluator import MOST_LOSSES, evaluate
-from app.main_window import MainWindow
 from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
 from runtime.diagram import Diagram, SetParameters, save
 from runtime.flow import State
@@ -29,19 +28,12 @@ def two() -> Diagram:
 
 
 @pytest.fixture
-def window(qtbot, settings, tmp_path):
-    made = MainWindow(settings)
-    made.resize(1300, 850)
-    made.show()
-    qtbot.waitExposed(made)
+def window(qtbot, window, tmp_path):
     path = tmp_path / "two.gradwire.json"
     save(two(), path)
-    assert made.files.open_path(path)
-    qtbot.waitUntil(lambda: not made.evaluator.busy, timeout=10_000)
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
+    assert window.files.open_path(path)
+    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    return window
 
 
 def lane(window, key):

@@ -53,19 +53,6 @@ def nested() -> Diagram:
 
 
 @pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.resize(1300, 850)
-    made.show()
-    qtbot.waitExposed(made)
-    made.activateWindow()
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
-
-
-@pytest.fixture
 def opened(window, qtbot, tmp_path):
     """Opens a diagram as a file, and waits for its reading."""
 

@@ -9,24 +9,15 @@ from PySide6.QtPrintSupport import QPrintDialog
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QDialog, QFileDialog
 
-from app.main_window import MainWindow
 from runtime.build import build, loss, stop_gradient, variable
 
 
 @pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.resize(1200, 800)
-    made.show()
-    qtbot.waitExposed(made)
+def window(qtbot, window):
     a, b = variable("a", [[1.0, 2.0]]), variable("b", [[0.0, 1.0]])
-    made.document._begin(build(loss(stop_gradient(3 * b, name="stop") + a), title="Seed"), None)
-    made.activateWindow()
-    qtbot.waitUntil(lambda: made.isActiveWindow() and not made.evaluator.busy, timeout=10_000)
-    yield made
-    made.document.undo_stack.setClean()
-    made.close()
-    made.deleteLater()
+    window.document._begin(build(loss(stop_gradient(3 * b, name="stop") + a), title="Seed"), None)
+    qtbot.waitUntil(lambda: window.isActiveWindow() and not window.evaluator.busy, timeout=10_000)
+    return window
 
 
 @pytest.fixture

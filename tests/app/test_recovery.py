@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.autosave import AFTER
 from app.journal import Journal
-from app.main_window import MainWindow
 from blocks.library.arithmetic import Add, Mul
 from runtime.diagram import AddBlock, Diagram, Page, load, save
 from tests.app.crashes import ROOT, Crashes
@@ -48,18 +47,6 @@ def left_behind(folder, **entries):
 def entries(folder) -> list[Diagram]:
     """The diagrams in the journals of all processes, dead and alive."""
     return [load(file) for file in sorted((folder / "recovery").glob("*/*.gradwire.json"))]
-
-
-@pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    for window in made.windows.listed:
-        window.document.undo_stack.setClean()
-        window.close()
-    made.deleteLater()
 
 
 @pytest.fixture

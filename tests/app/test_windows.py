@@ -4,27 +4,12 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from app.main_window import MainWindow
 from blocks.library.arithmetic import Add
 from runtime.build import build, loss, variable
 from runtime.diagram import AddBlock, Diagram, Page, save
 from tests.app.mouse import drop, drop_file
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-
-
-@pytest.fixture
-def window(qtbot, settings):
-    made = MainWindow(settings)
-    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    made.show()
-    qtbot.waitExposed(made)
-    made.activateWindow()
-    windows = made.windows
-    yield made
-    for each in windows.listed:
-        each.document.undo_stack.setClean()
-        each.close()
 
 
 @pytest.fixture

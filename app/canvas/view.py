@@ -28,6 +28,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from app.canvas import accessible, edits
 from app.canvas.adding import Adding
 from app.canvas.aligning import Way, alignment
+from app.canvas.dropping import Dropping
 from app.canvas.editing import NameEdit, NoteEdit
 from app.canvas.explaining import Explaining
 from app.canvas.hand import Hand
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 _TRACE_AFTER = 250
 """Milliseconds that the pointer rests on a wire before the rest is dimmed."""
-BLOCK_MIME = "application/x-gradwire-block"
-"""What the palette drags: the type name of a block in UTF-8."""
 
 
 class CanvasView(Explaining):
@@ -73,6 +72,7 @@ class CanvasView(Explaining):
         self.walking = Walking(self)
         self._hand = Hand(self)
         self._adding = Adding(self)
+        self._dropping = Dropping(self)
         self.minimap = MiniMap(self)
         self._hovered: str | None = None
         self._hover_timer = QTimer(self, singleShot=True, interval=_TRACE_AFTER)
@@ -337,17 +337,16 @@ class CanvasView(Explaining):
         super().focusOutEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasFormat(BLOCK_MIME):
-            event.acceptProposedAction()
+        self._dropping.enter(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        at = self.scene_position(event.position().toPoint())
-        self.view.marks = edits.marks_under(self.view, _type_name(event), at)
-        self.update()
+        self._dropping.move(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.view.marks = {}
-        self.update()
+        self._dropping.leave()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._dropping.drop(event)
 
     def leaveEvent(self, event: QEvent) -> None:
         self._hand.pointer = None
@@ -357,12 +356,6 @@ class CanvasView(Explaining):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             self.show_menu(QPointF(event.pos()))
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self.view.marks = {}
-        self.add_block(_type_name(event), self.scene_position(event.position().toPoint()))
-        event.acceptProposedAction()
-        self.setFocus()
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
@@ -384,11 +377,6 @@ class CanvasView(Explaining):
             return self.view.facts.port_tip(port)
         block = block_at(scene, camera, at.x(), at.y())
         return "" if block is None else self.view.facts.tip(block)
-
-
-def _type_name(event: QDropEvent) -> str:
-    """The type of block that is dragged."""
-    return bytes(event.mimeData().data(BLOCK_MIME).data()).decode()
 
 
 def _wrapped(text: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -29,15 +28,14 @@ from app.canvas import accessible, edits
 from app.canvas.adding import Adding
 from app.canvas.aligning import Way, alignment
 from app.canvas.dropping import Dropping
-from app.canvas.editing import NameEdit, NoteEdit
 from app.canvas.explaining import Explaining
 from app.canvas.hand import Hand
 from app.canvas.hits import block_at, port_at
 from app.canvas.minimap import MiniMap
 from app.canvas.reach import Focus, Kind
 from app.canvas.walking import Walking
-from blocks.errors import BlockError, ChangeError
-from runtime.diagram.measures import HEADER
+from app.canvas.writing import Writing
+from blocks.errors import BlockError
 from runtime.diagram.model import MAIN, Point
 
 if TYPE_CHECKING:
@@ -73,11 +71,11 @@ class CanvasView(Explaining):
         self._hand = Hand(self)
         self._adding = Adding(self)
         self._dropping = Dropping(self)
+        self._writing = Writing(self)
         self.minimap = MiniMap(self)
         self._hovered: str | None = None
         self._hover_timer = QTimer(self, singleShot=True, interval=_TRACE_AFTER)
         self._hover_timer.timeout.connect(self._show_trace)
-        self._field: NameEdit | NoteEdit | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAcceptDrops(True)
@@ -89,7 +87,7 @@ class CanvasView(Explaining):
         """
         self._hand.cancel()
         self._adding.close()
-        self.close_field()
+        self._writing.close()
         super().set_diagram(diagram, page)
         self.select(self.view.selected)
         self.select_wire(self.view.wire)
@@ -103,7 +101,7 @@ class CanvasView(Explaining):
         """Look through another camera."""
         if camera != self.view.camera:
             self._adding.close()
-            self.close_field()
+            self._writing.close()
         super().look(camera)
 
     # Selection
@@ -240,30 +238,11 @@ class CanvasView(Explaining):
 
     def start_rename(self, name: str) -> None:
         """Open a field on the block's face to write its name."""
-        if name not in self.view.scene.index:
-            return
-        self.close_field()
-        box = QRectF(self.block_rect(name))
-        box.setHeight(HEADER * self.zoom())
-        self._field = NameEdit(self, name, box, self.zoom(), lambda new: self._rename(name, new))
+        self._writing.name(name)
 
     def start_note(self, name: str) -> None:
         """Open a field in place of a note to write its text."""
-        self.close_field()
-        note = self.view.scene.page.notes[name]
-        left, top = self.view.camera.to_widget(np.array(note.at)).tolist()
-        box = QRectF(left, top, note.width * self.zoom(), note.height * self.zoom())
-
-        def accept(text: str) -> None:
-            self.ask(edits.rewording(self.view, name, text))
-
-        self._field = NoteEdit(self, note.text, box, self.zoom(), accept)
-
-    def close_field(self) -> None:
-        """Close the field that is open, if one is; what is written in it is dropped."""
-        field, self._field = self._field, None
-        if field is not None:
-            field.close_field(take=False)
+        self._writing.note(name)
 
     def enter_page(self, name: str) -> None:
         """Say that a page block was entered."""
@@ -281,19 +260,6 @@ class CanvasView(Explaining):
         else:
             self.update(area.toAlignedRect())
 
-    def _rename(self, old: str, new: str) -> bool:
-        try:
-            change = edits.renaming(self.view, old, new)
-        except ChangeError as error:
-            self.hint(str(error))
-            return False
-        chosen = self.view.selected
-        self._field = None
-        self.ask(change)
-        if old in chosen:
-            self.select((chosen - {old}) | {new})
-        return True
-
     # Events
 
     def paint_over(self, painter: QPainter) -> None:
@@ -304,7 +270,7 @@ class CanvasView(Explaining):
         self.walking.paint(painter)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self.close_field()
+        self._writing.close()
         self._hand.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:

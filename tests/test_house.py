@@ -134,7 +134,7 @@ def test_the_base_install_is_headless():
 
 @pytest.mark.parametrize(
     ("floors", "extras"),
-    [(("blocks", "runtime"), ()), (("app",), ("app",)), (("tests",), ("dev", "app"))],
+    [(("blocks", "runtime"), ("fast",)), (("app",), ("app",)), (("tests",), ("dev", "app"))],
 )
 def test_what_is_imported_is_declared(floors, extras):
     needs = [

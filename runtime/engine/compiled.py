@@ -11,10 +11,14 @@ from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.collecting import uncollected
 from runtime.engine.flatten import block_of
+from runtime.engine.lowerings import DEFAULT
 from runtime.engine.norms import norm_of
 from runtime.engine.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runtime.engine.lowerings import Lowering
     from runtime.engine.program import Program
 
 
@@ -44,7 +48,12 @@ class Compiled:
 
 
 @uncollected()
-def compile_request(program: Program, request: Request, without: frozenset[Value]) -> Compiled:
+def compile_request(
+    program: Program,
+    request: Request,
+    without: frozenset[Value] = frozenset(),
+    lowerings: Sequence[Lowering] = DEFAULT,
+) -> Compiled:
     """Append the derivatives that the request needs to the trace, and plan it all.
 
     ``without`` are values that can't be computed (an input that was not fed, and what depends on
@@ -77,7 +86,7 @@ def compile_request(program: Program, request: Request, without: frozenset[Value
         compiled.norms[key] = None if arrived is None else norm_of(arrived)
     results = [compiled.gradients, compiled.adjoints, compiled.contributions, compiled.norms]
     asked = [v for result in results for v in result.values() if v is not None]
-    compiled.plan = Plan([*compiled.values.values(), *asked])
+    compiled.plan = Plan([*compiled.values.values(), *asked], lowerings)
     return compiled
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.norms import rms, together
@@ -79,3 +80,21 @@ class Shapes:
 
     arguments: Mapping[str, Shape | None]
     ports: Mapping[str, Shape]
+
+
+def accumulate(
+    held: dict[str, Array | None], requests: Mapping[str, str], fresh: Mapping[str, Array | None]
+) -> dict[str, Array | None]:
+    """The gradients by variable as requested: "write" is the fresh one, "add" the one held and the
+    fresh, "null" None. What is held becomes them, but for "null".
+    """
+    result: dict[str, Array | None] = {}
+    for name, how in requests.items():
+        gradient = fresh.get(name)
+        before = held.get(name)
+        if how == "add" and before is not None:
+            gradient = np.array(before) if gradient is None else before + gradient
+        result[name] = gradient
+        if how != "null":
+            held[name] = None if gradient is None else np.array(gradient)
+    return result

@@ -15,9 +15,10 @@ from runtime.engine import naming
 from runtime.engine.compiled import Compiled, Request, compile_request, port_name
 from runtime.engine.editions import renumbered, with_values
 from runtime.engine.lower import lower
+from runtime.engine.lowerings import chosen
 from runtime.engine.norms import with_trees
 from runtime.engine.prepared import Prepared
-from runtime.engine.run import Run, Shapes
+from runtime.engine.run import Run, Shapes, accumulate
 from runtime.engine.store import Store, shapes_of
 
 if TYPE_CHECKING:
@@ -43,10 +44,22 @@ class Session:
     With ``partial`` whatever can run does: blocks with problems, and what lies behind them, have
     no values, and ``diagnostics`` says why. Otherwise a problem on the way to what was asked for
     raises NotRunnableError.
+
+    ``fast`` is whether elementwise arithmetic on large arrays may be machine code, whose results
+    differ in the last digits (``runtime.engine.lowerings.fused``); None is where the ``fast``
+    extra is installed, unless GRADWIRE_FAST=0. Raises RunError where it is asked for in vain.
     """
 
-    def __init__(self, diagram: Diagram, *, partial: bool = False, page: str = MAIN) -> None:
+    def __init__(
+        self,
+        diagram: Diagram,
+        *,
+        partial: bool = False,
+        page: str = MAIN,
+        fast: bool | None = None,
+    ) -> None:
         self.partial = partial
+        self._lowerings = chosen(fast)
         self._page = page
         self._begin(diagram)
 
@@ -209,7 +222,7 @@ class Session:
         zero = unconnected == "zero"
         return Run(
             values={p: compiled.plan.read(v) for p, v in compiled.values.items()},
-            gradients=self._accumulate(requests, read(compiled.gradients, zero)),
+            gradients=accumulate(self.gradients, requests, read(compiled.gradients, zero)),
             adjoints=read(compiled.adjoints, zero),
             contributions=read(compiled.contributions, False),
             losses=heads,
@@ -242,7 +255,8 @@ class Session:
         requests = naming.gradient_requests(program, (), names, "write")
         ports = naming.traced_ports(program, values)
         naming.traced_ports(program, feeds)
-        compiled = compile_request(program, Request(ports, heads, wrt=tuple(requests)), frozenset())
+        asked = Request(ports, heads, wrt=tuple(requests))
+        compiled = compile_request(program, asked, lowerings=self._lowerings)
         results = [(port, program.ports[port]) for port in ports]
         return Prepared(
             program, compiled, self._store, feeds, [*results, *compiled.gradients.items()]
@@ -290,20 +304,6 @@ class Session:
     def _fed(self, feeds: Feeds | None) -> dict[str, Array]:
         return {name: self._store.checked(name, value) for name, value in (feeds or {}).items()}
 
-    def _accumulate(
-        self, requests: Mapping[str, str], fresh: Mapping[str, Array | None]
-    ) -> dict[str, Array | None]:
-        result: dict[str, Array | None] = {}
-        for name, how in requests.items():
-            gradient = fresh.get(name)
-            held = self.gradients.get(name)
-            if how == "add" and held is not None:
-                gradient = np.array(held) if gradient is None else held + gradient
-            result[name] = gradient
-            if how != "null":
-                self.gradients[name] = None if gradient is None else np.array(gradient)
-        return result
-
     def _program(self, shapes: Mapping[str, Shape]) -> Program:
         """The program for these fed shapes; lowered again only where they differ from the first."""
         base = self._programs[frozenset()]
@@ -332,7 +332,8 @@ class Session:
             key = id(program), request, without
             compiled = self._compiled.get(key)
             if compiled is None:
-                compiled = self._compiled[key] = compile_request(program, request, without)
+                compiled = compile_request(program, request, without, self._lowerings)
+                self._compiled[key] = compiled
             missing = self._bind(program, compiled, fed, seeds)
             if not missing:
                 try:

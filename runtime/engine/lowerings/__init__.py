@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeAlias
 
+from blocks.errors import RunError
+from runtime.engine import native
 from runtime.engine.lowerings.convolutions import convolutions
+from runtime.engine.lowerings.fused import fused
 from runtime.engine.lowerings.groups import groups
 from runtime.engine.lowerings.joins import joins
 from runtime.engine.lowerings.scalars import scalars
@@ -20,3 +24,23 @@ Lowering: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must be kept; returns tasks in order."""
 
 DEFAULT: tuple[Lowering, ...] = (convolutions, joins, sums, groups, scalars, tiles)
+"""What numpy alone can do."""
+
+FAST: tuple[Lowering, ...] = (convolutions, joins, sums, groups, scalars, fused, tiles)
+"""With machine code, where the ``fast`` extra is installed."""
+
+
+def chosen(fast: bool | None = None) -> tuple[Lowering, ...]:
+    """The lowerings of a session: with machine code, where it can be had, unless ``fast`` is False.
+
+    None is False where GRADWIRE_FAST=0 in the environment. Raises RunError where it is True and
+    machine code can't be had.
+    """
+    if fast and not native.installed():
+        raise RunError(
+            "Machine code was asked for, and there is no compiler.",
+            next_step='Install llvmlite: pip install "gradwire[fast]".',
+        )
+    if fast is None:
+        fast = os.environ.get("GRADWIRE_FAST", "1") != "0"
+    return FAST if fast else DEFAULT

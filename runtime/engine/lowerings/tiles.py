@@ -1,14 +1,14 @@
 """Elementwise regions on large arrays, tile by tile, so that intermediates stay in cache.
 
 A chain of operations on millions of elements moves every intermediate through memory; a tile of
-16,384 elements goes through the whole chain while it is warm. Sums over all elements are taken
-tile by tile as well: their order of addition, and so their last bits, differ from the plain
-plan's. Everything else is equal bit for bit.
+16,384 elements goes through the whole chain while it is warm. Sums over all elements, and root
+mean squares, are taken tile by tile as well: their order of addition, and so their last bits,
+differ from the plain plan's. Everything else is equal bit for bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import NUMPY
 from runtime.engine import threads
 from runtime.engine.lowerings.regions import Region, partition, readers_of, results_of
+from runtime.engine.norms import RMS, rms
 from runtime.engine.task import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -39,29 +40,43 @@ SMALLEST = 3
 
 def tiles(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region of at least ``SMALLEST`` large elementwise tasks by one."""
-    if sum(_kind(task) is not None for task in tasks) < SMALLEST:
+    return in_regions(tasks, kept, _kind, SMALLEST, TiledTask)
+
+
+def in_regions(
+    tasks: list[Task],
+    kept: Collection[Value],
+    kind: Callable[[Task], Hashable | None],
+    smallest: int,
+    made: Callable[[list[PlainTask], list[Value], list[Fold]], Task],
+) -> list[Task]:
+    """Replace every region of at least ``smallest`` tasks of a kind by the task ``made`` of it.
+
+    Numbers that are taken over all elements of one of its values belong to the region.
+    """
+    if sum(kind(task) is not None for task in tasks) < smallest:
         return tasks
-    items = partition(tasks, _kind)
+    items = partition(tasks, kind)
     readers = readers_of(items)
-    totals = {
-        task.inputs[0]: task for task in items if isinstance(task, PlainTask) and _is_total(task)
-    }
+    folds: dict[Value, list[Fold]] = {}
+    for item in items:
+        if isinstance(item, PlainTask) and _is_fold(item):
+            folds.setdefault(item.inputs[0], []).append(Fold(item))
     result: list[Task] = []
-    absorbed: set[int] = set()
+    absorbed: set[Task] = set()
     for item in items:
         if not isinstance(item, Region):
-            if id(item) not in absorbed:
+            if item not in absorbed:
                 result.append(item)
-        elif len(item.tasks) < SMALLEST:
+        elif len(item.tasks) < smallest:
             result += item.tasks
         else:
             plain = [task for task in item.tasks if isinstance(task, PlainTask)]
-            sums = [totals[task.value] for task in plain if task.value in totals]
-            absorbed |= {id(task) for task in sums}
-            for task in sums:
-                readers[task.inputs[0]] -= 1
-            values = results_of(item, readers, kept)
-            result.append(TiledTask(plain, values, sums))
+            ours = [fold for task in plain for fold in folds.get(task.value, ())]
+            absorbed |= {fold.task for fold in ours}
+            for fold in ours:
+                readers[fold.source] -= 1
+            result.append(made(plain, results_of(item, readers, kept), ours))
     return result
 
 
@@ -78,33 +93,59 @@ def _kind(task: Task) -> tuple[int, ...] | None:
     return shape if cuttable else None
 
 
-def _is_total(task: PlainTask) -> bool:
-    """A sum over all elements of a float array."""
-    value = task.value
-    return (
-        value.primitive.name == "sum"
-        and len(value.attributes["axes"]) == len(value.shape)
-        and value.dtype in ("float32", "float64")
-    )
+def _is_fold(task: PlainTask) -> bool:
+    """A sum over all elements of a float array, or the root of their mean square."""
+    value, source = task.value, task.inputs[0] if task.inputs else None
+    if source is None or source.dtype not in ("float32", "float64"):
+        return False
+    if value.primitive is RMS:
+        return source.dtype == "float32"  # its squares don't leave the range of float64
+    return value.primitive.name == "sum" and len(value.attributes["axes"]) == len(value.shape)
+
+
+class Fold:
+    """One number from all elements of a region's value, part by part in float64."""
+
+    def __init__(self, task: PlainTask) -> None:
+        self.task = task
+        self.source = task.inputs[0]
+        self.squares = task.value.primitive is RMS
+        """Whether it is the root of the mean square; else the sum."""
+
+    def take(self, tile: Array, parts: NDArray[np.float64], number: int) -> None:
+        """The part of one tile."""
+        if self.squares:
+            parts[number] = rms(tile) ** 2 * tile.size
+        else:
+            parts[number] = tile.sum(dtype=tile.dtype)
+
+    def end(self, arrays: Arrays, parts: NDArray[np.float64]) -> Step:
+        """What makes the number of all parts."""
+        out, size = arrays[self.task.value], self.source.size
+
+        def add_up() -> None:
+            out[...] = np.sqrt(parts.sum() / size) if self.squares else parts.sum()
+
+        return add_up
 
 
 class TiledTask(Task):
-    """A region of elementwise tasks of one shape, and sums over all of some of its values."""
+    """A region of elementwise tasks of one shape, and folds of some of its values."""
 
     def __init__(
-        self, tasks: Sequence[PlainTask], values: Sequence[Value], totals: Sequence[PlainTask]
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
     ) -> None:
         self.tasks = tasks
-        self.totals = totals
+        self.folds = folds
         self.results = values
-        self.values = [*values, *(task.value for task in totals)]
+        self.values = [*values, *(fold.task.value for fold in folds)]
         made = {task.value for task in tasks}
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
 
     @property
     def covers(self) -> Sequence[Value]:
-        """The values of all its tasks, and the sums."""
-        return [task.value for task in (*self.tasks, *self.totals)]
+        """The values of all its tasks, and the folds."""
+        return [*(task.value for task in self.tasks), *(fold.task.value for fold in self.folds)]
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step that goes through the tiles, its calls bound beforehand.
@@ -122,7 +163,7 @@ class TiledTask(Task):
             shape = (prod(shape),)
         rows = max(1, TILE // max(1, prod(shape[1:])))
         starts = range(0, shape[0], rows)
-        partials = {t.value: np.zeros(len(starts), np.float64) for t in self.totals}
+        parts = [np.zeros(len(starts)) for _ in self.folds]
         lanes: list[list[Step]] = []
         for number, start in enumerate(starts):
             if number * threads.count() >= len(lanes) * len(starts):
@@ -134,17 +175,17 @@ class TiledTask(Task):
             tile |= {x: a[: stop - start] for x, a in scratch.items()}
             for task in self.tasks:
                 calls += task.bind(tile)
-            for task in self.totals:
-                calls.append(partial(_add_up, tile[task.inputs[0]], partials[task.value], number))
-        totals = [(arrays[task.value], partials[task.value]) for task in self.totals]
+            for fold, part in zip(self.folds, parts, strict=True):
+                calls.append(partial(fold.take, tile[fold.source], part, number))
+        ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
 
         def run() -> None:
             if len(lanes) == 1:
                 _go(lanes[0])
             else:
                 threads.together([partial(_go, calls) for calls in lanes])
-            for out, parts in totals:
-                out[...] = parts.sum()
+            for end in ends:
+                end()
 
         return [run]
 
@@ -152,7 +193,7 @@ class TiledTask(Task):
         """Tile-sized arrays for the values that stay inside, used again when they are free."""
         last = {x: i for i, task in enumerate(self.tasks) for x in task.inputs}
         held = set(self.results)
-        until_end = {task.inputs[0] for task in self.totals}
+        until_end = {fold.source for fold in self.folds}
         free: dict[str, list[Array]] = {}
         found: dict[Value, Array] = {}
         for i, task in enumerate(self.tasks):
@@ -169,10 +210,6 @@ class TiledTask(Task):
 def _go(calls: list[Step]) -> None:
     for call in calls:
         call()
-
-
-def _add_up(x: Array, partials: Array, number: int) -> None:
-    partials[number] = x.sum(dtype=x.dtype)
 
 
 def _cut(array: Array, shape: tuple[int, ...]) -> Array:

@@ -172,6 +172,42 @@ def large(seed: int) -> Written:
     return w.done([pool[-1], w.choose(wide), total, xp.mean(wide[-2])], total)
 
 
+def exact(seed: int) -> Written:
+    """Elementwise arithmetic of which every bit is told, float and boolean, on large arrays."""
+    w = Writer(seed)
+    xp, rows, columns = w.xp, 20, 13
+    dtype, shape = w.choose(["float32", "float64"]), (20, 13)
+    pool = [w.leaf(s, dtype) for s in (shape, shape, (rows, 1), (columns,), ())]
+    pool.append(xp.astype(w.leaf(shape, "float32" if dtype == "float64" else "float64"), dtype))
+    pool.append(xp.astype(w.leaf(shape, "bool"), dtype))
+    unary = ("negative", "abs", "square", "sqrt", "relu", "sign", "floor", "ceil", "round")
+    comparisons = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+    truths = [xp.less(pool[0], pool[1])]
+    for _ in range(40):
+        a, b, kind = w.choose(pool[-9:]), w.choose(pool), w.rng.random()
+        if kind < 0.3:
+            pool.append(getattr(xp, w.choose([*BINARY, "divide"]))(a, b))
+        elif kind < 0.6:
+            pool.append(getattr(xp, w.choose(unary))(a))
+        elif kind < 0.7:
+            truths.append(getattr(xp, w.choose(comparisons))(a, b))
+        elif kind < 0.75:
+            truths.append(getattr(xp, w.choose(["isnan", "isfinite"]))(a))
+        elif kind < 0.8:
+            both = w.choose(truths), w.choose(truths)
+            truths.append(
+                getattr(xp, w.choose(["logical_and", "logical_or", "logical_xor"]))(*both)
+            )
+        elif kind < 0.85:
+            truths.append(xp.logical_not(xp.astype(a, "bool")))
+        elif kind < 0.95:
+            pool.append(xp.where(w.choose(truths), a, b))
+        else:
+            pool.append(xp.clip(a, w.choose([None, -0.7]), 0.9))
+    wide = [x for x in (*pool[7:], *truths) if x.shape == shape]
+    return w.done([wide[-1], truths[-1], *(w.choose(wide) for _ in range(4))])
+
+
 def convolutions(seed: int) -> Written:
     """Two layers that share images, with gradients, and gradients of gradients."""
     w = Writer(seed)

@@ -1,0 +1,63 @@
+"""The compiler: LLVM, as llvmlite brings it. Imported when the first kernel is compiled."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+_OLDEST = (0, 45)
+"""The first llvmlite that has the pass manager used here."""
+
+_PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+
+
+@cache
+def installed() -> bool:
+    """Whether an llvmlite that can be used is there; does not import it."""
+    from importlib.metadata import PackageNotFoundError, version  # slow, and rarely needed
+
+    try:
+        found = version("llvmlite").split(".")
+        return (int(found[0]), int(found[1])) >= _OLDEST
+    except (PackageNotFoundError, ValueError, IndexError):
+        return False
+
+
+@cache
+def _target() -> tuple[Any, int]:
+    """The machine to compile for, and how many float32 one of its registers holds."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2
+    )
+    wide = {name for name, there in features.items() if there}
+    return machine, 16 if "avx512f" in wide else 8 if "avx" in wide else 4
+
+
+def lanes() -> int:
+    """How many float32 one register of this machine holds."""
+    return _target()[1]
+
+
+def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
+    """A function ``(pointer, int64, int64, int64)`` of a module in LLVM's language, and what must
+    be kept for as long as it is called.
+    """
+    import llvmlite.binding as llvm
+
+    machine, _ = _target()
+    module = llvm.parse_assembly(text)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = False
+    passes = llvm.create_pass_builder(machine, tuning)
+    passes.getModulePassManager().run(module, passes)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    return _PROTOTYPE(engine.get_function_address(name)), engine

@@ -1,0 +1,64 @@
+"""Instructions of LLVM as text, on one element."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+TYPES = {"float32": "float", "float64": "double", "bool": "i1"}
+"""What an element is in a register, by dtype."""
+
+_SUFFIX = {"float32": "f32", "float64": "f64"}
+
+
+class Writer:
+    """Appends instructions; each method returns the name of its result."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.declared: set[str] = set()
+        self._count = 0
+
+    def put(self, text: str) -> str:
+        """An instruction with a result."""
+        self._count += 1
+        self.lines.append(f"%v{self._count} = {text}")
+        return f"%v{self._count}"
+
+    def call(self, name: str, dtype: str, *operands: str) -> str:
+        """An intrinsic function of floats."""
+        kind = TYPES[dtype]
+        full = f"@llvm.{name}.{_SUFFIX[dtype]}"
+        self.declared.add(f"declare {kind} {full}({', '.join([kind] * len(operands))})")
+        return self.put(f"call {kind} {full}({', '.join(f'{kind} {x}' for x in operands)})")
+
+    def compare(self, how: str, dtype: str, a: str, b: str) -> str:
+        """A truth value; ``how`` is one of LLVM's comparisons of floats."""
+        return self.put(f"fcmp {how} {TYPES[dtype]} {a}, {b}")
+
+    def choose(self, condition: str, dtype: str, a: str, b: str) -> str:
+        """``a`` where the condition holds, else ``b``."""
+        kind = TYPES[dtype]
+        return self.put(f"select i1 {condition}, {kind} {a}, {kind} {b}")
+
+
+def number(x: float, dtype: str) -> str:
+    """A float as LLVM reads it: the bits of its float64."""
+    with np.errstate(all="ignore"):
+        exact = float(np.dtype(dtype).type(x))
+    return f"0x{struct.unpack('<Q', struct.pack('<d', exact))[0]:016X}"
+
+
+def _larger(how: str) -> Callable[..., str]:
+    """``a`` where it wins or is NaN, else ``b``: NaN wins on either side."""
+
+    def emit(w: Writer, dtype: str, a: str, b: str) -> str:
+        wins, odd = w.compare(how, dtype, a, b), w.compare("uno", dtype, a, a)
+        return w.choose(w.put(f"or i1 {wins}, {odd}"), dtype, a, b)
+
+    return emit
+
+
+maximum, minimum = _larger("ogt"), _larger("olt")

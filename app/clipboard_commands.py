@@ -33,7 +33,7 @@ class ClipboardCommands(QObject):
         self._times = 0
 
     def copy(self) -> None:
-        """Put the selected blocks, and the selected note, on the clipboard as text."""
+        """Put the selected blocks and notes on the clipboard as text."""
         if text := self._text():
             QGuiApplication.clipboard().setText(text)
             self._last = None
@@ -49,16 +49,16 @@ class ClipboardCommands(QObject):
         self._put(QGuiApplication.clipboard().text(), self._pointer(), self.tr("Paste"))
 
     def duplicate(self) -> None:
-        """Copy the selected blocks and the wires among them, a step away."""
+        """Copy the selected blocks, the wires among them and the notes, a step away."""
         if text := self._text():
             self._last = None
             self._put(text, None, self.tr("Duplicate"))
 
     def _text(self) -> str:
-        names = self._canvas.selection()
-        page, note = self._place.page, self._canvas.view.note
-        notes = () if note is None else (note,)
-        return copied(self._document.diagram, page, names, notes) if names or notes else ""
+        blocks, notes = self._canvas.view.picked
+        if not (blocks or notes):
+            return ""
+        return copied(self._document.diagram, self._place.page, blocks, notes)
 
     def _put(self, text: str, at: Point | None, label: str) -> None:
         page = self._place.page
@@ -72,7 +72,7 @@ class ClipboardCommands(QObject):
             self._document.problem.emit(self.tr("Nothing was pasted. {0}").format(error))
             return
         if self._commands.change(paste.change):
-            self._canvas.select(paste.blocks)
+            self._canvas.select(paste.blocks, paste.notes)
 
     def _pointer(self) -> Point | None:
         if not self._canvas.underMouse():

@@ -120,7 +120,7 @@ class Commands(QObject):
         self._canvas.quick_add()
 
     def delete(self) -> None:
-        """Remove the selected blocks, else the selected wire or note."""
+        """Remove the selected blocks and notes, else the selected wire."""
         self._canvas.delete_selection()
 
     def rename(self) -> None:
@@ -128,7 +128,7 @@ class Commands(QObject):
         self._canvas.rename()
 
     def select_all(self) -> None:
-        """Select every block of the page."""
+        """Select every block and note of the page."""
         self._canvas.select_all()
 
     def arrange(self) -> None:

@@ -267,7 +267,7 @@ class _Swap(QUndoCommand):
 def _merge_key(change: files.Change) -> Hashable:
     """What two changes must share to be one undo; None for a change that stands alone."""
     if isinstance(change, MoveBlocks):
-        return ("move", change.page, frozenset(change.places))
+        return ("move", change.page, frozenset(change.places), frozenset(change.notes))
     if isinstance(change, SetParameters):
         return ("set", change.page, change.name, frozenset(change.values))
     return None

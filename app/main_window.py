@@ -316,10 +316,13 @@ class MainWindow(QMainWindow):
         self._show_enabled()
 
     def _show_enabled(self) -> None:
-        count, by_name = len(self.canvas.selection()), self.actions_by_name
+        blocks, notes = self.canvas.view.picked
+        count, by_name = len(blocks) + len(notes), self.actions_by_name
         by_name["delete"].setEnabled(bool(count or self.canvas.selected_wire()))
-        for name in ("cut", "copy", "duplicate", "zoom_selection", "export_selection"):
+        for name in ("cut", "copy", "duplicate", "zoom_selection"):
             by_name[name].setEnabled(bool(count))
+        for name in ("group", "ungroup", "export_selection"):
+            by_name[name].setEnabled(bool(blocks))
         by_name["rename"].setEnabled(count == 1)
 
     def _show_inspector(self) -> None:

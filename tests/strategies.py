@@ -233,6 +233,7 @@ def _changes_of_page(diagram: Diagram, page_name: str) -> st.SearchStrategy[Chan
         st.builds(SetNote, names(), st.none() | notes(), at),
         st.builds(Arrange, at),
     ]
+    texts = st.sampled_from(list(page.notes)) if page.notes else st.nothing()
     if page.blocks:
         known = st.sampled_from(list(page.blocks))
         values = st.dictionaries(
@@ -246,7 +247,9 @@ def _changes_of_page(diagram: Diagram, page_name: str) -> st.SearchStrategy[Chan
         found += [
             st.builds(RemoveBlocks, st.sets(known, min_size=1).map(sorted), at),
             st.builds(RenameBlock, known, names(), at),
-            st.builds(MoveBlocks, st.dictionaries(known, points()), at),
+            st.builds(
+                MoveBlocks, st.dictionaries(known, points()), at, st.dictionaries(texts, points())
+            ),
             st.builds(SetParameters, known, values, at),
         ]
         if ends:

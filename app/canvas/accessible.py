@@ -85,9 +85,8 @@ class Item(QAccessibleInterface):
         state.focusable = state.selectable = True
         state.focused = view.focus == self.focus
         kind, name = self.focus.kind, self.focus.name
-        state.selected = (kind is Kind.BLOCK and name in view.selected) or (
-            kind is Kind.WIRE and name == view.wire
-        )
+        chosen = {Kind.BLOCK: view.selected, Kind.NOTE: view.notes, Kind.WIRE: {view.wire}}
+        state.selected = name in chosen.get(kind, ())
         return state
 
 

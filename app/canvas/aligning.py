@@ -1,4 +1,4 @@
-"""Where several blocks go when they are aligned, spread evenly, or put on the grid."""
+"""Where blocks and notes go when they are aligned, spread evenly, or put on the grid."""
 
 from __future__ import annotations
 
@@ -6,37 +6,58 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from app.canvas.frames import Load, carried, moving
 from app.canvas.gestures import GRID
+from app.canvas.shown import Picked
 from runtime.diagram import Batch, Change, MoveBlocks
 from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
-    from app.canvas.geometry import Floats
+    from app.canvas.geometry import Floats, Scene
     from app.canvas.shown import View
 
 Way: TypeAlias = Literal[
     "left", "centre", "right", "top", "middle", "bottom", "across", "down", "grid"
 ]
-"""``across`` and ``down`` spread blocks with equal gaps; ``grid`` snaps each to the grid."""
+"""``across`` and ``down`` spread things with equal gaps; ``grid`` snaps each to the grid."""
 
 _SHARE = {"left": 0.0, "centre": 0.5, "right": 1.0, "top": 0.0, "middle": 0.5, "bottom": 1.0}
 
 
 def alignment(view: View, way: Way) -> Change | None:
-    """Move the selected blocks; None where none of them would move."""
-    scene = view.scene
-    chosen = [i for i, name in enumerate(scene.names) if name in view.selected]
-    rects = scene.rects[chosen]
-    corners = aligned(rects, way)
-    moved = {
-        scene.names[i]: Point(*corner)
-        for i, corner, old in zip(chosen, corners.tolist(), rects[:, :2].tolist(), strict=True)
+    """Move what is selected, frames with what they hold; None where nothing would move."""
+    scene, picked = view.scene, view.picked
+    blocks = [name for name in scene.names if name in picked.blocks]
+    notes = [name for name in scene.page.notes if name in picked.notes]
+    numbers = np.array([scene.index[name] for name in blocks], np.intp)
+    of_notes = scene.note_rects()[[name in picked.notes for name in scene.page.notes]]
+    rects = np.concatenate([scene.rects[numbers], of_notes.reshape(-1, 4)])
+    corners, count = aligned(rects, way), len(blocks)
+    places = {
+        name: Point(*corner)
+        for name, corner, old in zip(
+            blocks, corners[:count].tolist(), rects[:count, :2].tolist(), strict=True
+        )
         if corner != old
     }
-    if not moved:
+    texts: dict[str, Point] = {}
+    for name, shift in zip(notes, (corners - rects[:, :2])[count:], strict=True):
+        if shift.any():
+            part = moving(scene, _lead(scene, name, picked), shift)
+            places, texts = {**part.places, **places}, {**texts, **part.notes}
+    if not (places or texts):
         return None
     label = {"across": "Distribute", "down": "Distribute", "grid": "Snap to grid"}
-    return Batch(label.get(way, "Align"), (MoveBlocks(moved, page=scene.page_name),))
+    move = MoveBlocks(places, page=scene.page_name, notes=texts)
+    return Batch(label.get(way, "Align"), (move,))
+
+
+def _lead(scene: Scene, note: str, picked: Picked) -> Load:
+    """A note, and of what it holds as a frame that which is not selected itself."""
+    load = carried(scene, Picked(notes=frozenset({note})))
+    chosen = [i for i in load.blocks.tolist() if scene.names[i] not in picked.blocks]
+    notes = {n: v for n, v in load.notes.items() if n == note or n not in picked.notes}
+    return Load(np.array(chosen, np.intp), notes)
 
 
 def aligned(rects: Floats, way: Way) -> Floats:

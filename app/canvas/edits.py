@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.canvas.choices import Choice, choice
+from app.canvas.frames import carried, moving, resized
 from app.canvas.geometry import overlapping
 from app.canvas.gestures import GRID
 from app.canvas.notes import note_height
 from app.canvas.reach import Kind
+from app.canvas.shown import Picked
 from app.canvas.splicing import splicing, wire_under
 from blocks.errors import BlockError
 from blocks.registry import registry
@@ -21,7 +23,6 @@ from runtime.diagram import (
     Change,
     Connect,
     Disconnect,
-    MoveBlocks,
     RemoveBlocks,
     RenameBlock,
     SetNote,
@@ -40,30 +41,52 @@ if TYPE_CHECKING:
 
 
 def removal(view: View) -> Change | None:
-    """Remove the selected blocks, wire or note, else the block or note that has the focus."""
-    page = view.scene.page_name
-    if view.selected:
-        names = tuple(name for name in view.scene.names if name in view.selected)
-        return RemoveBlocks(names, page=page)
-    if view.wire is not None:
+    """Remove the selected blocks and notes, else the wire, else what has the focus."""
+    scene, picked = view.scene, view.picked
+    page, nothing = scene.page_name, picked == Picked()
+    if nothing and view.wire is not None:
         return Disconnect(PortName.parse(view.wire), page=page)
-    focus, note = view.focus, view.note
-    if note is None and focus is not None and focus.kind is Kind.BLOCK:
-        return RemoveBlocks((focus.name,), page=page)
-    if note is None and focus is not None and focus.kind is Kind.NOTE:
-        note = focus.name
-    return None if note is None else SetNote(note, None, page=page)
+    if nothing:
+        picked = focused(view)
+    names = tuple(name for name in scene.names if name in picked.blocks)
+    changes: list[Change] = [SetNote(note, None, page=page) for note in sorted(picked.notes)]
+    if names:
+        changes.append(RemoveBlocks(names, page=page))
+    if len(changes) > 1:
+        return Batch("Remove selection", tuple(changes))
+    return changes[0] if changes else None
+
+
+def focused(view: View) -> Picked:
+    """The block or the note that has the focus, if one has."""
+    focus = view.focus
+    if focus is not None and focus.kind is Kind.BLOCK:
+        return Picked(blocks=frozenset({focus.name}))
+    if focus is not None and focus.kind is Kind.NOTE:
+        return Picked(notes=frozenset({focus.name}))
+    return Picked()
 
 
 def nudge(view: View, dx: float, dy: float) -> Change | None:
-    """Move the selected blocks by scene units."""
+    """Move what is selected by scene units."""
+    load = carried(view.scene, view.picked)
+    if not (len(load.blocks) or load.notes):
+        return None
+    return moving(view.scene, load, np.array([dx, dy]))
+
+
+def resizing(view: View, dx: float, dy: float) -> Change | None:
+    """Make the selected notes, or the one that has the focus, larger by scene units."""
     scene = view.scene
-    places = {
-        name: Point(x + dx, y + dy)
-        for name, (x, y) in zip(scene.names, scene.rects[:, :2].tolist(), strict=True)
-        if name in view.selected
-    }
-    return MoveBlocks(places, page=scene.page_name) if places else None
+    names = sorted(view.notes or focused(view).notes)
+    changes = tuple(
+        SetNote(name, after, page=scene.page_name)
+        for name in names
+        if (after := resized(scene.page.notes[name], np.array([dx, dy]))) != scene.page.notes[name]
+    )
+    if len(changes) > 1:
+        return Batch("Resize notes", changes)
+    return changes[0] if changes else None
 
 
 def addition(view: View, type_name: str, at: Point) -> AddBlock:

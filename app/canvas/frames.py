@@ -1,21 +1,22 @@
-"""Notes and frames in the hand: a frame takes along what it holds, and both can be resized."""
+"""Notes and frames: what moves along with them, and how they are resized."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.gestures import GRID, Gesture, Host
-from runtime.diagram import Batch, MoveBlocks, SetNote
+from runtime.diagram import MoveBlocks, SetNote
 from runtime.diagram.model import Note, Point
 
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
     from app.canvas.geometry import Floats, Indices, Scene
+    from app.canvas.shown import Picked
 
 GRIP = 12.0
 """Size of the corner that resizes a note, widget px."""
@@ -23,19 +24,51 @@ LEAST = (60.0, 30.0)
 """Smallest width and height of a note, scene units."""
 
 
-def held(scene: Scene, frame: Note) -> tuple[Indices, dict[str, Note]]:
-    """The blocks and the notes that lie wholly inside a frame; of what is no frame, none."""
-    if not frame.frame:
-        return np.zeros(0, np.intp), {}
-    inside = np.flatnonzero(_within(scene.rects, frame))
-    notes = list(scene.page.notes.items())
-    within = _within(scene.note_rects(), frame).tolist()
-    inner = {
-        name: note
-        for (name, note), is_in in zip(notes, within, strict=True)
-        if is_in and note != frame
+class Load(NamedTuple):
+    """What moves together: blocks by number, notes by name."""
+
+    blocks: Indices
+    notes: Mapping[str, Note]
+
+
+def carried(scene: Scene, picked: Picked) -> Load:
+    """These blocks and notes, and all that lies wholly inside the frames among them."""
+    blocks = {scene.index[name] for name in picked.blocks if name in scene.index}
+    notes = {name: note for name, note in scene.page.notes.items() if name in picked.notes}
+    for frame in [note for note in notes.values() if note.frame]:
+        blocks.update(np.flatnonzero(_within(scene.rects, frame)).tolist())
+        inside = _within(scene.note_rects(), frame).tolist()
+        notes |= {
+            name: note
+            for (name, note), is_in in zip(scene.page.notes.items(), inside, strict=True)
+            if is_in
+        }
+    return Load(np.array(sorted(blocks), np.intp), notes)
+
+
+def moving(scene: Scene, load: Load, shift: Floats) -> MoveBlocks:
+    """Move all of ``load`` by ``shift`` (2,), scene units."""
+    corners = (scene.rects[load.blocks, :2] + shift).tolist()
+    names = [scene.names[i] for i in load.blocks.tolist()]
+    places = {name: Point(*corner) for name, corner in zip(names, corners, strict=True)}
+    notes = {name: note.at for name, note in moved_notes(load.notes, shift).items()}
+    return MoveBlocks(places, page=scene.page_name, notes=notes)
+
+
+def moved_notes(notes: Mapping[str, Note], shift: Floats) -> dict[str, Note]:
+    """The notes, each ``shift`` (2,) away from where it was."""
+    dx, dy = shift.tolist()
+    return {
+        name: replace(note, at=Point(note.at.x + dx, note.at.y + dy))
+        for name, note in notes.items()
     }
-    return inside, inner
+
+
+def resized(note: Note, by: Floats) -> Note:
+    """The note with its lower right corner moved by ``by`` (2,), on the grid."""
+    size = np.array([note.width, note.height]) + by
+    width, height = np.maximum(np.round(size / GRID) * GRID, LEAST).tolist()
+    return replace(note, width=width, height=height)
 
 
 def _within(rects: Floats, frame: Note) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -54,56 +87,6 @@ def grip_at(scene: Scene, camera: Camera, x: float, y: float) -> str | None:
     return None
 
 
-class DragNote(Gesture):
-    """Moves a note on the grid; a frame takes the blocks and notes inside it along."""
-
-    cursor = Qt.CursorShape.SizeAllCursor
-
-    def __init__(self, host: Host, start: QPointF, name: str) -> None:
-        super().__init__(host, start)
-        scene = host.view.scene
-        self._scene = scene
-        self._note: Note = scene.page.notes[name]
-        self._blocks, inner = held(scene, self._note)
-        self._notes: Mapping[str, Note] = {name: self._note, **inner}
-        self._corners: Floats = scene.rects[self._blocks, :2].copy()
-        self._shift = np.zeros(2)
-
-    def move(self, at: QPointF) -> None:
-        corner = np.array(self._note.at)
-        self._shift = np.round((corner + self.shift(at)) / GRID) * GRID - corner
-        self.host.view.held_notes = self._moved()
-        self._scene.place(self._blocks, self._corners + self._shift)
-        self.host.redraw()
-
-    def finish(self, at: QPointF) -> None:
-        moved = self._moved()
-        self.cancel()
-        if not self._shift.any():
-            return
-        page = self._scene.page_name
-        changes = tuple(SetNote(name, note, page=page) for name, note in moved.items())
-        if len(self._blocks) == 0 and len(changes) == 1:
-            self.host.ask(changes[0])
-            return
-        corners = (self._corners + self._shift).tolist()
-        names = [self._scene.names[i] for i in self._blocks.tolist()]
-        places = {name: Point(*to) for name, to in zip(names, corners, strict=True)}
-        self.host.ask(Batch("Move frame", (*changes, MoveBlocks(places, page=page))))
-
-    def cancel(self) -> None:
-        self.host.view.held_notes = {}
-        self._scene.place(self._blocks, self._corners)
-        self.host.redraw()
-
-    def _moved(self) -> dict[str, Note]:
-        dx, dy = self._shift.tolist()
-        return {
-            name: replace(note, at=Point(note.at.x + dx, note.at.y + dy))
-            for name, note in self._notes.items()
-        }
-
-
 class ResizeNote(Gesture):
     """Moves the lower right corner of a note, on the grid."""
 
@@ -115,17 +98,14 @@ class ResizeNote(Gesture):
         self._note: Note = host.view.scene.page.notes[name]
 
     def move(self, at: QPointF) -> None:
-        note = self._note
-        size = np.array([note.width, note.height]) + self.shift(at)
-        width, height = np.maximum(np.round(size / GRID) * GRID, LEAST).tolist()
-        self.host.view.held_notes = {self._name: replace(note, width=width, height=height)}
+        self.host.view.held_notes = {self._name: resized(self._note, self.shift(at))}
         self.host.redraw()
 
     def finish(self, at: QPointF) -> None:
-        resized = self.host.view.held_notes.get(self._name)
+        after = self.host.view.held_notes.get(self._name)
         self.cancel()
-        if resized is not None and resized != self._note:
-            self.host.ask(SetNote(self._name, resized, page=self.host.view.scene.page_name))
+        if after is not None and after != self._note:
+            self.host.ask(SetNote(self._name, after, page=self.host.view.scene.page_name))
 
     def cancel(self) -> None:
         self.host.view.held_notes = {}

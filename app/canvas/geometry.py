@@ -6,7 +6,7 @@ Blocks, ports and wires are numbered from 0 in the order of the page; the arrays
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import chain, count
 from typing import TypeAlias
 
@@ -117,13 +117,21 @@ class Scene:
         rects = self.rects if blocks is None else self.rects[blocks]
         if blocks is None:
             rects = np.concatenate([rects, self.note_rects()])
-        if not len(rects):
-            return None
-        return np.concatenate([rects[:, :2].min(0), (rects[:, :2] + rects[:, 2:]).max(0)])
+        return _around(rects)
+
+    def bounds_of(self, blocks: Collection[str], notes: Collection[str] = ()) -> Floats | None:
+        """Left, top, right, bottom of blocks and notes by name; None of nothing."""
+        chosen = np.array([self.index[name] for name in blocks if name in self.index], np.intp)
+        texts = [_note_rect(note) for name, note in self.page.notes.items() if name in notes]
+        return _around(np.concatenate([self.rects[chosen], np.array(texts).reshape(-1, 4)]))
 
     def note_rects(self) -> Floats:
         """Left, top, width, height of each note (k, 4)."""
         return np.array([_note_rect(note) for note in self.page.notes.values()]).reshape(-1, 4)
+
+    def note_is_frame(self) -> NDArray[np.bool_]:
+        """Which of the notes are frames (k,)."""
+        return np.array([note.frame for note in self.page.notes.values()], bool)
 
     def port(self, block: str, port: str, *, is_input: bool | None = None) -> int | None:
         """Number of the port of that name; an input before an output of the same name."""
@@ -297,6 +305,12 @@ def _corners(known: list[Point | None]) -> list[Point]:
     left = min((corner.x for corner in placed), default=0.0)
     rows = (Point(left + 240.0 * (i % 8), top + 120.0 * (i // 8)) for i in count())
     return [next(rows) if corner is None else corner for corner in known]
+
+
+def _around(rects: Floats) -> Floats | None:
+    if not len(rects):
+        return None
+    return np.concatenate([rects[:, :2].min(0), (rects[:, :2] + rects[:, 2:]).max(0)])
 
 
 def _note_rect(note: Note) -> tuple[float, float, float, float]:

@@ -1,4 +1,4 @@
-"""What a press becomes: pan, rubber band, drag, wiring. One gesture at a time, none when idle.
+"""What a press becomes: pan, rubber band, lasso. One gesture at a time, none when idle.
 
 A gesture moves the picture only; when it ends it asks for one Change, and the document decides.
 """
@@ -12,17 +12,17 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.geometry import REACH, Floats, Indices, Scene, overlapping
-from app.canvas.splicing import free_ports, splicing, wire_under
-from runtime.diagram import Change, MoveBlocks
-from runtime.diagram.model import Point
+from app.canvas.geometry import Floats, Indices, overlapping
+from app.canvas.shown import Picked
 
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
     from app.canvas.shown import View
+    from runtime.diagram import Change
 
 GRID = 10.0
 """Blocks and notes are put on multiples of this, in scene units."""
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
 
 class Host(Protocol):
@@ -36,8 +36,8 @@ class Host(Protocol):
     def hint(self, text: str) -> None:
         """Say something in the status bar."""
 
-    def select(self, names: Iterable[str]) -> None:
-        """Select these blocks and no others."""
+    def select(self, names: Iterable[str], notes: Iterable[str] = ()) -> None:
+        """Select these blocks and notes, and no others."""
 
     def look(self, camera: Camera) -> None:
         """Look at the page differently."""
@@ -95,15 +95,36 @@ class Pan(Gesture):
         self.host.look(self._camera)
 
 
-class RubberBand(Gesture):
-    """Selects the blocks that a rectangle touches; ``kept`` stay selected with them."""
+class Picking(Gesture):
+    """Selects while it goes on; ``kept`` stays selected with what it finds."""
 
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, host: Host, start: QPointF, kept: frozenset[str]) -> None:
+    def __init__(self, host: Host, start: QPointF, kept: Picked) -> None:
         super().__init__(host, start)
-        self._before = host.view.selected
-        self._kept = kept
+        self._before = host.view.picked
+        self.kept = kept
+
+    def pick(self, blocks: Indices, notes: Indices) -> None:
+        """Select these blocks and notes of the page, by number, with those that are kept."""
+        scene = self.host.view.scene
+        names = list(scene.page.notes)
+        found = Picked(
+            frozenset(scene.names[i] for i in blocks.tolist()),
+            frozenset(names[i] for i in notes.tolist()),
+        )
+        self.host.select(*self.kept.joined(found))
+
+    def cancel(self) -> None:
+        self.host.select(*self._before)
+        self.host.redraw()
+
+
+class RubberBand(Picking):
+    """Selects the blocks and notes that a rectangle touches, and the frames that it encloses."""
+
+    def __init__(self, host: Host, start: QPointF, kept: Picked) -> None:
+        super().__init__(host, start, kept)
         self._box = QRectF()
 
     def move(self, at: QPointF) -> None:
@@ -112,62 +133,56 @@ class RubberBand(Gesture):
         last, self._box = self._box, QRectF(start, at).normalized()
         box = self._box
         area = view.camera.area(box.x(), box.y(), box.width(), box.height())
-        touched = overlapping(view.scene.rects, area)
-        chosen = self._kept.union(view.scene.names[i] for i in touched.tolist())
-        if chosen != view.selected:
-            self.host.select(chosen)
+        rects, frames = view.scene.note_rects(), view.scene.note_is_frame()
+        touched = overlapping(rects, area)
+        low, high = rects[:, :2], rects[:, :2] + rects[:, 2:]
+        whole = np.asarray((low >= area[:2]).all(axis=1) & (high <= area[2:]).all(axis=1))
+        self.pick(overlapping(view.scene.rects, area), touched[~frames[touched] | whole[touched]])
         self.host.redraw(last.united(box).adjusted(-2, -2, 2, 2))
 
     def finish(self, at: QPointF) -> None:
         if self._box.isNull():
-            self.host.select(self._kept)
+            self.host.select(*self.kept)
         self.host.redraw(self._box.adjusted(-2, -2, 2, 2))
 
-    def cancel(self) -> None:
-        self.host.select(self._before)
-        self.host.redraw()
-
     def paint(self, painter: QPainter) -> None:
-        accent = QColor(self.host.view.theme.accent)
-        painter.setPen(QPen(accent, 1.0))
-        accent.setAlphaF(0.10)
-        painter.setBrush(accent)
+        _use_pick_colours(painter, self.host.view)
         painter.drawRect(self._box)
 
 
-class Lasso(Gesture):
-    """Selects the blocks whose middle a drawn line encloses; ``kept`` stay selected with them."""
+class Lasso(Picking):
+    """Selects the blocks and notes whose middle a drawn line encloses; of a frame, its corners."""
 
-    cursor = Qt.CursorShape.CrossCursor
-
-    def __init__(self, host: Host, start: QPointF, kept: frozenset[str]) -> None:
-        super().__init__(host, start)
-        self._before = host.view.selected
-        self._kept = kept
+    def __init__(self, host: Host, start: QPointF, kept: Picked) -> None:
+        super().__init__(host, start, kept)
         self._line: list[Floats] = [self.origin]
 
     def move(self, at: QPointF) -> None:
         view = self.host.view
         self._line.append(view.camera.to_scene(np.array([at.x(), at.y()])))
-        rects = view.scene.rects
-        inside = np.flatnonzero(enclosed(rects[:, :2] + rects[:, 2:] / 2.0, np.array(self._line)))
-        self.host.select(self._kept.union(view.scene.names[i] for i in inside.tolist()))
+        line, scene = np.array(self._line), view.scene
+        blocks, notes = scene.rects, scene.note_rects()
+        middle = enclosed(notes[:, :2] + notes[:, 2:] / 2.0, line)
+        corners = [enclosed(notes[:, :2] + notes[:, 2:] * share, line) for share in _CORNERS]
+        within = np.where(scene.note_is_frame(), np.all(corners, axis=0), middle)
+        inside = enclosed(blocks[:, :2] + blocks[:, 2:] / 2.0, line)
+        self.pick(np.flatnonzero(inside), np.flatnonzero(within))
         self.host.redraw()
 
     def finish(self, at: QPointF) -> None:
         self.host.redraw()
 
-    def cancel(self) -> None:
-        self.host.select(self._before)
-        self.host.redraw()
-
     def paint(self, painter: QPainter) -> None:
-        accent = QColor(self.host.view.theme.accent)
-        painter.setPen(QPen(accent, 1.0))
-        accent.setAlphaF(0.10)
-        painter.setBrush(accent)
+        _use_pick_colours(painter, self.host.view)
         points = self.host.view.camera.to_widget(np.array(self._line)).tolist()
         painter.drawPolygon([QPointF(x, y) for x, y in points])
+
+
+def _use_pick_colours(painter: QPainter, view: View) -> None:
+    accent = QColor(view.theme.accent)
+    painter.setPen(QPen(accent, 1.0))
+    accent.setAlphaF(0.10)
+    painter.setBrush(accent)
 
 
 def enclosed(points: Floats, outline: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -177,77 +192,3 @@ def enclosed(points: Floats, outline: Floats) -> np.ndarray[tuple[int, ...], np.
     spans = (y0 > y) != (y1 > y)
     at = x0 + (y - y0) * (x1 - x0) / np.where(y1 == y0, 1.0, y1 - y0)
     return np.asarray((spans & (x < at)).sum(axis=1) % 2 == 1)
-
-
-class DragBlocks(Gesture):
-    """Moves the selected blocks; ``grabbed`` keeps to the grid, the rest keep their distance."""
-
-    cursor = Qt.CursorShape.SizeAllCursor
-
-    def __init__(self, host: Host, start: QPointF, grabbed: int) -> None:
-        super().__init__(host, start)
-        scene = host.view.scene
-        chosen = [scene.index[name] for name in host.view.selected if name in scene.index]
-        self._scene: Scene = scene
-        self._blocks: Indices = np.array(sorted(chosen), np.intp)
-        self._wires = scene.wires_of(self._blocks)
-        self._corners: Floats = scene.rects[self._blocks, :2].copy()
-        self._grabbed: Floats = scene.rects[grabbed, :2].copy()
-        self._name = scene.names[grabbed]
-        self._inward, self._outward = (
-            free_ports(scene, self._name) if len(chosen) == 1 else ("", "")
-        )
-        self._shift = np.zeros(2)
-
-    def move(self, at: QPointF) -> None:
-        shift = np.round((self._grabbed + self.shift(at)) / GRID) * GRID - self._grabbed
-        if not np.array_equal(shift, self._shift):
-            self._shift = shift
-            self._place(self._corners + shift)
-            self._mark_wire()
-
-    def finish(self, at: QPointF) -> None:
-        shift, wires = self._shift, list(self.host.view.marks)
-        self.cancel()
-        if shift.any():
-            names = [self._scene.names[i] for i in self._blocks.tolist()]
-            corners = (Point(*corner) for corner in (self._corners + shift).tolist())
-            move = MoveBlocks(dict(zip(names, corners, strict=True)), page=self._scene.page_name)
-            self.host.ask(self._splicing(move, wires[0]) if wires else move)
-
-    def cancel(self) -> None:
-        self.host.view.marks = {}
-        self._place(self._corners)
-
-    def _mark_wire(self) -> None:
-        """Mark the wire that a block without wires would be put into, if it were let go."""
-        view, scene = self.host.view, self._scene
-        if not (self._inward and self._outward):
-            return
-        wire = wire_under(scene, scene.rects[self._blocks[0]], self._name)
-        if wire is not None and wire not in view.marks:
-            wire = wire if self._splicing(MoveBlocks({}, page=scene.page_name), wire) else None
-        marks = {} if wire is None else {wire: "accent"}
-        if marks != view.marks:
-            view.marks = marks
-            self.host.redraw()
-
-    def _splicing(self, move: MoveBlocks, wire: str) -> Change | None:
-        return splicing(self._scene, move, self._name, self._inward, self._outward, wire)
-
-    def _place(self, corners: Floats) -> None:
-        before = self._area()
-        self._scene.place(self._blocks, corners)
-        self.host.redraw(before.united(self._area()))
-
-    def _area(self) -> QRectF:
-        """Where the blocks and their wires are, in widget px."""
-        rects = self._scene.rects[self._blocks]
-        low, high = rects[:, :2] - REACH, rects[:, :2] + rects[:, 2:] + REACH
-        if len(self._wires):
-            bounds = self._scene.wire_bounds[self._wires]
-            low, high = np.vstack([low, bounds[:, :2]]), np.vstack([high, bounds[:, 2:]])
-        camera = self.host.view.camera
-        corners = np.array([low.min(axis=0), high.max(axis=0)])
-        left, top, right, bottom = camera.to_widget(corners).ravel().tolist()
-        return QRectF(left, top, right - left, bottom - top).adjusted(-8, -8, 8, 8)

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.cutting import Cut
-from app.canvas.frames import DragNote, ResizeNote, grip_at
-from app.canvas.gestures import DragBlocks, Gesture, Host, Lasso, Pan, RubberBand
+from app.canvas.dragging import Drag
+from app.canvas.frames import ResizeNote, grip_at
+from app.canvas.gestures import GRID, Gesture, Host, Lasso, Pan, RubberBand
 from app.canvas.hits import block_at, note_at, port_at, wire_at
+from app.canvas.shown import Picked
 from app.canvas.wiring import Wiring
 from blocks.library.pages import Page as PageBlock
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
+    from app.canvas.geometry import Floats
     from app.canvas.walking import Walking
 
 CLICK = 3.0
 """How far the pointer may wander in a click, widget px."""
-NUDGE = 10.0
-"""What an arrow key moves, scene units; Shift makes it one."""
 _WHEEL = 1.0015
 _ARROWS = {
     Qt.Key.Key_Left: (-1.0, 0.0),
@@ -44,17 +46,17 @@ class Commands(Host, Protocol):
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
 
-    def select_note(self, name: str | None) -> None:
-        """Select a note, or none."""
-
     def delete_selection(self) -> None:
         """Ask to remove what is selected."""
 
     def select_all(self) -> None:
-        """Select every block."""
+        """Select every block and note."""
 
     def nudge(self, dx: float, dy: float) -> None:
-        """Ask to move the selected blocks."""
+        """Ask to move what is selected."""
+
+    def resize_notes(self, dx: float, dy: float) -> None:
+        """Ask to make notes larger."""
 
     def start_rename(self, name: str) -> None:
         """Open the field of a block's name."""
@@ -126,7 +128,7 @@ class Hand:
         elif left and event.modifiers() & _ADDING == _ADDING:
             self._begin = (at, lambda start: Cut(self.canvas, start))
         elif left and event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            kept = self.canvas.view.selected if event.modifiers() & _ADDING else frozenset()
+            kept = self.canvas.view.picked if event.modifiers() & _ADDING else Picked()
             self._begin = (at, lambda start: Lasso(self.canvas, start, kept))
         elif left:
             self._press_left(at, adding=bool(event.modifiers() & _ADDING))
@@ -199,11 +201,14 @@ class Hand:
             return canvas.walking.enter()
         elif key == Qt.Key.Key_M and event.modifiers() == Qt.KeyboardModifier.NoModifier:
             canvas.show_menu(canvas.walking.place())
-        elif key in _ARROWS and (control or not canvas.view.selected):
+        elif key in _ARROWS and event.modifiers() & _ADDING == _ADDING:
+            dx, dy = _ARROWS[Qt.Key(key)]
+            canvas.resize_notes(dx * GRID, dy * GRID)
+        elif key in _ARROWS and (control or canvas.view.picked == Picked()):
             dx, dy = _ARROWS[Qt.Key(key)]
             canvas.walking.walk((int(dx), int(dy)))
         elif key in _ARROWS:
-            step = 1.0 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else NUDGE
+            step = 1.0 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else GRID
             dx, dy = _ARROWS[Qt.Key(key)]
             canvas.nudge(dx * step, dy * step)
         elif key == Qt.Key.Key_A and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
@@ -217,10 +222,8 @@ class Hand:
         view, walking = self.canvas.view, self.canvas.walking
         if self.cancel() or walking.drop_wire() or self.canvas.leave_explanation():
             return
-        if view.selected or (view.note and view.focus is None):
-            self._choose(frozenset())
-        elif not walking.leave():
-            self._choose(frozenset())
+        if view.picked != Picked() or not walking.leave():
+            self._choose(Picked())
 
     def tab(self, event: QKeyEvent) -> bool:
         """Tab looks for a block to add; Ctrl+Tab goes on to the next field, as Shift+Tab back."""
@@ -263,16 +266,16 @@ class Hand:
         elif (block := block_at(scene, camera, x, y)) is not None:
             self._press_block(at, block, adding=adding)
         elif (grip := grip_at(scene, camera, x, y)) is not None:
-            self._choose(frozenset(), note=grip)
+            self._choose(Picked(notes=frozenset({grip})))
             self._begin = (at, lambda start: ResizeNote(canvas, start, grip))
         elif (wire := wire_at(scene, camera, x, y)) is not None:
-            self._choose(frozenset(), wire=scene.wire_keys[wire])
+            self._choose(Picked(), wire=scene.wire_keys[wire])
             canvas.explain(scene.wire_keys[wire])
         elif (note := note_at(scene, camera, x, y)) is not None:
-            self._choose(frozenset(), note=note)
-            self._begin = (at, lambda start: DragNote(canvas, start, note))
+            corner = np.array(scene.page.notes[note].at)
+            self._press_item(at, Picked(notes=frozenset({note})), corner, adding=adding)
         else:
-            kept = canvas.view.selected if adding else frozenset()
+            kept = canvas.view.picked if adding else Picked()
             self._begin = (at, lambda start: RubberBand(canvas, start, kept))
             self._click = lambda: self._choose(kept)
 
@@ -282,35 +285,41 @@ class Hand:
         scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
         block, wire = block_at(scene, camera, x, y), wire_at(scene, camera, x, y)
         if block is not None:
-            if scene.names[block] not in canvas.view.selected:
-                self._choose(frozenset({scene.names[block]}))
+            self._choose_more(Picked(frozenset({scene.names[block]})))
         elif wire is not None:
-            self._choose(frozenset(), wire=scene.wire_keys[wire])
+            self._choose(Picked(), wire=scene.wire_keys[wire])
         elif (note := note_at(scene, camera, x, y)) is not None:
-            self._choose(frozenset(), note=note)
+            self._choose_more(Picked(notes=frozenset({note})))
         self._begin = (at, lambda start: Cut(canvas, start))
         self._click = lambda: canvas.show_menu(at)
 
     def _press_block(self, at: QPointF, block: int, *, adding: bool) -> None:
-        canvas = self.canvas
-        name, selected = canvas.view.scene.names[block], canvas.view.selected
-        if adding:
-            self._choose(selected ^ {name})
-        elif name not in selected:
-            self._choose(frozenset({name}))
-        else:
-            self._click = lambda: self._choose(frozenset({name}))
-        if name in canvas.view.selected:
-            self._begin = (at, lambda start: DragBlocks(canvas, start, block))
-        if not adding and canvas.on_stop(at):
-            self._click = lambda: canvas.try_stop(name)
+        scene = self.canvas.view.scene
+        name = scene.names[block]
+        self._press_item(at, Picked(frozenset({name})), scene.rects[block, :2], adding=adding)
+        if not adding and self.canvas.on_stop(at):
+            self._click = lambda: self.canvas.try_stop(name)
 
-    def _choose(
-        self, names: frozenset[str], *, wire: str | None = None, note: str | None = None
-    ) -> None:
-        self.canvas.select(names)
+    def _press_item(self, at: QPointF, item: Picked, corner: Floats, *, adding: bool) -> None:
+        """Select one block or note and be ready to move it, with all else that is selected."""
+        canvas, picked = self.canvas, self.canvas.view.picked
+        if adding:
+            self._choose(picked.toggled(item))
+        elif not picked.holds(item):
+            self._choose(item)
+        else:
+            self._click = lambda: self._choose(item)
+        if canvas.view.picked.holds(item):
+            self._begin = (at, lambda start: Drag(canvas, start, corner))
+
+    def _choose_more(self, item: Picked) -> None:
+        """Select one block or note, unless it is selected, perhaps with others."""
+        if not self.canvas.view.picked.holds(item):
+            self._choose(item)
+
+    def _choose(self, picked: Picked, *, wire: str | None = None) -> None:
+        self.canvas.select(*picked)
         self.canvas.select_wire(wire)
-        self.canvas.select_note(note)
 
     def _wiring(self, start: QPointF, port: int) -> Gesture:
         """A new wire from ``port``, or the one that ends there taken off it."""

@@ -28,7 +28,7 @@ def paint_notes(painter: QPainter, view: View, shown: Floats, *, frames: bool) -
         x, y = note.at
         seen = x < right and x + note.width > left and y < bottom and y + note.height > top
         if seen and note.frame == frames:
-            _paint_note(painter, view, note, selected=name == view.note)
+            _paint_note(painter, view, note, selected=name in view.notes)
 
 
 def note_height(text: str, width: float) -> float:

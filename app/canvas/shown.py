@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
@@ -15,6 +15,25 @@ if TYPE_CHECKING:
     from app.canvas.route import Route
     from app.theme import Theme
     from runtime.diagram.model import Note
+
+
+class Picked(NamedTuple):
+    """Names of blocks, and of notes."""
+
+    blocks: frozenset[str] = frozenset()
+    notes: frozenset[str] = frozenset()
+
+    def joined(self, other: Picked) -> Picked:
+        """Both."""
+        return Picked(self.blocks | other.blocks, self.notes | other.notes)
+
+    def toggled(self, other: Picked) -> Picked:
+        """With what is in one of both only."""
+        return Picked(self.blocks ^ other.blocks, self.notes ^ other.notes)
+
+    def holds(self, other: Picked) -> bool:
+        """Whether all of ``other`` is in it."""
+        return other.blocks <= self.blocks and other.notes <= self.notes
 
 
 @dataclass
@@ -30,8 +49,8 @@ class View:
     selected: frozenset[str] = frozenset()
     wire: str | None = None
     """Key of the selected wire."""
-    note: str | None = None
-    """The selected note."""
+    notes: frozenset[str] = frozenset()
+    """The selected notes."""
     hidden_wire: str | None = None
     """A wire that a gesture holds in its hand."""
     phase: float = 0.0
@@ -54,3 +73,8 @@ class View:
     """Wires that a gesture is about to change, with the theme's name of the colour."""
     held_notes: Mapping[str, Note] = field(default_factory=dict)
     """Notes as a drag has them."""
+
+    @property
+    def picked(self) -> Picked:
+        """All that is selected but wires."""
+        return Picked(self.selected, self.notes)

@@ -128,10 +128,9 @@ class Stage(QWidget):
         self._fit(self.view.scene.bounds())
 
     def zoom_to_selection(self) -> None:
-        """Show the selected blocks, or all where none is."""
-        scene = self.view.scene
-        chosen = np.array([scene.index[name] for name in self.view.selected], np.intp)
-        self._fit(scene.bounds(chosen) if len(chosen) else scene.bounds())
+        """Show what is selected, or all where nothing is."""
+        bounds = self.view.scene.bounds_of(*self.view.picked)
+        self._fit(self.view.scene.bounds() if bounds is None else bounds)
 
     def look(self, camera: Camera) -> None:
         """Look through another camera."""

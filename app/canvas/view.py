@@ -32,7 +32,7 @@ from app.canvas.explaining import Explaining
 from app.canvas.hand import Hand
 from app.canvas.hits import block_at, port_at
 from app.canvas.minimap import MiniMap
-from app.canvas.reach import Focus, Kind
+from app.canvas.shown import Picked
 from app.canvas.walking import Walking
 from app.canvas.writing import Writing
 from blocks.errors import BlockError
@@ -40,6 +40,7 @@ from runtime.diagram.model import MAIN, Point
 
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
+    from app.canvas.reach import Focus
     from runtime.diagram import Change, Diagram
 
 _TRACE_AFTER = 250
@@ -52,7 +53,7 @@ class CanvasView(Explaining):
     changeRequested = Signal(object)
     """A Change for the document; one undo each."""
     selectionChanged = Signal(object)
-    """The selected blocks' names, a frozenset."""
+    """The selected blocks' names, a frozenset; also when other notes are selected."""
     wireClicked = Signal(str)
     """Key of the selected wire (its target ``block.port``); empty when none is any more."""
     pageEntered = Signal(str)
@@ -89,10 +90,8 @@ class CanvasView(Explaining):
         self._adding.close()
         self._writing.close()
         super().set_diagram(diagram, page)
-        self.select(self.view.selected)
+        self.select(*self.view.picked)
         self.select_wire(self.view.wire)
-        if self.view.note not in self.view.scene.page.notes:
-            self.view.note = None
         self.view.near_port = None
         self.trace(None)
         self.walking.follow()
@@ -110,12 +109,16 @@ class CanvasView(Explaining):
         """Names of the selected blocks."""
         return self.view.selected
 
-    def select(self, names: Iterable[str]) -> None:
-        """Select the blocks of these names, as far as they exist, and no others."""
-        chosen = frozenset(names) & self.view.scene.index.keys()
-        if chosen != self.view.selected:
-            self.view.selected = frozenset(chosen)
-            self.selectionChanged.emit(self.view.selected)
+    def select(self, names: Iterable[str], notes: Iterable[str] = ()) -> None:
+        """Select these blocks and notes, as far as they exist, and no others."""
+        view, there = self.view, self.view.scene.page.notes
+        chosen = Picked(
+            frozenset(frozenset(names) & view.scene.index.keys()),
+            frozenset(note for note in notes if note in there),
+        )
+        if chosen != view.picked:
+            view.selected, view.notes = chosen
+            self.selectionChanged.emit(view.selected)
             self.update()
 
     def selected_wire(self) -> str | None:
@@ -131,15 +134,9 @@ class CanvasView(Explaining):
             self.wireClicked.emit(chosen or "")
             self.update()
 
-    def select_note(self, name: str | None) -> None:
-        """Select a note, or none."""
-        if name != self.view.note:
-            self.view.note = name
-            self.update()
-
     def select_all(self) -> None:
-        """Select every block of the page."""
-        self.select(self.view.scene.names)
+        """Select every block and note of the page."""
+        self.select(self.view.scene.names, self.view.scene.page.notes)
 
     # Asking for changes
 
@@ -153,23 +150,27 @@ class CanvasView(Explaining):
         self.statusMessage.emit(text)
 
     def align(self, way: Way) -> None:
-        """Ask to align the selected blocks, to spread them evenly, or to snap them."""
+        """Ask to align what is selected, to spread it evenly, or to snap it."""
         self.ask(alignment(self.view, way))
 
     def add_note(self, *, frame: bool = False) -> None:
         """Ask for a note where there is room, or for a frame around the selected blocks."""
         change = edits.note_around(self.view, self.walking.place(), frame=frame)
         self.ask(change)
-        self.select_note(change.id)
+        self.select((), {change.id})
         self.start_note(change.id)
 
     def delete_selection(self) -> None:
-        """Ask to remove the selected blocks, wire or note, else what has the focus."""
+        """Ask to remove what is selected, else what has the focus."""
         self.ask(edits.removal(self.view))
 
     def nudge(self, dx: float, dy: float) -> None:
-        """Ask to move the selected blocks by scene units."""
+        """Ask to move what is selected by scene units."""
         self.ask(edits.nudge(self.view, dx, dy))
+
+    def resize_notes(self, dx: float, dy: float) -> None:
+        """Ask to make the selected notes, or the one with the focus, larger by scene units."""
+        self.ask(edits.resizing(self.view, dx, dy))
 
     def add_block(self, type_name: str, at: Point) -> None:
         """Ask for a block of that type with its top left at ``at``, and select it."""
@@ -218,14 +219,11 @@ class CanvasView(Explaining):
 
     def rename(self) -> None:
         """Open the field of the one selected block or note, else of what has the focus."""
-        view, focus = self.view, self.view.focus
-        note = focus.name if focus and focus.kind is Kind.NOTE else view.note
-        if len(view.selected) == 1:
-            self.start_rename(next(iter(view.selected)))
-        elif focus is not None and focus.kind is Kind.BLOCK:
-            self.start_rename(focus.name)
-        elif note is not None:
-            self.start_note(note)
+        for blocks, notes in (self.view.picked, edits.focused(self.view)):
+            if len(blocks) == 1:
+                return self.start_rename(*blocks)
+            if len(notes) == 1 and not blocks:
+                return self.start_note(*notes)
 
     def inspect(self, name: str) -> None:
         """Select a block and ask for its fields."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from blocks.errors import ChangeError, Location, ParameterError
@@ -52,10 +52,11 @@ class RenameBlock:
 
 @dataclass(frozen=True, slots=True)
 class MoveBlocks:
-    """Put blocks at new places."""
+    """Put blocks, and notes by id, at new places."""
 
     places: Mapping[str, Point]
     page: str = MAIN
+    notes: Mapping[str, Point] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +206,14 @@ def _perform(draft: Draft, change: Change) -> None:
             if old != new:
                 _require_new(new, here.blocks, "block", Location(page, old))
                 draft.rename_block(page, old, new)
-        case MoveBlocks(places, page):
+        case MoveBlocks(places, page, notes):
             here = draft.page(page)
             _require_blocks(here, page, places)
             for name, at in places.items():
                 here.place(name, _finite(at, Location(page, name)))
+            for name, at in notes.items():
+                _require_note(here, page, name)
+                _set_note(here, page, name, replace(here.notes[name], at=at))
         case SetParameters(name, values, page):
             _set_parameters(draft.page(page), page, name, values)
         case Connect(source, target, page):
@@ -300,9 +304,9 @@ def _arrange(page: PageDraft) -> None:
 
 
 def _set_note(page: PageDraft, page_name: str, name: str, note: Note | None) -> None:
-    if note is None and name not in page.notes:
-        raise ChangeError(f"There is no note {name!r}.", location=Location(page_name))
-    if note is not None:
+    if note is None:
+        _require_note(page, page_name, name)
+    else:
         if name not in page.notes:
             _require_new(name, (), "note", Location(page_name))
         _finite(note.at, Location(page_name))
@@ -323,6 +327,11 @@ def _require_blocks(page: PageDraft, page_name: str, names: Collection[str]) -> 
     for name in names:
         if name not in page.blocks:
             raise ChangeError(f"There is no block {name!r}.", location=Location(page_name, name))
+
+
+def _require_note(page: PageDraft, page_name: str, name: str) -> None:
+    if name not in page.notes:
+        raise ChangeError(f"There is no note {name!r}.", location=Location(page_name))
 
 
 def _require_page(draft: Draft, name: str) -> None:
@@ -358,8 +367,9 @@ def _label(change: Change) -> str:
             return f"Remove {_few(names)}"
         case RenameBlock(old, new) | RenamePage(old, new):
             return f"Rename {old} to {new}"
-        case MoveBlocks(places):
-            return f"Move {_few(places)}"
+        case MoveBlocks(places, notes=notes):
+            kinds = "blocks and notes" if notes else "blocks"
+            return f"Move {_few([*places, *notes], kinds)}"
         case SetParameters(name, values):
             return f"Change {', '.join(values)} of {name}"
         case Connect(source, target):
@@ -382,5 +392,5 @@ def _label(change: Change) -> str:
             assert_never(change)
 
 
-def _few(names: Collection[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{len(names)} blocks"
+def _few(names: Collection[str], kinds: str = "blocks") -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} {kinds}"

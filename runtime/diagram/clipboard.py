@@ -41,10 +41,11 @@ _FORMS = "a diagram, its blocks and wires, or records of blocks, as JSON"
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """The change that pastes, and the names that the blocks get."""
+    """The change that pastes, and the names that the blocks and the notes get."""
 
     change: Batch
     blocks: frozenset[str]
+    notes: frozenset[str]
 
 
 def copied(diagram: Diagram, page: str, names: Collection[str], notes: Collection[str] = ()) -> str:
@@ -56,7 +57,7 @@ def copied(diagram: Diagram, page: str, names: Collection[str], notes: Collectio
     there, chosen = diagram.pages[page], frozenset(names)
     others = [name for name in there.blocks if name not in chosen]
     kept = apply(diagram, RemoveBlocks(others, page)).after.pages[page]
-    main = replace(kept, notes={name: there.notes[name] for name in notes})
+    main = replace(kept, notes={n: note for n, note in there.notes.items() if n in notes})
     used = {name: diagram.pages[name] for name in _used(diagram.pages, main) if name != MAIN}
     return dumps(Diagram({MAIN: main} | used))
 
@@ -101,7 +102,7 @@ def pasted(
         changes.append(Connect(begin, PortName(names[target.block], target.port), page))
     for name, note in main.notes.items():
         changes.append(SetNote(notes[name], replace(note, at=_moved(note.at, by)), page))
-    return Paste(Batch(label, tuple(changes)), frozenset(names.values()))
+    return Paste(Batch(label, tuple(changes)), *map(frozenset, (names.values(), notes.values())))
 
 
 def _joined(page: Page) -> Page:

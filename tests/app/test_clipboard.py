@@ -6,7 +6,7 @@ from PySide6.QtGui import QGuiApplication
 
 from blocks.library.arithmetic import Mul
 from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import PortName, loads
+from runtime.diagram import Note, Point, PortName, SetNote, loads
 from tests.app.mouse import click_block
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -112,3 +112,30 @@ def test_without_a_selection_there_is_nothing_to_copy(window):
     window.canvas.select(())
     for name in ("cut", "copy", "duplicate"):
         assert not window.actions_by_name[name].isEnabled()
+
+
+def test_notes_and_frames_are_copied_with_blocks_and_selected_after(window, qtbot):
+    change = window.commands.change
+    change(SetNote("f", Note("Scale", Point(0, -60), 400, 300, frame=True)))
+    change(SetNote("n", Note("why", Point(10, 200))))
+    window.canvas.select({"mul1"}, {"f"})
+    press(qtbot, window, Qt.Key.Key_C)
+    press(qtbot, window, Qt.Key.Key_V)
+    assert window.canvas.view.picked == ({"mul2"}, {"f2"})
+    assert window.document.diagram.main.notes["f2"].frame
+    window.canvas.select((), {"n"})
+    press(qtbot, window, Qt.Key.Key_D)
+    assert window.canvas.view.picked == (set(), {"n2"})
+    press(qtbot, window, Qt.Key.Key_X)
+    assert window.document.diagram.main.notes.keys() == {"f", "f2", "n"}
+
+
+def test_nudges_of_notes_with_blocks_are_one_undo(window, qtbot):
+    window.commands.change(SetNote("n", Note("why", Point(10, 200))))
+    before = window.document.diagram
+    window.canvas.select({"mul1"}, {"n"})
+    for _ in range(3):
+        press(qtbot, window, Qt.Key.Key_Right, Qt.KeyboardModifier.NoModifier)
+    assert window.document.diagram.main.notes["n"].at == Point(40, 200)
+    press(qtbot, window, Qt.Key.Key_Z)
+    assert window.document.diagram is before

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.canvas import CanvasView
 from app.canvas.camera import Camera
-from app.canvas.gestures import DragBlocks
+from app.canvas.dragging import Drag
 from blocks.registry import registry
 from runtime.diagram import Diagram, Page, Point, PortName
 from runtime.flow import State, Verdict
@@ -132,10 +132,11 @@ def zoom(canvas: CanvasView) -> Iterator[Callable[[], None]]:
 def drag(canvas: CanvasView) -> Iterator[Callable[[], None]]:
     """Frames that each move a block by one step of the grid."""
     canvas.look(Camera(1.0, -300.0, -300.0))
-    block = canvas.view.scene.names[min(ROWS + 5, len(canvas.view.scene.names) - 1)]
+    scene = canvas.view.scene
+    block = scene.names[min(ROWS + 5, len(scene.names) - 1)]
     canvas.select([block])
     settled(canvas)
-    gesture = DragBlocks(canvas, QPointF(0, 0), canvas.view.scene.index[block])
+    gesture = Drag(canvas, QPointF(0, 0), scene.rects[scene.index[block], :2])
     for i in range(FRAMES):
 
         def frame(i: int = i) -> None:

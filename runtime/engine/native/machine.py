@@ -26,23 +26,21 @@ def installed() -> bool:
 
 
 @cache
-def _target() -> tuple[Any, int]:
-    """The machine to compile for, and how many float32 one of its registers holds."""
+def _host() -> tuple[str, str, int]:
+    """The processor, what it can do, and how many float32 one of its registers holds."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2
-    )
     wide = {name for name, there in features.items() if there}
-    return machine, 16 if "avx512f" in wide else 8 if "avx" in wide else 4
+    lanes = 16 if "avx512f" in wide else 8 if "avx" in wide else 4
+    return llvm.get_host_cpu_name(), features.flatten(), lanes
 
 
 def lanes() -> int:
     """How many float32 one register of this machine holds."""
-    return _target()[1]
+    return _host()[2]
 
 
 def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
@@ -51,7 +49,10 @@ def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
     """
     import llvmlite.binding as llvm
 
-    machine, _ = _target()
+    name_of_host, features, _ = _host()
+    # An engine frees the machine that it compiled for: each has one of its own.
+    target = llvm.Target.from_default_triple()
+    machine = target.create_target_machine(cpu=name_of_host, features=features, opt=2)
     module = llvm.parse_assembly(text)
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     tuning.loop_vectorization = True

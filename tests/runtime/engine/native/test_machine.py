@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from runtime.engine.native import Operand, Operation, Recipe, compiled, machine
@@ -41,3 +43,17 @@ def test_the_compiler_is_not_imported_before_it_is_used() -> None:
 def test_equal_recipes_share_a_kernel() -> None:
     again = Recipe((Operand("float32", True),), (Operation("square", "float32", (0,)),), (1,))
     assert compiled(RECIPE) is compiled(again)
+
+
+def test_kernels_come_and_go() -> None:
+    """Code that nobody can call any more is freed, and the next is compiled all the same."""
+    x = np.arange(5, dtype=np.float32)
+    for depth in range(1, 5):
+        operations = tuple(Operation("square", "float32", (i,)) for i in range(depth))
+        recipe = Recipe((Operand("float32", True),), operations, (depth,))
+        out = np.empty_like(x)
+        frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
+        compiled(recipe).call(frame.ctypes.data, x.size, 0, 1)
+        np.testing.assert_array_equal(out, x ** (2**depth))
+        compiled.cache_clear()
+        gc.collect()

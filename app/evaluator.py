@@ -154,8 +154,9 @@ class Evaluation:
                 variable=told.variable,
                 flow=told,
             )
+            flow.prepare()  # here, not when the window asks
             for loss in told.losses:
-                told.states(loss)  # here, not when the window asks
+                told.states(loss)
             return _numbered(reading, told)
         except GradwireError as error:
             return replace(reading, error=str(error))

@@ -138,7 +138,8 @@ class Facts:
         verdict = self.reading.verdict(key)
         self._asked.add(key)
         if verdict is not None:  # its cutters cut themselves off, too
-            self._cutting.update(f"{cutter.block}.{cutter.port}" for cutter in verdict.cutters)
+            nearest = verdict.cutters[:MANY]
+            self._cutting.update(f"{cutter.block}.{cutter.port}" for cutter in nearest)
         return key in self._cutting
 
     def cutters(self, key: str) -> tuple[str, ...]:

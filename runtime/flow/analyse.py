@@ -67,9 +67,10 @@ def _best(states: Mapping[str, State]) -> tuple[State, list[str]]:
 class Flow:
     """Answers per wire and loss; ``loss=None`` asks for the best over all losses.
 
-    States of all wires take linear time per loss, once; a verdict with its cutters takes linear
-    time when it is asked for. What a Gradient block differentiates was traced with its stops
-    closed: what would pass through it if they were open is not known here.
+    States of all wires take linear time per loss, once, and so do the verdicts on all of them;
+    ``prepare`` spends it before the first verdict is asked for. What a Gradient block
+    differentiates was traced with its stops closed: what would pass through it if they were open
+    is not known here.
     """
 
     def __init__(self, program: Program, losses: tuple[str, ...]) -> None:
@@ -90,6 +91,10 @@ class Flow:
         """The states of all wires, by key."""
         if loss is not None:
             return self._states_of(_head(self.program, loss))
+        return self._best_states
+
+    @cached_property
+    def _best_states(self) -> Mapping[str, State]:
         every = [self._states_of(head) for head in self.losses]
         if not every:
             return dict.fromkeys(self.program.wire_sources, State.UNKNOWN)
@@ -107,6 +112,16 @@ class Flow:
         if state is State.UNKNOWN:
             return Verdict(wire, alike[0], state, sentences.unknown(self._culprit(key)))
         return self._reasons.explain(key, alike, state, self.program.wires[key])
+
+    def prepare(self) -> Flow:
+        """Gather what verdicts say, so that from now on each takes next to no time."""
+        for loss in (None, *self.losses):
+            asked = set()
+            for wire, state in self.states(loss).items():
+                if state not in asked:
+                    asked.add(state)
+                    self.verdict(wire, loss)
+        return self
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
         """The verdicts on the arrays of a tree on a wire, by path; empty where it carries none."""
@@ -140,22 +155,22 @@ class Flow:
 
     # ---- repairs ------------------------------------------------------------------------------
 
-    def repairs(self, loss: str | None = None) -> Mapping[str, tuple[Cutter, ...]]:
+    def repairs(self, loss: str | None = None) -> Mapping[str, Sequence[Cutter]]:
         """The fewest slots to open for every wire that is stopped or has no rule, from the loss on;
         linear time for all of them together.
         """
-        found = {}
+        found: dict[str, Sequence[Cutter]] = {}
         states = self.states(loss)
         for wire, state in states.items():
             if state in (State.STOPPED, State.NO_RULE):
                 alike = [w for w in self.program.leaf_wires(wire) if states[w] is state]
-                found[wire] = all_repairs(self._repair(leaf, loss) for leaf in alike)
+                made = [self._repair(leaf, loss) for leaf in alike]
+                found[wire] = made[0] if alike == [wire] else all_repairs(made)
         return found
 
-    def _repair(self, wire: str, loss: str | None) -> tuple[Cutter, ...]:
+    def _repair(self, wire: str, loss: str | None) -> Sequence[Cutter]:
         heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
-        edges = self._searches.repair(_best(heads)[1][0], self.program.wires[wire])
-        return tuple(map(self.slots.opening, edges))
+        return self._reasons.repair(_best(heads)[1][0], self.program.wires[wire])
 
     def bypasses(self, verdict: Verdict) -> tuple[Bypass | None, ...]:
         """For each slot of a verdict's repair that is no StopGradient: the way past it, or None."""

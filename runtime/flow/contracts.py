@@ -57,7 +57,7 @@ class Breach:
     subject: str
     loss: str
     sentence: str
-    witness: tuple[str, ...] = ()
+    witness: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,27 +21,37 @@ Array = NDArray[Any]
 
 
 class Blame(NamedTuple):
-    """The block that did something to a gradient, and the wires from there to where it was asked.
+    """The block that did something to a gradient, and the ``wire`` into it on the way there.
 
-    ``wires`` begin with the one asked about; ``local`` tells that its own block did it, and
-    ``cancelled`` that terms cancelled at an output of the block.
+    ``local`` tells that it is the block which the wire asked about enters, and ``cancelled`` that
+    terms cancelled at an output of the block.
     """
 
     block: str
-    wires: tuple[str, ...]
+    wire: str
+    local: bool = True
     cancelled: bool = False
 
-    @property
-    def local(self) -> bool:
-        """The block that the wire enters did it."""
-        return len(self.wires) == 1 and not self.cancelled
 
+class Passages(NamedTuple):
+    """The blocks on a route: how many, by how much they multiply the size of the gradient
+    together, and the two that do so least and most, each with its factor.
+    """
 
-class Passage(NamedTuple):
-    """A block on the route, and by how much it multiplies the size of the gradient."""
+    blocks: int = 0
+    factor: float = 1.0
+    least: tuple[float, str] = (math.inf, "")
+    most: tuple[float, str] = (-math.inf, "")
 
-    block: str
-    factor: float
+    def behind(self, block: str, factor: float) -> Passages:
+        """With one block more; of equals the one nearest the wire is the worst."""
+        own = factor, block
+        return Passages(
+            self.blocks + 1,
+            self.factor * factor,
+            own if factor <= self.least[0] else self.least,
+            own if factor >= self.most[0] else self.most,
+        )
 
 
 class Currents:
@@ -49,6 +60,8 @@ class Currents:
     def __init__(self, program: Program, run: Run) -> None:
         self.program = program
         self.run = run
+        self._blames: dict[str, dict[str, Blame]] = {}
+        self._passages: dict[str, Passages] = {}
         self._leaving: dict[str, list[str]] = {}
         for wire, source in program.wire_sources.items():
             if run.contributions.get(wire) is not None:
@@ -89,37 +102,63 @@ class Currents:
         found = (self.arriving(port) for port in self.outputs(path))
         return [array for array in found if array is not None]
 
-    def blame(self, wire: str, bad: Callable[[Array], bool], every: bool = False) -> Blame:
+    def blame(
+        self, wire: str, how: str, bad: Callable[[Array], bool], every: bool = False
+    ) -> Blame:
         """The first block towards the loss whose arriving gradient is not ``bad`` already.
 
-        ``every`` asks for all outputs of a block to be bad, not just one of them.
+        ``every`` asks for all outputs of a block to be bad, not just one of them. ``how`` names
+        what is bad: answers are kept by it, since the wires behind one have the same.
         """
-        wires = [wire]
-        while True:
-            path = self.program.wire_targets[wires[-1]]
-            arrived = self.arrivals(path)
-            spoilt = all(map(bad, arrived)) if every else any(map(bad, arrived))
-            if not arrived or not spoilt or self.program.block(path).head:
-                return Blame(path, tuple(wires))
-            further = next((w for w in self._ahead(path) if bad(self._of(w))), None)
-            if further is None:
-                return Blame(path, tuple(wires), cancelled=not self._is_head(path))
-            wires.append(further)
+        known = self._blames.setdefault(how, {})
+        passed: list[str] = []
+        at = wire
+        while at not in known:
+            passed.append(at)
+            further = self._further(at, bad, every)
+            if isinstance(further, Blame):
+                known[at] = further
+            else:
+                at = further
+        for behind in reversed(passed):
+            if behind not in known:
+                known[behind] = known[at]._replace(local=False)
+        return known[wire]
 
-    def passages(self, wire: str) -> list[Passage]:
-        """The blocks from a wire to the loss, along the largest contributions, and their factors.
+    def _further(self, wire: str, bad: Callable[[Array], bool], every: bool) -> str | Blame:
+        """The next wire towards the loss that is bad as well, or who made this one so."""
+        path = self.program.wire_targets[wire]
+        arrived = self.arrivals(path)
+        spoilt = all(map(bad, arrived)) if every else any(map(bad, arrived))
+        if not arrived or not spoilt or self.program.block(path).head:
+            return Blame(path, wire)
+        further = next((w for w in self._ahead(path) if bad(self._of(w))), None)
+        if further is not None:
+            return further
+        cancelled = not self._is_head(path)
+        return Blame(path, wire, not cancelled, cancelled)
+
+    def passages(self, wire: str) -> Passages:
+        """The blocks from a wire to the loss, along the largest contributions.
 
         The loss block itself is left out: what it sends back is where the route begins.
         """
-        found: list[Passage] = []
-        while True:
-            path = self.program.wire_targets[wire]
+        route: list[tuple[str, str]] = []
+        at = wire
+        while at not in self._passages:
+            path = self.program.wire_targets[at]
             ahead = self._ahead(path)
             if not ahead or self._is_head(path):
-                return found
+                self._passages[at] = Passages()
+                break
+            route.append((at, path))
+            at = max(ahead, key=lambda w: self.sizes[w].rms)
+        for behind, path in reversed(route):
             arrived = max(measure(a).rms for a in self.arrivals(path))
-            found.append(Passage(path, self.sizes[wire].rms / arrived if arrived else 0.0))
-            wire = max(ahead, key=lambda w: self.sizes[w].rms)
+            factor = self.sizes[behind].rms / arrived if arrived else 0.0
+            self._passages[behind] = self._passages[at].behind(path, factor)
+            at = behind
+        return self._passages[wire]
 
     def _ahead(self, path: str) -> list[str]:
         return [wire for port in self.outputs(path) for wire in self.leaving(port)]
@@ -131,6 +170,22 @@ class Currents:
 
     def _is_head(self, path: str) -> bool:
         return any(block_of(loss) == path for loss in self.run.losses)
+
+    def along(self, wire: str) -> Iterator[str]:
+        """The blocks from a wire to the loss, along the largest contributions."""
+        while True:
+            path = self.program.wire_targets[wire]
+            yield path
+            ahead = self._ahead(path)
+            if not ahead or self._is_head(path):
+                return
+            wire = max(ahead, key=lambda w: self.sizes[w].rms)
+
+    def behind(self, wire: str) -> Iterator[str]:
+        """The wires into the block that a wire leaves, those with trees by leaf."""
+        path = block_of(self.program.wire_sources[wire])
+        for key, _ in self.program.instances[path].wires.values():
+            yield from self.program.leaf_wires(key)
 
     def made_forward(self, path: str) -> str | None:
         """Where values stopped being finite on the way to a block: the first such block."""

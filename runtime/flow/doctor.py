@@ -55,7 +55,7 @@ class Finding:
     key: str
     sentence: str
     loss: str | None = None
-    witness: tuple[str, ...] = ()
+    witness: Sequence[str] = ()
     fix: Fix | None = None
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from enum import IntEnum
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.calculus import Value, passes
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.gradient import WIRE
+from runtime.flow.deferred import MANY
 
 if TYPE_CHECKING:
     from runtime.engine.program import Program
@@ -39,14 +41,17 @@ class Edge(NamedTuple):
 class Reach:
     """Result of a search: how many closed slots each value cost, and the edge it came by.
 
-    ``ahead`` tells a search that went forward.
+    ``ahead`` tells a search that went forward. Values on one route share what is kept of it, so
+    that asking for the ends of all routes takes linear time.
     """
 
     def __init__(self, cost: dict[Value, int], by: dict[Value, Edge], ahead: bool) -> None:
         self.cost = cost
         self.by = by
         self._ahead = ahead
-        self._closed: dict[Value, tuple[Edge, ...]] = {}
+        self._first: dict[Value, tuple[Edge, ...]] = {}
+        self._nearest: dict[Value, Value | None] = {}
+        self._blocks: dict[Value, tuple[int, tuple[str, ...]]] = {}
 
     def towards(self, value: Value) -> Value | None:
         """The next value on the way back to where the search began; None at the beginning."""
@@ -55,23 +60,52 @@ class Reach:
             return None
         return edge.source if self._ahead else edge.value
 
-    def closed(self, value: Value) -> tuple[Edge, ...]:
-        """The slots to open between a value and where the search began, from the value on.
-
-        Values on one route share their answers, so that asking for all of them is linear.
-        """
-        route = []
+    def route(self, value: Value) -> Iterator[Value]:
+        """The values on the way back to where the search began, from the value on."""
         at: Value | None = value
-        while at is not None and at not in self._closed:
-            route.append(at)
+        while at is not None:
+            yield at
             at = self.towards(at)
-        rest = () if at is None else self._closed[at]
-        for passed in reversed(route):
-            edge = self.by.get(passed)
-            if edge is not None and edge.cost:
-                rest = (edge, *rest)
-            self._closed[passed] = rest
-        return rest
+
+    def closed(self, value: Value) -> Iterator[Edge]:
+        """The slots to open between a value and where the search began, from the value on."""
+        at = self._closed_at(value)
+        while at is not None:
+            yield self.by[at]
+            ahead = self.towards(at)
+            at = None if ahead is None else self._closed_at(ahead)
+
+    def first_closed(self, value: Value) -> tuple[Edge, ...]:
+        """The first slots to open, ``MANY`` at most, from where the search began on."""
+        for at in self._unknown(value, self._first):
+            ahead, edge = self.towards(at), self.by.get(at)
+            found = () if ahead is None else self._first[ahead]
+            if edge is not None and edge.cost and len(found) < MANY:
+                found = (*found, edge)
+            self._first[at] = found
+        return self._first[value]
+
+    def blocks(self, value: Value) -> tuple[int, tuple[str, ...]]:
+        """How many blocks the route has, and the first, ``MANY`` at most, from the beginning."""
+        for at in self._unknown(value, self._blocks):
+            ahead, owner = self.towards(at), str(at.owner)
+            count, found = (0, ()) if ahead is None else self._blocks[ahead]
+            if ahead is None or str(ahead.owner) != owner:
+                count, found = count + 1, (*found, owner) if count < MANY else found
+            self._blocks[at] = count, found
+        return self._blocks[value]
+
+    def _closed_at(self, value: Value) -> Value | None:
+        """The nearest value on the route, from this one on, that came by a closed slot."""
+        for at in self._unknown(value, self._nearest):
+            ahead, edge = self.towards(at), self.by.get(at)
+            nearest = None if ahead is None else self._nearest[ahead]
+            self._nearest[at] = at if edge is not None and edge.cost else nearest
+        return self._nearest[value]
+
+    def _unknown(self, value: Value, known: Container[Value]) -> list[Value]:
+        """The values of a route that are not known yet, the first of the route first."""
+        return list(takewhile(lambda at: at not in known, self.route(value)))[::-1]
 
 
 class Graph:

@@ -110,6 +110,7 @@ class FlowRun:
         self.program = flow.program
         self._currents: dict[str, Currents] = {}
         self._states: dict[str, dict[str, State]] = {}
+        self._tellings: dict[str, Telling] = {}
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -251,9 +252,11 @@ class FlowRun:
         return found
 
     def _telling(self, key: str, currents: Currents) -> Telling:
-        names = [block_of(loss) for loss in currents.run.losses]
-        label = names[0] if len(names) == 1 else f"({' + '.join(names)})"
-        return Telling(currents, label, self.settings)
+        if key not in self._tellings:
+            names = [block_of(loss) for loss in currents.run.losses]
+            label = names[0] if len(names) == 1 else f"({' + '.join(names)})"
+            self._tellings[key] = Telling(currents, label, self.settings)
+        return self._tellings[key]
 
     def _why_idle(self, stop: str) -> str | None:
         """Why a stop cuts nothing, or None where it cuts something."""

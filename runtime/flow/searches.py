@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from runtime.calculus.dtypes import is_float
+from runtime.flow.deferred import MANY, Deferred
 from runtime.flow.graph import Edge, Graph, Kind, Reach
 from runtime.flow.slots import Slots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from runtime.calculus import Value
     from runtime.engine.program import Program
@@ -63,24 +64,31 @@ class Searches:
         reaches = (self.to_loss(head, level) for level in LEVELS)
         return _first(value, reaches), _first(value, self.trained), _first(value, self.frozen)
 
-    def repair(self, head: str, value: Value) -> list[Edge]:
+    def repair(self, head: str, value: Value) -> Sequence[Edge]:
         """The fewest slots to open between a head and a value and on to a variable, from the head
         on; stops rather than slots without a rule, trained variables rather than frozen ones.
         """
         ahead, behind = self._cheapest(head, value)
         if ahead is None or behind is None:
-            return []
-        return [*reversed(ahead.closed(value)), *behind.closed(value)]
+            return ()
+        first = [*ahead.first_closed(value), *islice(behind.closed(value), MANY)]
+        if len(first) == ahead.cost[value] + behind.cost[value]:
+            return first
+        return Deferred(
+            lambda: [*reversed([*ahead.closed(value)]), *behind.closed(value)], first[:MANY]
+        )
+
+    def first_cuts(self, head: str, value: Value) -> list[Edge]:
+        """Of that repair the slot nearest the head, and the one nearest the value behind it."""
+        ahead, behind = self._cheapest(head, value)
+        found = [] if ahead is None else [*ahead.first_closed(value)[:1]]
+        return found if behind is None else [*found, *islice(behind.closed(value), 1)]
 
     def route(self, head: str, value: Value) -> list[Value]:
         """The route of that repair: from the head over the value to a variable."""
         ahead, behind = self._cheapest(head, value)
-        route = deque([value])
-        while ahead is not None and (before := ahead.towards(route[0])) is not None:
-            route.appendleft(before)
-        while behind is not None and (after := behind.towards(route[-1])) is not None:
-            route.append(after)
-        return list(route)
+        nearer = [] if ahead is None else [*ahead.route(value)][:0:-1]
+        return [*nearer, *([value] if behind is None else behind.route(value))]
 
     def _cheapest(self, head: str, value: Value) -> tuple[Reach | None, Reach | None]:
         ahead, trained, frozen = self.levels(head, value)

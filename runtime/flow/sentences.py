@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from runtime.flow.deferred import MANY
+
 if TYPE_CHECKING:
     from runtime.flow.states import Cutter
 
+ENDS = 3
+"""Blocks that are told at the far end of a long route."""
 ON_PURPOSE = "sends all its gradient to its other input, on purpose"
 _YES_OR_NO = "answers yes or no, which is piecewise constant"
 _WHY = {
@@ -39,20 +43,22 @@ def why(primitive: str, source_is_float: bool) -> str:
     return _WHY.get(primitive, "has no derivative" if source_is_float else _READS_INTEGERS)
 
 
-def names(items: Sequence[object], limit: int = 4) -> str:
-    """``a``, ``a and b``, ``a, b and 3 more``."""
+def names(items: Sequence[object], limit: int = 4, more: bool = False) -> str:
+    """``a``, ``a and b``, ``a, b and 3 more``, ``a, b and many more`` where there are ``more``
+    than given, or very many.
+    """
     shown = [str(item) for item in items]
     if len(items) > limit + 1:
-        shown[limit:] = [f"{len(items) - limit} more"]
+        many = more or len(items) > MANY
+        shown[limit:] = ["many more" if many else f"{len(items) - limit} more"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def route(witness: Sequence[str]) -> str:
     """``loss ← mse ← relu2``, the middle left out when it is long."""
-    shown = list(witness)
-    if len(shown) > 8:
-        shown = [*shown[:4], "…", *shown[-3:]]
-    return " ← ".join(shown)
+    if len(witness) > 8:
+        witness = [*witness[:4], "…", *witness[-ENDS:]]
+    return " ← ".join(witness)
 
 
 def carries(losses: Sequence[str], variables: Sequence[str], witness: Sequence[str]) -> str:
@@ -69,12 +75,13 @@ def cut(
     variables: Sequence[str],
     frozen: Sequence[str],
     dtype: str | None = None,
+    more: bool = False,
 ) -> str:
     """The sentence of STOPPED and NO RULE.
 
     ``before`` are cutters between the loss and the wire, ``behind`` between the wire and the
-    variables, ``further`` others that would still cut; ``frozen`` would have to be made trainable
-    besides. ``dtype`` is that of a wire that carries no floats.
+    variables, ``further`` others that would still cut, of which there may be ``more``; ``frozen``
+    would have to be made trainable besides. ``dtype`` is that of a wire that carries no floats.
     """
     parts = []
     if dtype:
@@ -88,20 +95,21 @@ def cut(
     if further:
         nearer = {cutter.block for cutter in (*before, *behind)}
         that = "that" if len(nearer) == 1 else "those"
-        parts.append(f"With {that} open, {_closed(further, 'the gradient')}")
+        parts.append(f"With {that} open, {_closed(further, 'the gradient', more)}")
     parts += _advice([*behind, *further, *([] if dtype else before)])
     if frozen:
         parts.append(f"Besides, {names(frozen)} {_is(frozen)} frozen.")
     return " ".join(parts)
 
 
-def _closed(cutters: Sequence[Cutter], what: str) -> str:
+def _closed(cutters: Sequence[Cutter], what: str, more: bool = False) -> str:
     """Who cuts and why: ``argmax1 cuts every route to loss: it is piecewise constant``."""
     reasons: dict[str, dict[str, None]] = {}
     for cutter in cutters:
         reasons.setdefault(cutter.block, {}).update({cutter.why: None} if cutter.why else {})
     verb = "cut" if any(reasons.values()) else "stop"
-    text = f"{names([*reasons])} {verb if len(reasons) > 1 else f'{verb}s'} {what}"
+    who = names([*reasons], more=more or len(cutters) > MANY)
+    text = f"{who} {verb if len(reasons) > 1 else f'{verb}s'} {what}"
     told = [(block, " and ".join(whys)) for block, whys in reasons.items() if whys]
     if not told:
         return f"{text}."

@@ -38,6 +38,8 @@ class Slots:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._cutters: dict[Edge, Cutter] = {}
+        self._openings: dict[Edge, Cutter] = {}
+        self._ports: dict[str, dict[Value, tuple[int, str]]] = {}
         self._leaves: dict[str, dict[Value, str]] = {}
         self._keys = {marker: key for key, marker in program.wires.items()}
 
@@ -49,9 +51,11 @@ class Slots:
 
     def opening(self, edge: Edge) -> Cutter:
         """The same with the leaf, where a StopGradient block stops one of a tree."""
-        cutter = self.cutter(edge)
-        leaf = self._leaf(edge) if self.openable(cutter) else ""
-        return replace(cutter, leaf=leaf) if leaf else cutter
+        if edge not in self._openings:
+            cutter = self.cutter(edge)
+            leaf = self._leaf(edge) if self.openable(cutter) else ""
+            self._openings[edge] = replace(cutter, leaf=leaf) if leaf else cutter
+        return self._openings[edge]
 
     def openable(self, cutter: Cutter) -> bool:
         """Whether it is a StopGradient block, which has a switch for that."""
@@ -92,8 +96,11 @@ class Slots:
     def _named(self, edge: Edge) -> Cutter:
         block = str(edge.value.owner)
         within = _within(edge)
-        markers = self.program.markers(block)
-        port = next((name for name, marker in markers if marker in within), "")
+        if block not in self._ports:
+            markers = self.program.markers(block)
+            self._ports[block] = {m: (place, name) for place, (name, m) in enumerate(markers)}
+        ports = self._ports[block]
+        port = min((ports[value] for value in within if value in ports), default=(0, ""))[1]
         if edge.kind is Kind.STOP:
             return Cutter(block, port, "stop")
         reason = sentences.why(edge.value.primitive.name, is_float(edge.source.dtype))

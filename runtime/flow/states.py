@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -70,15 +71,17 @@ class Verdict:
     ``wire`` is the wire's key (or the variable's path), ``witness`` the blocks of the cheapest
     route from the loss to it, ``cutters`` the closed slots on the way, ``frozen`` the variables
     that would have to be trainable. ``repair`` are the fewest slots that would have to open, from
-    the loss on. On a wire with a tree ``leaves`` is how many of its arrays carry, of how many.
+    the loss on. Long ones are worked out when they are looked into (see Deferred); of ``frozen``
+    the first few are told. On a wire with a tree ``leaves`` is how many of its arrays carry, of
+    how many.
     """
 
     wire: str
     loss: str | None
     state: State
     sentence: str
-    cutters: tuple[Cutter, ...] = ()
-    witness: tuple[str, ...] = ()
+    cutters: Sequence[Cutter] = ()
+    witness: Sequence[str] = ()
     frozen: tuple[str, ...] = ()
-    repair: tuple[Cutter, ...] = ()
+    repair: Sequence[Cutter] = ()
     leaves: tuple[int, int] | None = None

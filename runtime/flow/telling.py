@@ -16,11 +16,13 @@ from runtime.flow.sizes import Settings, Size, measure
 from runtime.flow.states import State
 
 if TYPE_CHECKING:
-    from runtime.flow.currents import Blame, Currents, Passage
+    from runtime.flow.currents import Blame, Currents
 
 Array = NDArray[Any]
 VICTIM = "This wire is a victim."
 """How the sentence of a wire ends that did not make its NaN or inf."""
+VICTIMS = "The wires behind it are victims."
+"""How that of a wire ends at which NaN or inf begins, and goes on."""
 
 
 class Telling:
@@ -30,6 +32,7 @@ class Telling:
         self._currents = currents
         self._label = label
         self._settings = settings
+        self._reasons: dict[str, str] = {}
 
     def wire(self, wire: str, state: State, witness: Sequence[str]) -> str:
         """The sentence of a wire in a numeric state, or of CARRIES."""
@@ -73,7 +76,7 @@ class Telling:
     # ---- zero ---------------------------------------------------------------------------------
 
     def _zero(self, wire: str) -> str:
-        blame = self._currents.blame(wire, lambda a: not np.any(a), every=True)
+        blame = self._currents.blame(wire, "zero", lambda a: not np.any(a), every=True)
         if blame.cancelled:
             return f"Already 0: what comes back to {blame.block} cancels."
         reason = self._flat(blame)
@@ -84,9 +87,12 @@ class Telling:
         return f"Already 0 after {blame.block}, which{reason.removeprefix(blame.block)}."
 
     def _flat(self, blame: Blame) -> str:
-        program = self._currents.program
-        value = self._currents.run.values.get(program.wire_sources[blame.wires[-1]])
-        return f"{blame.block} {slopes.flat(program.block(blame.block), value)}"
+        if blame.wire not in self._reasons:
+            program = self._currents.program
+            value = self._currents.run.values.get(program.wire_sources[blame.wire])
+            text = f"{blame.block} {slopes.flat(program.block(blame.block), value)}"
+            self._reasons[blame.wire] = text
+        return self._reasons[blame.wire]
 
     def _is_seed(self, blame: Blame) -> bool:
         """The block that makes it 0 is the loss, or what the loss block marks."""
@@ -104,23 +110,33 @@ class Telling:
     # ---- not finite ---------------------------------------------------------------------------
 
     def _nonfinite(self, wire: str) -> str:
-        blame = self._currents.blame(wire, lambda a: not bool(np.isfinite(a).all()))
-        contribution = self._currents.run.contributions[blame.wires[-1]]
+        currents = self._currents
+        blame = currents.blame(wire, "not finite", lambda a: not bool(np.isfinite(a).all()))
+        if blame.wire not in self._reasons:
+            self._reasons[blame.wire] = self._origin(blame)
+        if not blame.local:
+            return f"{self._reasons[blame.wire]} {VICTIM}"
+        sizes = (currents.sizes.get(behind) for behind in currents.behind(wire))
+        spread = any(size is not None and not size.finite for size in sizes)
+        return f"{self._reasons[blame.wire]}{f' {VICTIMS}' * spread}"
+
+    def _origin(self, blame: Blame) -> str:
+        """Where NaN or inf was made first, and why."""
+        contribution = self._currents.run.contributions[blame.wire]
         assert contribution is not None  # blame follows only what brings something back
         what = "NaN" if np.isnan(contribution).any() else "inf"
-        victim = "" if blame.local else f" {VICTIM}"
         forward = self._currents.made_forward(blame.block)
         if forward is not None:
-            return f"First {what} made in {forward}, whose value is not finite.{victim}"
+            return f"First {what} made in {forward}, whose value is not finite."
         arrived = self._currents.arrivals(blame.block)
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = slopes.wild(same[0] if same else None, contribution)
-        return f"First {what} made in {blame.block} ({reason}).{self._safe_form(blame)}{victim}"
+        return f"First {what} made in {blame.block} ({reason}).{self._safe_form(blame)}"
 
     def _safe_form(self, blame: Blame) -> str:
         """What to do about an infinite slope in the branch that a Where doesn't take."""
         program = self._currents.program
-        route = [p.block for p in self._currents.passages(blame.wires[-1])]
+        route = self._currents.along(blame.wire)
         chooser = next((b for b in route if isinstance(program.block(b), Where)), None)
         if chooser is None:
             return ""
@@ -134,21 +150,21 @@ class Telling:
     def _scaled(self, wire: str, state: State, size: Size) -> str:
         passages = self._currents.passages(wire)
         grows = state is State.FLOOD
-        if not passages:
+        if not passages.blocks:
             return f"rms {number(size.rms)}, as it leaves the loss."
-        pick = max if grows else min
-        worst: Passage = pick(passages, key=lambda passage: passage.factor)
-        factor = float(np.prod([passage.factor for passage in passages]))
+        worst, block = passages.most if grows else passages.least
+        factor = passages.factor
         if (factor > 1) is not grows:
             return (
                 f"rms {number(size.rms)}, against at most {number(self._currents.scale.largest)} "
                 f"for {self._label}; over this route ×{number(factor)}."
             )
-        blocks = f"{len(passages)} block{'s' * (len(passages) > 1)}"
+        count = passages.blocks
+        blocks = f"{count} block{'s' * (count > 1)}"
         verb = "Grows" if grows else "Shrunk"
         return (
-            f"{verb} ×{number(factor)} over {blocks}; worst: {worst.block} "
-            f"×{number(worst.factor)}. rms {number(size.rms)}."
+            f"{verb} ×{number(factor)} over {blocks}; worst: {block} "
+            f"×{number(worst)}. rms {number(size.rms)}."
         )
 
     def _partial(self, wire: str, size: Size) -> str:
@@ -158,7 +174,7 @@ class Telling:
             found = measure(array)
             return 0 < found.total and found.zeros >= share * found.total
 
-        blame = self._currents.blame(wire, masked)
+        blame = self._currents.blame(wire, "masked", masked)
         by = f"masked by {blame.block}"
         if blame.cancelled:
             by = f"where what comes back to {blame.block} cancels"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from blocks import Tensor
 from blocks.trees import Passive
 from runtime.engine.trees import leaf_name
+from runtime.flow.deferred import MANY
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
@@ -140,7 +141,11 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class FlowReport:
-    """Verdicts by loss, of wires (by target) and variables (by name)."""
+    """Verdicts by loss, of wires (by target) and variables (by name).
+
+    Of each list in a verdict (cutters, repair, witness) JSON has the first ``limit``, counted
+    from the loss; all without.
+    """
 
     file: str
     title: str = ""
@@ -149,6 +154,7 @@ class FlowReport:
     wires: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
     variables: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    limit: int | None = None
 
     def parts(self) -> list[Part]:
         """For each loss a table of wires and one of variables, with their sentences."""
@@ -179,10 +185,16 @@ class FlowReport:
             "title": self.title,
             "losses": list(self.losses),
             "wires": {
-                target: {"source": self.sources[target], "verdicts": _verdicts_json(verdicts)}
+                target: {
+                    "source": self.sources[target],
+                    "verdicts": _verdicts_json(verdicts, self.limit),
+                }
                 for target, verdicts in self.wires.items()
             },
-            "variables": {n: {"verdicts": _verdicts_json(v)} for n, v in self.variables.items()},
+            "variables": {
+                name: {"verdicts": _verdicts_json(verdicts, self.limit)}
+                for name, verdicts in self.variables.items()
+            },
             "problems": [problem.to_json() for problem in self.problems],
         }
 
@@ -232,8 +244,13 @@ def flow_report(
     file: str,
     problems: Iterable[Problem] = (),
 ) -> FlowReport:
-    """The verdicts by loss: for those wires, or for all wires and all variables."""
+    """The verdicts by loss: for those wires, or for all wires and all variables.
+
+    For all of them lists in JSON are kept short: witnesses alone would grow with the square of
+    the diagram.
+    """
     program = session.program
+    limit = MANY if wires is None else None
     if wires is None:
         wires, variables = list(program.wire_sources), list(program.sources("variable"))
     else:
@@ -246,6 +263,7 @@ def flow_report(
         {wire: {loss: flow.verdict(wire, loss) for loss in losses} for wire in wires},
         {n: {loss: flow.variable(n, loss) for loss in losses} for n in variables},
         tuple(problems),
+        limit,
     )
 
 
@@ -274,15 +292,24 @@ def _array_json(array: Array | None) -> dict[str, Any] | None:
     return {"dtype": tensor.dtype, "shape": list(tensor.shape), "value": tensor.to_json()}
 
 
-def _verdicts_json(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
+def _verdicts_json(verdicts: Mapping[str, Verdict], limit: int | None) -> dict[str, Any]:
+    """Of cutters, repair and witness the first ``limit``, counted from the loss."""
     return {
         loss: {
             "state": verdict.state.value,
             "why": verdict.sentence,
             "cutters": [
                 {"block": c.block, "port": c.port, "kind": c.kind, "why": c.why}
-                for c in verdict.cutters
+                for c in verdict.cutters[:limit]
             ],
+            "repair": [
+                {"block": c.block, "port": c.port, "kind": c.kind, "leaf": c.leaf or None}
+                for c in verdict.repair[:limit]
+            ],
+            "witness": list(verdict.witness[:limit]),
+            "leaves": None
+            if verdict.leaves is None
+            else {"carry": verdict.leaves[0], "of": verdict.leaves[1]},
         }
         for loss, verdict in verdicts.items()
     }

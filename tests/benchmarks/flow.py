@@ -95,7 +95,7 @@ def main() -> None:
     for shape in (chain, wide, ladder):
         small, large = measure(shape, 10_000), measure(shape, 20_000)
         print(f"{'':8} twice the blocks take ×{large / small:.1f}")
-    every_verdict(1000)
+    every_verdict(20_000)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,9 @@ def test_json_names_the_cutters(gradwire, seed):
                 "state": "STOPPED",
                 "why": "stop stops every route to loss.",
                 "cutters": [{"block": "stop", "port": "x", "kind": "stop", "why": ""}],
+                "repair": [{"block": "stop", "port": "x", "kind": "stop", "leaf": None}],
+                "witness": ["loss", "add", "stop", "mul"],
+                "leaves": None,
             }
         },
     }

@@ -15,6 +15,10 @@ from blocks.library.gradient import Gradient, StopGradient
 from runtime.calculus import passes
 from runtime.engine import Run, Session
 from runtime.flow import Flow, State, analyse
+from runtime.flow.graph import Kind
+from runtime.flow.nearby import Nearby
+from runtime.flow.reasons import Reasons
+from runtime.flow.searches import LEVELS
 from tests.runtime.flow.specimens import (
     Walk,
     all_opened,
@@ -260,6 +264,30 @@ def test_opening_the_cutters_of_a_stop_lets_gradient_come_nearer() -> None:
             nearer = {State.CARRIES, State.STOPPED} | ({State.FROZEN} if verdict.frozen else set())
             assert again.state in nearer, (studied.seed, wire)
             assert not {c.block for c in again.cutters} & set(names)
+
+
+def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> None:
+    for studied in [*plain()[:400], *with_gradients()[:100]]:
+        flow, program = studied.flow, studied.session.program
+        searches = flow._searches
+        nearby, reasons = Nearby(searches), Reasons(searches)
+        for wire, marker in program.wires.items():
+            place = studied.seed, wire
+            for level in LEVELS:
+                upstream = searches.graph.backward([marker], level).cost
+                for trained in (True, False):
+                    leaves = searches.variables(trained)
+                    expected = [str(leaf.owner) for leaf in leaves if leaf in upstream]
+                    assert nearby.variables(marker, level, trained) == expected, place
+                    reach = (searches.trained if trained else searches.frozen)[level].cost
+                    if level is Kind.OPEN or marker not in reach:
+                        continue
+                    for head in flow.losses:
+                        if marker in searches.to_loss(head, level).cost:
+                            found = [*nearby.cutters_ahead(marker, head, level),
+                                     *nearby.cutters_behind(marker, level, trained)]  # fmt: skip
+                            exact = reasons._all_cutters(head, marker, level, trained, ())
+                            assert set(found) == set(exact), place
 
 
 def stops_opened_block() -> Any:

@@ -115,7 +115,9 @@ def test_victims_name_the_origin():
     twice = b.mul(x, 2, name="twice")
     root = b.mul(b.sqrt(twice, name="root"), 0.0)
     reading = observe(Session(b.build(b.loss(b.sum(root)))))
-    assert reading.verdict("root.x").sentence == "First NaN made in root (0·inf)."
+    assert reading.verdict("root.x").sentence == (
+        "First NaN made in root (0·inf). The wires behind it are victims."
+    )
     assert reading.verdict("twice.a").sentence == (
         "First NaN made in root (0·inf). This wire is a victim."
     )
@@ -126,7 +128,7 @@ def test_a_nan_from_the_forward_pass_is_found_there():
     root = b.sqrt(x, name="root")
     reading = observe(Session(b.build(b.loss(b.sum(b.square(root, name="squared"))))))
     assert reading.verdict("squared.x").sentence == (
-        "First NaN made in root, whose value is not finite."
+        "First NaN made in root, whose value is not finite. The wires behind it are victims."
     )
     assert reading.state("squared.x") is State.NONFINITE
 

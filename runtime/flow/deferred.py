@@ -1,0 +1,58 @@
+"""A long list of which the ends are known, and the rest is worked out when it is looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TypeVar, overload
+
+T = TypeVar("T")
+MANY = 32
+"""So many items of a list are told and kept for every wire; more are worked out when asked for."""
+
+
+class Deferred(Sequence[T]):
+    """Equal to the tuple that ``make`` gives. Slices within ``first`` and ``last``, and the
+    length where it is given, take no time.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Sequence[T]],
+        first: Sequence[T] = (),
+        last: Sequence[T] = (),
+        count: int | None = None,
+    ) -> None:
+        self._make = make
+        self._first = tuple(first)
+        self._last = tuple(last)
+        self._count = count
+
+    @cached_property
+    def _all(self) -> tuple[T, ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        return len(self._all) if self._count is None else self._count
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        if isinstance(index, slice) and index.step is None:
+            start, stop = index.start, index.stop
+            if start is None and stop is not None and 0 <= stop <= len(self._first):
+                return self._first[:stop]
+            if stop is None and start is not None and -len(self._last) <= start < 0:
+                return self._last[start:]
+        return self._all[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == tuple(other) if isinstance(other, tuple | Deferred) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def __repr__(self) -> str:
+        return repr(self._all)

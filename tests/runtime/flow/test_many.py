@@ -1,0 +1,144 @@
+"""Long lists wait until they are looked into, and all verdicts together take linear time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from runtime.build import add_n, build, loss, stop_gradient, sum, tanh, variable
+from runtime.engine import Session
+from runtime.flow import Flow, analyse, fix, observe
+from runtime.flow.deferred import MANY, Deferred
+from tests.benchmarks.flow import chain, ladder, wide
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+
+COUNT = 3 * MANY
+
+
+def flow_of(diagram: Diagram) -> Flow:
+    return analyse(Session(diagram).program)
+
+
+def side_by_side() -> Diagram:
+    x = variable("x", 1.0)
+    return build(loss(add_n(*(stop_gradient(x, name=f"s{i}") for i in range(COUNT)))))
+
+
+def in_a_row() -> Diagram:
+    y = variable("x", 1.0)
+    for i in range(COUNT):
+        y = stop_gradient(y, name=f"s{i}")
+    return build(loss(y))
+
+
+def test_many_stops_side_by_side() -> None:
+    verdict = flow_of(side_by_side()).variable("x")
+    assert verdict.sentence == "s0, s1, s2, s3 and many more stop every route to loss."
+    assert isinstance(verdict.cutters, Deferred)
+    assert {str(c) for c in verdict.cutters} == {f"s{i}" for i in range(COUNT)}
+    assert len(verdict.repair) == 1
+
+
+def test_many_stops_in_a_row() -> None:
+    diagram = in_a_row()
+    verdict = flow_of(diagram).variable("x")
+    names = [f"s{i}" for i in reversed(range(COUNT))]
+    assert [str(c) for c in verdict.cutters[:2]] == names[:2]
+    assert [str(c) for c in verdict.repair] == names
+    assert list(verdict.witness) == ["loss", *names, "x"]
+    assert "With that open" in verdict.sentence and "and many more stop" in verdict.sentence
+    found = fix(Session(diagram), "x")
+    assert found is not None and found.gradient == 1.0 and len(found.opened) == COUNT
+
+
+def test_many_variables() -> None:
+    total = add_n(*(variable(f"v{i}", 1.0) for i in range(COUNT)), name="all")
+    said = flow_of(build(loss(tanh(total, name="squashed")))).verdict("squashed.x").sentence
+    assert said.startswith("Carries the gradient of loss to v0, v1, v2, v3 and many more.")
+
+
+def test_a_deferred_list_is_the_tuple_that_it_stands_for() -> None:
+    made: list[str] = []
+
+    def make() -> list[str]:
+        made.append("made")
+        return [*"abcdefgh"]
+
+    lazy = Deferred(make, "abc", "gh", 8)
+    assert (lazy[:2], lazy[:3], lazy[-1:], lazy[-2:], len(lazy)) == (
+        ("a", "b"), ("a", "b", "c"), ("h",), ("g", "h"), 8
+    )  # fmt: skip
+    assert made == []
+    assert lazy == tuple("abcdefgh") and tuple("abcdefgh") == lazy and lazy != ("a",)
+    assert (lazy[3], lazy[:4], lazy[-3:], lazy[1:3]) == (
+        "d", tuple("abcd"), tuple("fgh"), ("b", "c")
+    )  # fmt: skip
+    assert repr(lazy) == repr(tuple(lazy)) and hash(lazy) == hash(tuple("abcdefgh"))
+    assert made == ["made"]
+    assert len(Deferred(make)) == 8 and lazy != "abcdefgh"
+
+
+def calls(job: Callable[[], object]) -> int:
+    """How many functions are called, those of C included: time that no clock can blur."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        job()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def every_sentence(diagram: Diagram) -> int:
+    flow = flow_of(diagram)
+
+    def job() -> None:
+        for wire in flow.states():
+            flow.verdict(wire)
+        for name in flow.program.sources("variable"):
+            flow.variable(name)
+
+    return calls(job)
+
+
+@pytest.mark.parametrize("shape", [chain, wide, ladder])
+def test_twice_the_wires_take_twice_the_time(shape: Callable[[int], Diagram]) -> None:
+    small, large = every_sentence(shape(800)), every_sentence(shape(1600))
+    assert large < 2.4 * small
+
+
+@pytest.mark.parametrize("shape", [chain, wide, ladder])
+def test_once_prepared_a_verdict_takes_next_to_no_time(shape: Callable[[int], Diagram]) -> None:
+    flow = flow_of(shape(2000)).prepare()
+    wires = list(flow.states())
+    for wire in wires[:: len(wires) // 7]:
+        assert calls(lambda wire=wire: flow.verdict(wire)) < 10 * len(flow.program.wires)
+        assert calls(lambda wire=wire: flow.verdict(wire)) < 100 * MANY
+
+
+def faint(count: int) -> Diagram:
+    y = variable("x", 1.0)
+    for i in range(count):
+        y = tanh(y * 0.1, name=f"t{i}")
+    return build(loss(sum(y)))
+
+
+def test_numbers_take_linear_time_as_well() -> None:
+    """Which block shrank a gradient most is told for every wire of a long chain."""
+
+    def every(count: int) -> int:
+        reading = observe(Session(faint(count)))
+        return calls(lambda: [reading.verdict(wire) for wire in reading.states()])
+
+    assert every(400) < 2.4 * every(200)

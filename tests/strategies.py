@@ -16,6 +16,7 @@ from runtime.diagram import (
     MAIN,
     AddBlock,
     Arrange,
+    BendWire,
     Change,
     Connect,
     Diagram,
@@ -56,6 +57,11 @@ def names() -> st.SearchStrategy[str]:
 @cache
 def points() -> st.SearchStrategy[Point]:
     return st.builds(Point, COORDINATES, COORDINATES)
+
+
+@cache
+def bends() -> st.SearchStrategy[tuple[Point, ...]]:
+    return st.lists(points(), min_size=1, max_size=3).map(tuple)
 
 
 @cache
@@ -167,6 +173,7 @@ def pages(draw: st.DrawFn, below: dict[str, Page] | None = None, main: bool = Tr
         wires,
         {name: draw(points()) for name in made if draw(st.booleans())},
         draw(_some_notes()),
+        {target: draw(bends()) for target in wires if draw(st.integers(0, 3)) == 0},
     )
 
 
@@ -209,6 +216,7 @@ def broken_diagrams() -> st.SearchStrategy[Diagram]:
         st.dictionaries(ends, ends, max_size=8),
         st.dictionaries(anything, places, max_size=3),
         st.dictionaries(anything, notes(), max_size=1),
+        st.dictionaries(ends, st.lists(places, max_size=2).map(tuple), max_size=3),
     )
     return st.builds(Diagram, st.dictionaries(anything, page, max_size=3), TEXTS, TEXTS)
 
@@ -255,7 +263,13 @@ def _changes_of_page(diagram: Diagram, page_name: str) -> st.SearchStrategy[Chan
         if ends:
             found.append(st.builds(Connect, st.sampled_from(ends), st.sampled_from(ends), at))
     if page.wires:
-        found.append(st.builds(Disconnect, st.sampled_from(list(page.wires)), at))
+        wires = st.sampled_from(list(page.wires))
+        led = st.dictionaries(wires, bends(), max_size=3)
+        found += [
+            st.builds(Disconnect, wires, at),
+            st.builds(BendWire, wires, bends() | st.just(()), at),
+            st.builds(MoveBlocks, st.just({}), at, led),
+        ]
     return st.one_of(found)
 
 

@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from blocks.errors import ChangeError, Location, ParameterError
 from runtime.diagram.connecting import refuse_new_cycles, require_ports
-from runtime.diagram.draft import Draft, PageDraft, no_page
+from runtime.diagram.draft import Draft, PageDraft
 from runtime.diagram.layout import arrange
 from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, PortName
-from runtime.diagram.names import NAME_RULE, is_name
 from runtime.diagram.records import changed_block
+from runtime.diagram.requirements import (
+    finite,
+    refuse_main,
+    require_blocks,
+    require_new,
+    require_note,
+    require_page,
+    require_wire,
+)
 
 if TYPE_CHECKING:
     from blocks.block import Block
@@ -52,11 +60,12 @@ class RenameBlock:
 
 @dataclass(frozen=True, slots=True)
 class MoveBlocks:
-    """Put blocks, and notes by id, at new places."""
+    """Put blocks, and notes by id, at new places; lead wires, by target, through other bends."""
 
     places: Mapping[str, Point]
     page: str = MAIN
     notes: Mapping[str, Point] = field(default_factory=dict)
+    bends: Mapping[PortName, tuple[Point, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,15 @@ class Disconnect:
     """Take the wire away that drives an input; later terms of a repeating port move up."""
 
     target: PortName
+    page: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class BendWire:
+    """Lead the wire that drives an input through these points, from its source on."""
+
+    target: PortName
+    bends: tuple[Point, ...]
     page: str = MAIN
 
 
@@ -148,6 +166,7 @@ Change: TypeAlias = (
     | SetParameters
     | Connect
     | Disconnect
+    | BendWire
     | SetNote
     | Arrange
     | InsertPage
@@ -194,26 +213,28 @@ def _perform(draft: Draft, change: Change) -> None:
     match change:
         case AddBlock(name, block, at, page):
             here = draft.page(page)
-            _require_new(name, here.blocks, "block", Location(page, name))
+            require_new(name, here.blocks, "block", Location(page, name))
             here.put_block(name, block)
-            here.place(name, _finite(at, Location(page, name)))
+            here.place(name, finite(at, Location(page, name)))
         case RemoveBlocks(names, page):
-            _require_blocks(draft.page(page), page, names)
+            require_blocks(draft.page(page), page, names)
             draft.remove_blocks(page, dict.fromkeys(names))
         case RenameBlock(old, new, page):
             here = draft.page(page)
-            _require_blocks(here, page, [old])
+            require_blocks(here, page, [old])
             if old != new:
-                _require_new(new, here.blocks, "block", Location(page, old))
+                require_new(new, here.blocks, "block", Location(page, old))
                 draft.rename_block(page, old, new)
-        case MoveBlocks(places, page, notes):
+        case MoveBlocks(places, page, notes, bends):
             here = draft.page(page)
-            _require_blocks(here, page, places)
+            require_blocks(here, page, places)
             for name, at in places.items():
-                here.place(name, _finite(at, Location(page, name)))
+                here.place(name, finite(at, Location(page, name)))
             for name, at in notes.items():
-                _require_note(here, page, name)
+                require_note(here, page, name)
                 _set_note(here, page, name, replace(here.notes[name], at=at))
+            for target, points in bends.items():
+                _bend(here, page, target, points)
         case SetParameters(name, values, page):
             _set_parameters(draft.page(page), page, name, values)
         case Connect(source, target, page):
@@ -221,10 +242,10 @@ def _perform(draft: Draft, change: Change) -> None:
             require_ports(draft, page, source, target)
             draft.page(page).put_wire(source, target)
         case Disconnect(target, page):
-            here = draft.page(page)
-            if target not in here.wires:
-                raise ChangeError("No wire ends here.", location=Location(page, *target))
-            here.remove_wires([target])
+            require_wire(draft.page(page), page, target)
+            draft.page(page).remove_wires([target])
+        case BendWire(target, points, page):
+            _bend(draft.page(page), page, target, points)
         case SetNote(name, note, page):
             _set_note(draft.page(page), page, name, note)
         case Arrange(page):
@@ -243,13 +264,13 @@ def _perform_on_diagram(
 ) -> None:
     match change:
         case InsertPage(name, page):
-            _require_new(name, draft.pages, "page", Location(name))
+            require_new(name, draft.pages, "page", Location(name))
             for block in page.blocks:
-                _require_new(block, (), "block", Location(name, block))
+                require_new(block, (), "block", Location(name, block))
             draft.insert_page(name, page)
         case RemovePage(name):
-            _require_page(draft, name)
-            _refuse_main(name, "can't be removed")
+            require_page(draft, name)
+            refuse_main(name, "can't be removed")
             uses = [f"{page}/{block}" for page, block in draft.uses(name) if page != name]
             if uses:
                 raise ChangeError(
@@ -259,10 +280,10 @@ def _perform_on_diagram(
                 )
             draft.remove_page(name)
         case RenamePage(old, new):
-            _require_page(draft, old)
+            require_page(draft, old)
             if old != new:
-                _refuse_main(old, "keeps its name")
-                _require_new(new, draft.pages, "page", Location(old))
+                refuse_main(old, "keeps its name")
+                require_new(new, draft.pages, "page", Location(old))
                 draft.rename_page(old, new)
         case SetTitle(title, description):
             draft.title = draft.title if title is None else title
@@ -270,7 +291,7 @@ def _perform_on_diagram(
 
 
 def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[str, Any]) -> None:
-    _require_blocks(page, page_name, [name])
+    require_blocks(page, page_name, [name])
     location = Location(page_name, name)
     try:
         block = changed_block(page.blocks[name], values)
@@ -303,51 +324,22 @@ def _arrange(page: PageDraft) -> None:
         page.place(name, Point(at.x + right, at.y + down))
 
 
+def _bend(page: PageDraft, page_name: str, target: PortName, points: tuple[Point, ...]) -> None:
+    require_wire(page, page_name, target)
+    for point in points:
+        finite(point, Location(page_name, *target))
+    page.bend(target, points)
+
+
 def _set_note(page: PageDraft, page_name: str, name: str, note: Note | None) -> None:
     if note is None:
-        _require_note(page, page_name, name)
+        require_note(page, page_name, name)
     else:
         if name not in page.notes:
-            _require_new(name, (), "note", Location(page_name))
-        _finite(note.at, Location(page_name))
-        _finite(Point(note.width, note.height), Location(page_name))
+            require_new(name, (), "note", Location(page_name))
+        finite(note.at, Location(page_name))
+        finite(Point(note.width, note.height), Location(page_name))
     page.put_note(name, note)
-
-
-def _require_new(name: str, taken: Collection[str], kind: str, location: Location) -> None:
-    if not is_name(name):
-        raise ChangeError(
-            f"{name!r} is no name for a {kind}.", location=location, expected=NAME_RULE
-        )
-    if name in taken:
-        raise ChangeError(f"There is a {kind} {name!r} already.", location=location)
-
-
-def _require_blocks(page: PageDraft, page_name: str, names: Collection[str]) -> None:
-    for name in names:
-        if name not in page.blocks:
-            raise ChangeError(f"There is no block {name!r}.", location=Location(page_name, name))
-
-
-def _require_note(page: PageDraft, page_name: str, name: str) -> None:
-    if name not in page.notes:
-        raise ChangeError(f"There is no note {name!r}.", location=Location(page_name))
-
-
-def _require_page(draft: Draft, name: str) -> None:
-    if name not in draft.pages:
-        raise no_page(name, draft.pages)
-
-
-def _refuse_main(name: str, verdict: str) -> None:
-    if name == MAIN:
-        raise ChangeError(f"Page {MAIN!r} is the one that runs; it {verdict}.")
-
-
-def _finite(at: Point, location: Location) -> Point:
-    if not (math.isfinite(at.x) and math.isfinite(at.y)):
-        raise ChangeError("A place needs finite numbers.", location=location, got=str(tuple(at)))
-    return at
 
 
 def _connected(change: Change) -> Iterator[tuple[str, PortName]]:
@@ -369,13 +361,15 @@ def _label(change: Change) -> str:
             return f"Rename {old} to {new}"
         case MoveBlocks(places, notes=notes):
             kinds = "blocks and notes" if notes else "blocks"
-            return f"Move {_few([*places, *notes], kinds)}"
+            return f"Move {_few([*places, *notes], kinds) or 'bends'}"
         case SetParameters(name, values):
             return f"Change {', '.join(values)} of {name}"
         case Connect(source, target):
             return f"Connect {source} to {target}"
         case Disconnect(target):
             return f"Disconnect {target}"
+        case BendWire(target):
+            return f"Bend the wire to {target}"
         case SetNote(_, note):
             return "Remove note" if note is None else "Change note"
         case Arrange():

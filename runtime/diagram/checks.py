@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from blocks.block import Block, Opaque
@@ -80,9 +81,16 @@ def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
             what = "The block's place is not finite."
         else:
             continue
-        yield Diagnostic(
-            "info", Location(name, block), what, next_step="Arrange the page.", code="stray-layout"
-        )
+        yield _stray(Location(name, block), what)
+    for target, bends in page.bends.items():
+        if target not in page.wires:
+            yield _stray(Location(name, *target), "There are bends of a wire that is not there.")
+        elif not all(map(math.isfinite, chain.from_iterable(bends))):
+            yield _stray(Location(name, *target), "A bend of the wire is not finite.")
+
+
+def _stray(location: Location, what: str) -> Diagnostic:
+    return Diagnostic("info", location, what, next_step="Arrange the page.", code="stray-layout")
 
 
 class _PageCheck:

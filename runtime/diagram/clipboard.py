@@ -17,6 +17,7 @@ from blocks.library.pages import Page as PageBlock
 from runtime.diagram.changes import (
     AddBlock,
     Batch,
+    BendWire,
     Change,
     Connect,
     InsertPage,
@@ -99,7 +100,11 @@ def pasted(
         changes.append(AddBlock(names[name], block, _moved(places[name], by), page))
     for target, origin in sorted(main.wires.items(), key=lambda wire: _term(wire[0])):
         begin = PortName(names[origin.block], origin.port)
-        changes.append(Connect(begin, PortName(names[target.block], target.port), page))
+        end = PortName(names[target.block], target.port)
+        changes.append(Connect(begin, end, page))
+        if target in main.bends:
+            bends = tuple(_moved(bend, by) for bend in main.bends[target])
+            changes.append(BendWire(end, bends, page))
     for name, note in main.notes.items():
         changes.append(SetNote(notes[name], replace(note, at=_moved(note.at, by)), page))
     return Paste(Batch(label, tuple(changes)), *map(frozenset, (names.values(), notes.values())))

@@ -59,6 +59,7 @@ class PageDraft:
         self._wires = Sheet(page.wires)
         self._layout = Sheet(page.layout)
         self._notes = Sheet(page.notes)
+        self._bends = Sheet(page.bends)
         self._ends: _EndsDraft | None = None
 
     @property
@@ -78,11 +79,11 @@ class PageDraft:
 
     def finish(self) -> Page:
         """The page as it is now; the old one where nothing changed."""
-        blocks, wires, layout, notes = self._blocks, self._wires, self._layout, self._notes
-        if not (blocks.touched or wires.touched or layout.touched or notes.touched):
+        sheets = (self._blocks, self._wires, self._layout, self._notes, self._bends)
+        if not any(sheet.touched for sheet in sheets):
             return self._base
-        page = Page(blocks.view, wires.view, layout.view, notes.view)
-        return page.knowing(self.ends) if wires.touched else page.sharing_ends(self._base)
+        page = Page(self.blocks, self.wires, self.layout, self.notes, self.bends)
+        return page.knowing(self.ends) if self._wires.touched else page.sharing_ends(self._base)
 
     @property
     def layout(self) -> Mapping[str, Point]:
@@ -93,6 +94,11 @@ class PageDraft:
     def notes(self) -> Mapping[str, Note]:
         """Notes by id, as they are now."""
         return self._notes.view
+
+    @property
+    def bends(self) -> Mapping[PortName, tuple[Point, ...]]:
+        """Bends by the target of their wire, as they are now."""
+        return self._bends.view
 
     def put_block(self, name: str, block: Block) -> None:
         """Add a block at the end, or put another in the place of one."""
@@ -110,13 +116,25 @@ class PageDraft:
             self._notes.own[name] = note
 
     def put_wire(self, source: PortName, target: PortName) -> None:
-        """Drive the target from the source, in the place of what drove it."""
+        """Drive the target from the source, in the place of what drove it.
+
+        A wire from elsewhere runs straight; the one that was there keeps its bends.
+        """
         old = self.wires.get(target)
+        if old != source:
+            self.bend(target, ())
         if old is not None:
             self._targets(False, old.block).pop(target, None)
         self._targets(True, target.block)[target] = None
         self._targets(False, source.block)[target] = None
         self._wires.own[target] = source
+
+    def bend(self, target: PortName, bends: tuple[Point, ...]) -> None:
+        """Lead a wire through these points; through none, it runs straight."""
+        if bends:
+            self._bends.own[target] = bends
+        elif target in self.bends:
+            del self._bends.own[target]
 
     def remove_wires(
         self,
@@ -167,12 +185,14 @@ class PageDraft:
         left = sorted({*sources, *given}, key=lambda term: term_index(term, port) or 0)
         moved = {term: f"{port}.{i}" for i, term in enumerate(left)}
         driven = {PortName(name, moved[term]): source for term, source in sources.items()}
+        bent = {new: self.bends.get(PortName(name, term), ()) for term, new in moved.items()}
         for target in wired:
             if target not in driven:
                 self._drop_wire(target)
         for target, source in driven.items():
             if self.wires.get(target) != source:
                 self.put_wire(source, target)
+            self.bend(target, bent[target.port])
         renamed = {moved.get(key, key): v for key, v in block.literals.items()}
         if list(renamed) != list(block.literals):
             self.put_block(name, _with_literals(block, renamed))
@@ -193,6 +213,7 @@ class PageDraft:
 
     def _drop_wire(self, target: PortName) -> None:
         source = self._wires.own.pop(target)
+        self.bend(target, ())
         self._targets(True, target.block).pop(target, None)
         self._targets(False, source.block).pop(target, None)
 
@@ -210,6 +231,8 @@ class PageDraft:
             self._targets(True, now.block)[now] = None
             self._targets(False, begin.block)[now] = None
         self._wires.replace({new.get(t, t): new.get(s, s) for t, s in self.wires.items()})
+        if not moved.keys().isdisjoint(self.bends):
+            self._bends.replace({new.get(t, t): bends for t, bends in self.bends.items()})
 
     def _targets(self, enters: bool, block: str) -> dict[PortName, None]:
         """The wires of one block, to be changed in place."""

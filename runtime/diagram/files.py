@@ -1,8 +1,8 @@
 """Diagrams in files: ``load`` and ``save``, and ``loads`` and ``dumps`` for texts.
 
 The format is in ``writing`` and ``reading``, its limits are ``MAX_CHARACTERS``, ``MAX_DEPTH``,
-``MAX_BLOCKS`` and ``MAX_WIRES``. Arrays of more than ``MAX_INLINE`` elements lie in a safetensors
-file beside the diagram.
+``MAX_BLOCKS``, ``MAX_WIRES`` and ``MAX_BENDS``. Arrays of more than ``MAX_INLINE`` elements lie in
+a safetensors file beside the diagram.
 """
 
 from __future__ import annotations

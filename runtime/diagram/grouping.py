@@ -6,7 +6,7 @@ Both are batches of plain changes: one undo each. Values and gradients stay what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from blocks.errors import ChangeError, Location
@@ -16,12 +16,14 @@ from blocks.library.sources import Constant
 from runtime.diagram.changes import (
     AddBlock,
     Batch,
+    BendWire,
     Change,
     Connect,
     InsertPage,
     RemoveBlocks,
     RemovePage,
 )
+from runtime.diagram.measures import WIDTH, block_height
 from runtime.diagram.model import Diagram, Page, Point, PortName
 from runtime.diagram.names import fresh_names
 
@@ -52,6 +54,7 @@ def group(diagram: Diagram, page: str, names: Collection[str]) -> Batch:
     title = next(fresh_names("Group", {*diagram.pages, *here.blocks}))
     inner, inputs, outputs = _gathered(here, chosen)
     places = [here.layout[name] for name in chosen if name in here.layout]
+    bent = _bends_outside(here, chosen)
     changes: list[Change] = [
         InsertPage(title, inner),
         AddBlock(title, PageBlock(page=title), _middle(places), page=page),
@@ -59,39 +62,71 @@ def group(diagram: Diagram, page: str, names: Collection[str]) -> Batch:
     # Readers are wired anew before the blocks go, so that repeating ports keep their terms.
     for target, source in here.wires.items():
         if source in outputs and target.block not in names:
-            changes.append(Connect(PortName(title, outputs[source]), target, page=page))
-    changes += [Connect(s, PortName(title, port), page=page) for s, port in inputs.items()]
+            changes += _wired(PortName(title, outputs[source]), target, bent(target), page)
+    for source, (port, target) in inputs.items():
+        changes += _wired(source, PortName(title, port), bent(target), page)
     changes.append(RemoveBlocks(tuple(chosen), page=page))
     return Batch(f"Group into {title}", tuple(changes))
 
 
+def _wired(
+    source: PortName, target: PortName, bends: tuple[Point, ...], page: str
+) -> Iterator[Change]:
+    """The changes that make a wire with its bends."""
+    yield Connect(source, target, page=page)
+    if bends:
+        yield BendWire(target, bends, page=page)
+
+
+def _bends_outside(here: Page, chosen: Collection[str]) -> Callable[[PortName], tuple[Point, ...]]:
+    """What gives the bends of a wire that lie outside the box around the chosen blocks."""
+    places = [here.layout[name] for name in chosen if name in here.layout]
+    right = max((at.x for at in places), default=0.0) + WIDTH
+    bottom = max((at.y for at in places), default=0.0) + block_height(2)
+    left, top = (min((at[axis] for at in places), default=0.0) for axis in (0, 1))
+
+    def outside(target: PortName) -> tuple[Point, ...]:
+        return tuple(
+            bend
+            for bend in here.bends.get(target, ())
+            if not (left <= bend.x <= right and top <= bend.y <= bottom)
+        )
+
+    return outside
+
+
 def _gathered(
     here: Page, chosen: list[str]
-) -> tuple[Page, dict[PortName, str], dict[PortName, str]]:
-    """The new page; its inputs by the port outside that drives them, its outputs by that inside."""
+) -> tuple[Page, dict[PortName, tuple[str, PortName]], dict[PortName, str]]:
+    """The new page; its inputs, each with a first reader, by the port outside that drives them;
+    its outputs by that inside.
+    """
     blocks: dict[str, Block] = {name: here.blocks[name] for name in chosen}
     layout = {name: here.layout[name] for name in chosen if name in here.layout}
     left = min((at.x for at in layout.values()), default=0.0) - ASIDE
     right = max((at.x for at in layout.values()), default=0.0) + ASIDE
     within = frozenset(chosen)
     wires: dict[PortName, PortName] = {}
-    inputs: dict[PortName, str] = {}
+    inputs: dict[PortName, tuple[str, PortName]] = {}
     outputs: dict[PortName, str] = {}
     for target, source in here.wires.items():
         if target.block in within and source.block in within:
             wires[target] = source
         elif target.block in within:
             if source not in inputs:
-                inputs[source] = _port_name(source.block, blocks)
-                blocks[inputs[source]] = PageInput()
-                layout[inputs[source]] = Point(left, _level(layout, target.block))
-            wires[target] = PortName(inputs[source], "out")
+                name = _port_name(source.block, blocks)
+                inputs[source] = name, target
+                blocks[name] = PageInput()
+                layout[name] = Point(left, _level(layout, target.block))
+            wires[target] = PortName(inputs[source][0], "out")
         elif source.block in within and source not in outputs:
             outputs[source] = _port_name("out", blocks)
             blocks[outputs[source]] = PageOutput()
             layout[outputs[source]] = Point(right, _level(layout, source.block))
             wires[PortName(outputs[source], "x")] = source
-    return Page(blocks, wires, _apart(layout, blocks)), inputs, outputs
+    inner = {t for t, s in wires.items() if t.block in within and s.block in within}
+    kept = {target: bends for target, bends in here.bends.items() if target in inner}
+    return Page(blocks, wires, _apart(layout, blocks), {}, kept), inputs, outputs
 
 
 def _port_name(wish: str, taken: Mapping[str, Block]) -> str:
@@ -133,9 +168,8 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
     changes: list[Change] = [
         AddBlock(new, block, at, page=page) for new, block, at in unpacked.blocks()
     ]
-    changes += [
-        Connect(source, target, page=page) for target, source in _in_order(unpacked.wires())
-    ]
+    for target, source, bends in _in_order(unpacked.wires()):
+        changes += _wired(source, target, bends, page)
     changes.append(RemoveBlocks((name,), page=page))
     uses = [b for p in diagram.pages.values() for b in p.blocks.values() if b is not use]
     if not any(isinstance(block, PageBlock) and block.page == use.page for block in uses):
@@ -148,6 +182,9 @@ class _Unpacked:
 
     def __init__(self, here: Page, name: str, use: PageBlock, inner: Page) -> None:
         self._here, self._name, self._use, self._inner = here, name, use, inner
+        self._centre = _middle(list(inner.layout.values()))
+        at = here.layout.get(name, Point(0.0, 0.0))
+        self._shift = Point(at.x - self._centre.x, at.y - self._centre.y)
         self._names: dict[str, str] = {}
         taken = set(here.blocks)
         for block_name, block in inner.blocks.items():
@@ -161,25 +198,44 @@ class _Unpacked:
 
     def blocks(self) -> Iterator[tuple[str, Block, Point]]:
         """New name, block and place of each; an input that took a literal becomes a Constant."""
-        layout = self._inner.layout
-        middle = _middle(list(layout.values()))
-        at = self._here.layout.get(self._name, Point(0.0, 0.0))
+        dx, dy = self._shift
         for name, new in self._names.items():
-            place = layout.get(name, middle)
+            place = self._inner.layout.get(name, self._centre)
             block = self._constant(name) or self._inner.blocks[name]
-            yield new, block, Point(at.x + place.x - middle.x, at.y + place.y - middle.y)
+            yield new, block, Point(place.x + dx, place.y + dy)
 
-    def wires(self) -> Iterator[tuple[PortName, PortName]]:
-        """Target and source of each wire inside, and of those that read the use."""
+    def wires(self) -> Iterator[tuple[PortName, PortName, tuple[Point, ...]]]:
+        """Target, source and bends of each wire inside, and of those that read the use."""
         for target, source in self._inner.wires.items():
             outer = self._source(source)
             if outer is not None and target.block in self._names:
-                yield PortName(self._names[target.block], target.port), outer
+                end = PortName(self._names[target.block], target.port)
+                yield end, outer, self._bends_to(source) + self._bends_inside(target)
         for target, source in self._here.wires.items():
             if source.block == self._name and target.block != self._name:
                 driver = self._driver(source.port)
                 if driver is not None:
-                    yield target, driver
+                    bends = self._here.bends.get(target, ())
+                    yield target, driver, self._bends_to_output(source.port) + bends
+
+    def _bends_inside(self, target: PortName) -> tuple[Point, ...]:
+        """Bends of a wire of the used page, where they come to lie."""
+        dx, dy = self._shift
+        return tuple(Point(x + dx, y + dy) for x, y in self._inner.bends.get(target, ()))
+
+    def _bends_to(self, source: PortName) -> tuple[Point, ...]:
+        """Bends of the wires that were followed from ``source`` on to what drives it."""
+        if source.block in self._names:
+            return ()
+        if isinstance(self._inner.blocks.get(source.block), PageOutput):
+            return self._bends_to_output(source.block)
+        return self._here.bends.get(PortName(self._name, source.block), ())
+
+    def _bends_to_output(self, output: str) -> tuple[Point, ...]:
+        target = PortName(output, "x")
+        if output in self._names or target not in self._inner.wires:
+            return ()
+        return self._bends_to(self._inner.wires[target]) + self._bends_inside(target)
 
     def _constant(self, name: str) -> Block | None:
         """What stands for an unwired port of the page that takes a literal."""
@@ -209,10 +265,12 @@ class _Unpacked:
         return self._here.wires.get(PortName(self._name, source.block))
 
 
-def _in_order(wires: Iterable[tuple[PortName, PortName]]) -> list[tuple[PortName, PortName]]:
+def _in_order(
+    wires: Iterable[tuple[PortName, PortName, tuple[Point, ...]]],
+) -> list[tuple[PortName, PortName, tuple[Point, ...]]]:
     """Terms of repeating ports one after the other, as they can be wired."""
 
-    def place(wire: tuple[PortName, PortName]) -> tuple[str, str, int]:
+    def place(wire: tuple[PortName, PortName, tuple[Point, ...]]) -> tuple[str, str, int]:
         port, _, term = wire[0].port.partition(".")
         return wire[0].block, port, int(term) if term.isdigit() else 0
 

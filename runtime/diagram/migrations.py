@@ -2,6 +2,9 @@
 
 A new version is one entry in ``STEPS`` and a golden file of the version before. A step takes the
 parsed document of its version and returns that of the next; it may change the one it is given.
+
+What may be left out is added without a new version: no file of before has it, so each means what
+it did. The bends of wires came to the layout so; an older Gradwire refuses them by line and column.
 """
 
 from __future__ import annotations

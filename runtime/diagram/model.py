@@ -69,12 +69,16 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Blocks by name, wires as target → source, places by block name, notes by id."""
+    """Blocks by name, wires as target → source, places by block name, notes by id.
+
+    ``bends`` are the points that a wire is led through, from its source on, by its target.
+    """
 
     blocks: Mapping[str, Block] = field(default_factory=dict)
     wires: Mapping[PortName, PortName] = field(default_factory=dict)
     layout: Mapping[str, Point] = field(default_factory=dict)
     notes: Mapping[str, Note] = field(default_factory=dict)
+    bends: Mapping[PortName, tuple[Point, ...]] = field(default_factory=dict)
     _ends: Ends | None = field(default=None, init=False, repr=False, compare=False)
 
     def wire_list(self) -> Iterator[Wire]:

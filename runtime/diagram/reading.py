@@ -20,6 +20,8 @@ MAX_BLOCKS = 100_000
 """Blocks in all pages together, at most."""
 MAX_WIRES = 400_000
 """Wires in all pages together, at most."""
+MAX_BENDS = 400_000
+"""Bends of all wires together, at most."""
 
 
 def read(
@@ -46,6 +48,7 @@ class _Reader:
         self._tensors: TensorFile | None = None
         self._blocks = 0
         self._wires = 0
+        self._bends = 0
 
     def diagram(self, document: dict[str, Any]) -> Diagram:
         _only(document, (FIELD, "title", "description", "tensors", "pages"), ())
@@ -75,6 +78,15 @@ class _Reader:
         self._wires += len(sections["wires"])
         _limit(self._blocks, MAX_BLOCKS, "blocks", path)
         _limit(self._wires, MAX_WIRES, "wires", path)
+        layout = (*path, "layout")
+        bends = {
+            target: points
+            for key, value in sections["layout"].items()
+            if _leads(value)
+            for target, points in [_bends(key, value, (*layout, key))]
+        }
+        self._bends += sum(map(len, bends.values()))
+        _limit(self._bends, MAX_BENDS, "bends", layout)
         return Page(
             {
                 _name(block, (*path, "blocks", block), "block"): self.block(name, block, value)
@@ -82,13 +94,15 @@ class _Reader:
             },
             dict(_wire(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
             {
-                block: _point(value, (*path, "layout", block))
+                block: _point(value, (*layout, block))
                 for block, value in sections["layout"].items()
+                if not _leads(value)
             },
             {
                 _name(note, (*path, "notes", note), "note"): _note(value, (*path, "notes", note))
                 for note, value in sections["notes"].items()
             },
+            bends,
         )
 
     def block(self, page: str, name: str, value: Any) -> Block:
@@ -195,6 +209,21 @@ def _point(value: Any, path: Path) -> Point:
     return Point(_number(value[0], (*path, 0)), _number(value[1], (*path, 1)))
 
 
+def _leads(value: Any) -> bool:
+    """Whether an entry of the layout is a list of places, as wires have, and not one place."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+
+
+def _bends(target: str, value: list[Any], path: Path) -> tuple[PortName, tuple[Point, ...]]:
+    try:
+        port = PortName.parse(target)
+    except ValueError as error:
+        raise Flaw(
+            path, f"Only a wire has bends: {error}.", expected="block.port, or a place [x, y]"
+        ) from None
+    return port, tuple(_point(point, (*path, i)) for i, point in enumerate(value))
+
+
 def _note(value: Any, path: Path) -> Note:
     record = _object(value, path)
     _only(record, tuple(_NOTE_FIELDS), path)
@@ -210,9 +239,9 @@ def _flag(value: Any, path: Path) -> bool:
 def _here(path: Path, verdict: str) -> str:
     if not path:
         return f"The document {verdict}."
-    last = path[-1]
-    what = repr(last) if isinstance(last, str) else f"Entry {last + 1} of {path[-2]!r}"
-    return f"{what} {verdict}."
+    entry = [str(last + 1) for last in path if isinstance(last, int)]
+    key = repr(path[-1 - len(entry)])
+    return f"Entry {'.'.join(entry)} of {key} {verdict}." if entry else f"{key} {verdict}."
 
 
 _NOTE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {

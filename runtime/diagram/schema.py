@@ -128,7 +128,11 @@ _DEFINITIONS: dict[str, Any] = {
                 "additionalProperties": {"$ref": "#/$defs/port"},
             },
             "layout": {
+                "description": "Where each block lies, and the bends of a wire, by its input.",
                 "type": "object",
+                "patternProperties": {
+                    r"\.": {"type": "array", "items": {"$ref": "#/$defs/place"}, "minItems": 1}
+                },
                 "additionalProperties": {"$ref": "#/$defs/place"},
             },
             "notes": {

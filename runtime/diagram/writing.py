@@ -1,7 +1,8 @@
 """From a diagram to the text of a file: canonical, one record a line.
 
 Blocks, wires, notes and pages stand in the order they have, which is the user's; places stand in
-the order of the blocks. What is at its default is left out.
+the order of the blocks, after them the bends in the order of the wires. What is at its default is
+left out.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from blocks.values import Tensor
 from runtime.diagram.migrations import FIELD, VERSION
 from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
 from runtime.diagram.names import NAME_RULE, is_name
-from runtime.diagram.reading import MAX_BLOCKS, MAX_WIRES
+from runtime.diagram.reading import MAX_BENDS, MAX_BLOCKS, MAX_WIRES
 from runtime.diagram.records import hollow, large_tensors, record_of, type_of
 from runtime.diagram.tensors import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -68,13 +69,21 @@ def _key(page: str, block: str, field: str) -> str:
 def _page(name: str, page: Page, refers: bool) -> str:
     places = {block: page.layout[block] for block in page.blocks if block in page.layout}
     places |= page.layout
+    bends = {target: page.bends[target] for target in page.wires if target in page.bends}
+    bends |= page.bends
+    layout = {block: _json(_point(at)) for block, at in places.items() if _is_finite(at)}
+    layout |= {
+        str(target): _json([_point(at) for at in points])
+        for target, points in bends.items()
+        if points and all(map(_is_finite, points))
+    }
     sections = {
         "blocks": {
             block_name: _json(_record(name, block_name, block, refers))
             for block_name, block in page.blocks.items()
         },
         "wires": {str(target): _json(str(source)) for target, source in page.wires.items()},
-        "layout": {block: _json(_point(at)) for block, at in places.items() if _is_finite(at)},
+        "layout": layout,
         "notes": {note_name: _json(_note(note)) for note_name, note in page.notes.items()},
     }
     return _braced(
@@ -156,10 +165,15 @@ def _braced(entries: Iterable[str], level: int) -> str:
     return f"{{\n{inside}\n{indent[2:]}}}" if inside else "{}"
 
 
+def _all_bends(diagram: Diagram) -> Iterator[tuple[Point, ...]]:
+    return (bends for page in diagram.pages.values() for bends in page.bends.values())
+
+
 def _check(diagram: Diagram) -> None:
     for count, most, what in (
         (sum(len(page.blocks) for page in diagram.pages.values()), MAX_BLOCKS, "blocks"),
         (sum(len(page.wires) for page in diagram.pages.values()), MAX_WIRES, "wires"),
+        (sum(map(len, _all_bends(diagram))), MAX_BENDS, "bends"),
     ):
         if count > most:
             raise FileError(
@@ -171,7 +185,7 @@ def _check(diagram: Diagram) -> None:
                 raise FileError(
                     f"{name!r} is no name.", location=Location(page_name), expected=NAME_RULE
                 )
-        for port in (port for wire in page.wire_list() for port in wire):
+        for port in (*(port for wire in page.wire_list() for port in wire), *page.bends):
             if not port.port or not port.block or "." in port.block:
                 raise FileError(
                     f"{str(port)!r} is no port for a wire.",

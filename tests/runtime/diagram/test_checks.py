@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given
 
 from blocks import Opaque
-from runtime.diagram import Diagram, Page, Point, check
+from runtime.diagram import Diagram, Page, Point, PortName, check
 from tests.runtime.diagram.drawing import draw, make, page, scale, seed
 from tests.strategies import broken_diagrams, diagrams
 
 USE = make("Page", page="scale")
+LOOSE = PortName("v", "x")
+NOWHERE = (Point(math.inf, 0),)
 
 
 def codes(diagram):
@@ -90,6 +92,11 @@ def test_a_good_diagram_has_no_problems():
         (
             Diagram({"main": Page({"v": make("Variable")}, layout={"v": Point(0, math.nan)})}),
             [("v", "stray-layout")],
+        ),
+        (Diagram({"main": Page(bends={LOOSE: (Point(0, 0),)})}), [("v.x", "stray-layout")]),
+        (
+            Diagram({"main": Page({}, {LOOSE: LOOSE}, bends={LOOSE: NOWHERE})}),
+            [("v.x", "dangling-wire"), ("v.x", "stray-layout")],
         ),
     ],
 )  # fmt: skip

@@ -267,8 +267,8 @@ class _Swap(QUndoCommand):
 def _merge_key(change: files.Change) -> Hashable:
     """What two changes must share to be one undo; None for a change that stands alone."""
     if isinstance(change, MoveBlocks):
-        moved = (change.places, change.notes, change.bends)
-        return ("move", change.page, *map(frozenset, moved))
+        notes, bends = frozenset(change.notes), frozenset(change.bends)
+        return ("move", change.page, frozenset(change.places), notes, bends)
     if isinstance(change, SetParameters):
         return ("set", change.page, change.name, frozenset(change.values))
     return None

@@ -40,8 +40,8 @@ class Camera:
         return (points - (self.x, self.y)) / self.zoom
 
     def ends(self, ends: Floats) -> Floats:
-        """Ends of wires (m, 4) in widget px."""
-        return ends * self.zoom + (self.x, self.y, self.x, self.y)
+        """Ends or courses of wires (m, 2 p) in widget px."""
+        return np.asarray(ends * self.zoom + (self.x, self.y) * (ends.shape[1] // 2))
 
     def area(self, left: float, top: float, width: float, height: float) -> Floats:
         """The scene's left, top, right, bottom under a rectangle of the widget."""

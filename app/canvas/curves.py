@@ -1,4 +1,4 @@
-"""Wires as points: curves flattened, walked by length, dashed, and drawn without copying."""
+"""Wires as points: walked by length, dashed, and drawn without copying."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ import numpy as np
 import shiboken6
 from PySide6.QtCore import QLineF, QRectF
 
-from app.canvas.geometry import Floats, Indices, controls
-
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
+
+    from app.canvas.geometry import Floats, Indices
 
 _STRAIGHT = 0.25
 """Px that a curve may bulge and still be drawn as one line."""
 _OVERLAP = 0.4
 """Px that the lines of a curve reach into each other."""
-
-
-def flatten(ends: Floats, steps: int) -> Floats:
-    """Points (m, steps + 1, 2) along the curves between ``ends`` (m, 4)."""
-    t = np.linspace(0.0, 1.0, steps + 1)
-    s = 1.0 - t
-    weights = np.stack([s**3, 3 * s * s * t, 3 * s * t * t, t**3])
-    return np.asarray(np.einsum("ks,mkd->msd", weights, controls(ends)))
 
 
 def beside(points: Floats, distance: float) -> Floats:

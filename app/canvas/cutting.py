@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.curves import flatten
+from app.canvas.courses import flatten
+from app.canvas.geometry import NONE
 from app.canvas.gestures import Gesture, Host
 from app.canvas.lanes import STEPS
 from runtime.diagram import Batch, Disconnect
@@ -58,15 +60,22 @@ class Cut(Gesture):
 def crossing(scene: Scene, start: Floats, end: Floats) -> Indices:
     """Wires whose curve crosses the line between two scene points."""
     area = np.concatenate([np.minimum(start, end), np.maximum(start, end)])
-    near = scene.wires_in(area)
-    points = flatten(scene.wire_ends[near], STEPS)
+    crossed = [
+        wires[_crosses(flatten(courses, STEPS), start, end)]
+        for wires, courses in scene.courses(scene.wires_in(area))
+    ]
+    return np.concatenate([NONE, *crossed])
+
+
+def _crosses(points: Floats, start: Floats, end: Floats) -> NDArray[np.bool_]:
+    """Which of the polylines ``points`` (m, k, 2) cross the line."""
     along, step = end - start, np.diff(points, axis=1)
     apart = points[:, :-1] - start
     turn = _cross(along, step)
     safe = np.where(turn == 0.0, np.inf, turn)
     on_line, on_wire = _cross(apart, step) / safe, _cross(apart, along) / safe
     hit = (on_line >= 0) & (on_line <= 1) & (on_wire >= 0) & (on_wire <= 1) & (turn != 0.0)
-    return np.asarray(near[hit.any(axis=1)])
+    return np.asarray(hit.any(axis=1))
 
 
 def _cross(a: Floats, b: Floats) -> Floats:

@@ -6,13 +6,14 @@ Blocks, ports and wires are numbered from 0 in the order of the page; the arrays
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.canvas.courses import controls
 from blocks.block import Block, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
@@ -24,11 +25,19 @@ Ints: TypeAlias = NDArray[np.int32]
 Indices: TypeAlias = NDArray[np.intp]
 
 PORT_RADIUS = 4.0
-_SAG = 120.0
 REACH = 12.0
 """How far a block's ports and a wire's lane stick out of their bounds."""
 
+NONE: Indices = np.zeros(0, np.intp)
+NOWHERE: Floats = np.zeros((0, 2))
 _EMPTY_PAGE = Page()
+
+
+class Bend(NamedTuple):
+    """A point that a wire is led through: the wire's key, and the bend's number from its source."""
+
+    wire: str
+    number: int
 
 
 class Slots:
@@ -63,7 +72,8 @@ class Scene:
         rebuilt = not (page.blocks is self.page.blocks and page.wires is self.page.wires)
         if not rebuilt and diagram.pages is not self.diagram.pages:
             rebuilt = any(isinstance(block, PageBlock) for block in self.blocks)
-        moved = rebuilt or page.layout is not self.page.layout
+        placed = page.layout is self.page.layout and page.bends is self.page.bends
+        moved = rebuilt or not placed
         known = dict(zip(self.names, self.rows.tolist(), strict=True)) if rebuilt else {}
         self.diagram, self.page = diagram, page
         if rebuilt:
@@ -82,14 +92,20 @@ class Scene:
         self._measure()
         return True
 
-    def place(self, blocks: Indices, corners: Floats) -> None:
-        """Put ``blocks`` (k,) at ``corners`` (k, 2), and their wires after them."""
+    def place(
+        self, blocks: Indices, corners: Floats, bends: Indices = NONE, points: Floats = NOWHERE
+    ) -> None:
+        """Put ``blocks`` (k,) at ``corners`` (k, 2) and ``bends`` (b,) at ``points`` (b, 2), and
+        their wires after them.
+        """
         self.rects[blocks, :2] = corners
+        self.bends[bends] = points
         moved = np.zeros(len(self.names), bool)
         moved[blocks] = True
         ports = np.flatnonzero(moved[self.port_block])
         self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
-        self._follow(np.flatnonzero(moved[self.wire_blocks].any(axis=1)))
+        touched = np.flatnonzero(moved[self.wire_blocks].any(axis=1))
+        self._follow(np.union1d(touched, self.bend_wire[bends]))
 
     def blocks_in(self, area: Floats) -> Indices:
         """Blocks that touch ``area`` (left, top, right, bottom), ports included."""
@@ -112,11 +128,41 @@ class Scene:
         chosen[blocks] = True
         return np.flatnonzero(chosen[self.wire_blocks].any(axis=1))
 
+    def courses(self, wires: Indices) -> Iterator[tuple[Indices, Floats]]:
+        """``wires`` in groups of as many bends, each with the courses (m, 2 p) of its wires."""
+        if not len(self.bends):
+            yield wires, self.wire_ends[wires]
+            return
+        counts = self.bend_counts[wires]
+        for bends in np.unique(counts).tolist():
+            alike = wires[counts == bends]
+            between = self.bends[self._first_bend[alike, None] + np.arange(bends)]
+            ends = self.wire_ends[alike]
+            middle = between.reshape(len(alike), -1)
+            yield alike, np.concatenate([ends[:, :2], middle, ends[:, 2:]], axis=1)
+
+    def course(self, key: str) -> Floats:
+        """The course (1, 2 p) of one wire."""
+        return next(self.courses(np.array([self.wire_index[key]])))[1]
+
+    def bend(self, bend: Bend) -> int | None:
+        """Number of a bend among all of the page; None where there is none."""
+        wire = self.wire_index.get(bend.wire)
+        if wire is None or not 0 <= bend.number < self.bend_counts[wire]:
+            return None
+        return int(self._first_bend[wire]) + bend.number
+
+    def bend_name(self, bend: int) -> Bend:
+        """Wire and place on it of the bend of that number."""
+        wire = int(self.bend_wire[bend])
+        return Bend(self.wire_keys[wire], bend - int(self._first_bend[wire]))
+
     def bounds(self, blocks: Indices | None = None) -> Floats | None:
-        """Left, top, right, bottom of ``blocks``, or of all blocks and notes; None of nothing."""
+        """Left, top, right, bottom of ``blocks``, or of all that lies there; None of nothing."""
         rects = self.rects if blocks is None else self.rects[blocks]
         if blocks is None:
-            rects = np.concatenate([rects, self.note_rects()])
+            bends = np.concatenate([self.bends, np.zeros_like(self.bends)], axis=1)
+            rects = np.concatenate([rects, self.note_rects(), bends])
         return _around(rects)
 
     def bounds_of(self, blocks: Collection[str], notes: Collection[str] = ()) -> Floats | None:
@@ -219,7 +265,21 @@ class Scene:
         """Where each wire begins and ends: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
         """Left, top, right, bottom of each wire with its lane (m, 4)."""
+        self._read_bends()
         self._measure()
+
+    def _read_bends(self) -> None:
+        given = [(self.wire_index.get(str(target)), b) for target, b in self.page.bends.items()]
+        known = sorted((wire, bends) for wire, bends in given if wire is not None)
+        self.bend_counts: Ints = np.zeros(len(self.wire_keys), np.int32)
+        """How many bends each wire has (m,)."""
+        self.bend_counts[[wire for wire, _ in known]] = [len(bends) for _, bends in known]
+        self._first_bend: Ints = np.cumsum(self.bend_counts, dtype=np.int32) - self.bend_counts
+        self.bend_wire: Indices = np.repeat(np.arange(len(self.wire_keys)), self.bend_counts)
+        """The wire of each bend (b,)."""
+        points = [bend for _, bends in known for bend in bends]
+        self.bends: Floats = np.array(points, np.float64).reshape(-1, 2)
+        """Where each bend lies, wire by wire (b, 2)."""
 
     def _measure(self) -> None:
         lines = np.maximum(self.port_rows, self.rows)
@@ -230,9 +290,10 @@ class Scene:
     def _follow(self, wires: Indices) -> None:
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
-        hull = controls(ends)
-        self.wire_bounds[wires, :2] = hull.min(axis=1) - REACH
-        self.wire_bounds[wires, 2:] = hull.max(axis=1) + REACH
+        for alike, courses in self.courses(wires):
+            hull = controls(courses)
+            self.wire_bounds[alike, :2] = hull.min(axis=1) - REACH
+            self.wire_bounds[alike, 2:] = hull.max(axis=1) + REACH
 
 
 def _least_rows(blocks: list[Block]) -> Ints:
@@ -241,23 +302,6 @@ def _least_rows(blocks: list[Block]) -> Ints:
         np.int32,
         len(blocks),
     )
-
-
-def controls(ends: Floats) -> Floats:
-    """Control points (m, 4, 2) of the cubic curves between ``ends`` (m, 4).
-
-    A wire leaves to the right and arrives from the left; one that runs back swings out, and sags
-    where it would lie on its own blocks.
-    """
-    x0, y0, x1, y1 = ends.T
-    ahead, apart = x1 - x0, np.abs(y1 - y0)
-    forward = np.maximum(0.5 * ahead, np.minimum(0.5 * apart, 60.0))
-    swing = np.clip(0.25 * apart + 40.0, 60.0, 180.0)
-    reach = np.where(ahead > 0, np.where(apart < 0.5, ahead / 3.0, forward), swing)
-    sag = np.where(ahead > 0, 0.0, np.maximum(_SAG - apart, 0.0))
-    xs = np.column_stack([x0, x0 + reach, x1 - reach, x1])
-    ys = np.column_stack([y0, y0 + sag, y1 + sag, y1])
-    return np.stack([xs, ys], axis=2)
 
 
 def _slots(diagram: Diagram, name: str, page: Page) -> list[Slots]:

@@ -11,7 +11,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas import glyphs, lanes
-from app.canvas.curves import draw_lines, flatten, strokes
+from app.canvas.courses import flatten
+from app.canvas.curves import draw_lines, strokes
 from app.theme import BODY, font
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def paint_ghosts(painter: QPainter, view: View, ghosts: Ghosts) -> None:
     scene = view.scene
     for key in ghosts.cuts:
         if key in scene.wire_index:
-            _paint_cut(painter, view, view.camera.ends(scene.wire_ends[[scene.wire_index[key]]]))
+            _paint_cut(painter, view, view.camera.ends(scene.course(key)))
     for name in ghosts.opened:
         if name in scene.index:
             _paint_open(painter, view, scene.rects[scene.index[name]])
@@ -48,9 +49,9 @@ def paint_ghosts(painter: QPainter, view: View, ghosts: Ghosts) -> None:
             _paint_change(painter, view, scene.rects[scene.index[name]], text)
 
 
-def _paint_cut(painter: QPainter, view: View, ends: Floats) -> None:
+def _paint_cut(painter: QPainter, view: View, course: Floats) -> None:
     theme, unit = view.theme, view.camera.unit
-    points = flatten(ends, lanes.STEPS)
+    points = flatten(course, lanes.STEPS)
     pen = QPen(QColor(theme.accent), 2.2 * unit, Qt.PenStyle.DashLine)
     painter.setPen(pen)
     draw_lines(painter, strokes(points))

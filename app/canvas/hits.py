@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.canvas.camera import PLAIN, Camera
-from app.canvas.curves import beside, flatten
+from app.canvas.courses import flatten
+from app.canvas.curves import beside
 from app.canvas.lanes import GAP, STEPS
 
 if TYPE_CHECKING:
@@ -46,13 +47,15 @@ def wire_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
     reach = WIRE_REACH / camera.zoom
     px, py = camera.to_scene(np.array([x, y])).tolist()
     near = scene.wires_in(np.array([px - reach, py - reach, px + reach, py + reach]))
-    if not len(near):
-        return None
-    points = flatten(camera.ends(scene.wire_ends[near]), STEPS)
-    both = np.stack([points, beside(points, GAP * camera.unit)])
-    away = distances(both.reshape(-1, *points.shape[1:]), x, y).reshape(2, -1).min(axis=0)
-    nearest = int(away.argmin())
-    return int(near[nearest]) if away[nearest] <= WIRE_REACH else None
+    found: list[tuple[float, int]] = []
+    for wires, courses in scene.courses(near) if len(near) else ():
+        points = flatten(camera.ends(courses), STEPS)
+        both = np.concatenate([points, beside(points, GAP * camera.unit)])
+        away = distances(both, x, y).reshape(2, -1).min(axis=0)
+        nearest = int(away.argmin())
+        found.append((float(away[nearest]), int(wires[nearest])))
+    distance, wire = min(found, default=(np.inf, -1))
+    return wire if distance <= WIRE_REACH else None
 
 
 def note_at(scene: Scene, camera: Camera, x: float, y: float) -> str | None:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.curves import Tracks, beside, draw_lines, flatten, strokes
+from app.canvas.courses import flatten
+from app.canvas.curves import Tracks, beside, draw_lines, strokes
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats
@@ -104,21 +105,29 @@ def lane_width(rms: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Wires to draw: ends in widget px (m, 4), codes (m,), lane widths (m,) in px at 100 %."""
+    """Wires of as many bends to draw: courses in widget px (m, 2 p), codes (m,), and lane widths
+    (m,) in px at 100 %.
+    """
 
-    ends: Floats
+    courses: Floats
     codes: NDArray[np.int8]
     widths: Floats
 
 
 def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
-    """Wires from afar: straight, in the colour of their state."""
+    """Wires from afar: straight from bend to bend, in the colour of their state."""
     for code in np.unique(bundle.codes):
         name = NAMES.get(int(code), "NOTHING_TO_TRAIN")
         flows = STYLES[name].flows
         colour = theme.lane(name) if flows else QColor(theme.wire)
         painter.setPen(QPen(colour, 1.0))
-        draw_lines(painter, bundle.ends[bundle.codes == code])
+        draw_lines(painter, legs(bundle.courses[bundle.codes == code]))
+
+
+def legs(courses: Floats) -> Floats:
+    """Straight lines (n, 4) from point to point of ``courses`` (m, 2 p)."""
+    count = courses.shape[1]
+    return np.concatenate([courses[:, i : i + 4] for i in range(0, count - 2, 2)])
 
 
 def draw_curves(
@@ -134,9 +143,9 @@ def draw_curves(
 
     ``phase`` 0 … 1 is how far the chevrons have moved towards the place of the next.
     """
-    if not len(bundle.ends):
+    if not len(bundle.courses):
         return
-    points = flatten(bundle.ends, _steps(unit))
+    points = flatten(bundle.courses, _steps(unit))
     _Pencil(painter, QColor(theme.wire), unit).sharpen(1.0)
     draw_lines(painter, strokes(points))
     for code in np.unique(bundle.codes):
@@ -178,9 +187,9 @@ def _steps(unit: float) -> int:
     return STEPS if unit > 1.2 else 24 if unit > 0.7 else 12
 
 
-def lane_points(ends: Floats, unit: float) -> Tracks:
-    """The lanes of ``ends`` (m, 4), to place things on them."""
-    return Tracks(_lane(flatten(ends, STEPS), unit))
+def lane_points(courses: Floats, unit: float) -> Tracks:
+    """The lanes of ``courses`` (m, 2 p), to place things on them."""
+    return Tracks(_lane(flatten(courses, STEPS), unit))
 
 
 def _lane(points: Floats, unit: float) -> Floats:

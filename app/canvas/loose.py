@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.curves import draw_lines, flatten, strokes
+from app.canvas.courses import flatten
+from app.canvas.curves import draw_lines, strokes
 from app.canvas.lanes import STEPS
 
 if TYPE_CHECKING:

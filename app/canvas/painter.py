@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,8 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas import lanes
 from app.canvas.camera import NUMBERS, PLAIN, Camera
-from app.canvas.curves import draw_lines, draw_rects, flatten, strokes
+from app.canvas.courses import flatten
+from app.canvas.curves import draw_lines, draw_rects, strokes
 from app.canvas.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.lanes import Bundle
 from app.canvas.legend import legend_size, paint_legend
@@ -82,10 +84,17 @@ def _wires(view: View, shown: Floats) -> Indices:
     return wires if hidden is None else wires[wires != hidden]
 
 
-def _bundle(view: View, wires: Indices) -> Bundle:
+def _bundles(view: View, wires: Indices) -> Iterator[Bundle]:
+    """``wires`` in bundles of as many bends."""
     facts = view.facts
-    ends = view.camera.ends(view.scene.wire_ends[wires])
-    return Bundle(ends, facts.codes[wires], facts.widths[wires])
+    for alike, courses in view.scene.courses(wires):
+        yield Bundle(view.camera.ends(courses), facts.codes[alike], facts.widths[alike])
+
+
+def _stroke(painter: QPainter, view: View, key: str, colour: str, width: float) -> None:
+    """Draw one wire as a line."""
+    painter.setPen(QPen(QColor(colour), width))
+    draw_lines(painter, strokes(flatten(view.camera.ends(view.scene.course(key)), lanes.STEPS)))
 
 
 def _paint_wires(painter: QPainter, view: View, wires: Indices) -> None:
@@ -93,11 +102,12 @@ def _paint_wires(painter: QPainter, view: View, wires: Indices) -> None:
     unit, theme, faded = view.camera.unit, view.theme, view.facts.dimmed
     number = view.scene.wire_index.get(view.wire or "", -1)
     others, chosen = wires[wires != number], wires[wires == number]
-    lanes.draw_curves(painter, _bundle(view, others), theme, unit, faded=faded)
+    for bundle in _bundles(view, others):
+        lanes.draw_curves(painter, bundle, theme, unit, faded=faded)
     if not len(chosen):
         return
-    bundle = _bundle(view, chosen)
-    line = strokes(flatten(bundle.ends, lanes.STEPS))
+    (bundle,) = _bundles(view, chosen)
+    line = strokes(flatten(bundle.courses, lanes.STEPS))
     wash = QPen(QColor(theme.accent_wash), (2 * lanes.GAP + 10.0) * unit)
     wash.setCapStyle(Qt.PenCapStyle.RoundCap)
     painter.setPen(wash)
@@ -108,11 +118,11 @@ def _paint_wires(painter: QPainter, view: View, wires: Indices) -> None:
 
 
 def _paint_plain_wires(painter: QPainter, view: View, wires: Indices) -> None:
-    lanes.draw_plain(painter, _bundle(view, wires), view.theme)
-    chosen = view.scene.wire_index.get(view.wire or "")
-    if chosen is not None:
+    for bundle in _bundles(view, wires):
+        lanes.draw_plain(painter, bundle, view.theme)
+    if view.wire in view.scene.wire_index:
         painter.setPen(QPen(QColor(view.theme.ink), 2.0))
-        draw_lines(painter, view.camera.ends(view.scene.wire_ends[[chosen]]))
+        draw_lines(painter, lanes.legs(view.camera.ends(view.scene.course(view.wire))))
 
 
 def _paint_plain_blocks(painter: QPainter, view: View, blocks: Indices) -> None:
@@ -191,10 +201,7 @@ def _paint_focus(painter: QPainter, view: View) -> None:
         return
     pen = QPen(QColor(view.theme.ink), 2.0, Qt.PenStyle.DashLine)
     if focus.kind is Kind.WIRE:
-        wire = view.scene.wire_index[focus.name]
-        painter.setPen(QPen(QColor(view.theme.accent), 3.0))
-        ends = view.camera.ends(view.scene.wire_ends[[wire]])
-        draw_lines(painter, strokes(flatten(ends, lanes.STEPS)))
+        _stroke(painter, view, focus.name, view.theme.accent, 3.0)
         return
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -213,10 +220,11 @@ def _paint_trace(painter: QPainter, view: View, area: QRectF, faces: FaceCache |
     veil = QColor(view.theme.canvas)
     veil.setAlphaF(_VEIL)
     painter.fillRect(area, veil)
-    unit, bundle = view.camera.unit, _bundle(view, chosen)
-    lanes.draw_curves(painter, bundle, view.theme, unit, faded=view.facts.dimmed)
-    painter.setPen(QPen(QColor(view.theme.ink), 2.2 * unit))
-    draw_lines(painter, strokes(flatten(bundle.ends, lanes.STEPS)))
+    unit = view.camera.unit
+    for bundle in _bundles(view, chosen):
+        lanes.draw_curves(painter, bundle, view.theme, unit, faded=view.facts.dimmed)
+        painter.setPen(QPen(QColor(view.theme.ink), 2.2 * unit))
+        draw_lines(painter, strokes(flatten(bundle.courses, lanes.STEPS)))
     if view.camera.zoom < PLAIN:
         _paint_plain_blocks(painter, view, blocks)
     elif faces is not None:
@@ -225,12 +233,9 @@ def _paint_trace(painter: QPainter, view: View, area: QRectF, faces: FaceCache |
 
 
 def _paint_marks(painter: QPainter, view: View) -> None:
-    known = view.scene.wire_index
     for key, colour in view.marks.items():
-        if key in known:
-            painter.setPen(QPen(QColor(getattr(view.theme, colour)), 3.0 * view.camera.unit))
-            ends = view.camera.ends(view.scene.wire_ends[[known[key]]])
-            draw_lines(painter, strokes(flatten(ends, lanes.STEPS)))
+        if key in view.scene.wire_index:
+            _stroke(painter, view, key, getattr(view.theme, colour), 3.0 * view.camera.unit)
 
 
 def _paint_ports(painter: QPainter, view: View) -> None:

@@ -13,6 +13,7 @@ from app.canvas import glyphs, lanes
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
+    from app.canvas.curves import Tracks
     from app.canvas.geometry import Floats, Indices
     from app.canvas.shown import View
 
@@ -30,12 +31,22 @@ def paint_signs(painter: QPainter, view: View, wires: Indices, *, vector: bool) 
     signed = [w for w, c in zip(wires.tolist(), codes, strict=True) if c in _SIGNED or w == chosen]
     if not signed:
         return
-    tracks = lanes.lane_points(camera.ends(view.scene.wire_ends[signed]), camera.unit)
-    order = np.arange(len(signed))
     until = time.perf_counter() + view.patience
+    for alike, courses in view.scene.courses(np.array(signed)):
+        tracks = lanes.lane_points(camera.ends(courses), camera.unit)
+        _paint_on(painter, view, alike, tracks, until, vector=vector)
+
+
+def _paint_on(
+    painter: QPainter, view: View, wires: Indices, tracks: Tracks, until: float, *, vector: bool
+) -> None:
+    """Glyphs and words of ``wires`` (m,), whose lanes are ``tracks``."""
+    camera, facts = view.camera, view.facts
+    chosen = view.scene.wire_index.get(view.wire or "")
+    order = np.arange(len(wires))
     middle, end = tracks.at(order, tracks.lengths / 2.0), tracks.at(order, tracks.lengths)
     along = tracks.direction(order, tracks.lengths / 2.0)
-    for i, wire in enumerate(signed):
+    for i, wire in enumerate(wires.tolist()):
         name = lanes.NAMES.get(int(facts.codes[wire]), "NOTHING_TO_TRAIN")
         style = lanes.STYLES[name]
         if style.cut:

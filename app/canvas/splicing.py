@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.curves import flatten
+from app.canvas.courses import flatten
 from app.canvas.lanes import STEPS
 from blocks.errors import ChangeError
 from runtime.diagram import Batch, Change, Connect, apply, ports
@@ -31,13 +31,14 @@ def wire_under(scene: Scene, rect: Floats, block: str | None = None) -> str | No
     near = scene.wires_in(np.concatenate([low, high]))
     own = scene.index.get(block or "", -1)
     near = near[(scene.wire_blocks[near] != own).all(axis=1)]
-    if not len(near):
-        return None
-    points = flatten(scene.wire_ends[near], STEPS)
-    away = np.abs(points - (low + high) / 2.0) / (high - low)
-    distance = away.max(axis=2).min(axis=1)
-    best = int(distance.argmin())
-    return scene.wire_keys[int(near[best])] if distance[best] <= 0.5 else None
+    found: list[tuple[float, int]] = []
+    for wires, courses in scene.courses(near) if len(near) else ():
+        away = np.abs(flatten(courses, STEPS) - (low + high) / 2.0) / (high - low)
+        distance = away.max(axis=2).min(axis=1)
+        nearest = int(distance.argmin())
+        found.append((float(distance[nearest]), int(wires[nearest])))
+    least, wire = min(found, default=(np.inf, -1))
+    return scene.wire_keys[wire] if least <= 0.5 else None
 
 
 def splicing(

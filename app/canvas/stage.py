@@ -10,7 +10,7 @@ from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEven
 from PySide6.QtWidgets import QWidget
 
 from app.canvas.camera import Camera
-from app.canvas.curves import flatten
+from app.canvas.courses import flatten
 from app.canvas.faces import FaceCache
 from app.canvas.facts import Facts
 from app.canvas.geometry import Floats, Scene
@@ -161,10 +161,10 @@ class Stage(QWidget):
         return self._widget_point(self.view.scene.port_points(np.array([number]))[0])
 
     def wire_position(self, key: str) -> QPoint:
-        """The middle of a wire, in widget px; raises KeyError for one that is not on the page."""
-        scene = self.view.scene
-        ends = scene.wire_ends[[scene.wire_index[key]]]
-        return self._widget_point(flatten(ends, 2)[0, 1])
+        """The middle of a wire, or before its first bend, in widget px; raises KeyError for one
+        that is not on the page.
+        """
+        return self._widget_point(flatten(self.view.scene.course(key), 2)[0, 1])
 
     def render_to(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.curves import flatten
+from app.canvas.courses import flatten
 from app.canvas.gestures import Gesture, Host
 from app.canvas.hits import block_at, port_at
 from app.canvas.loose import draw_loose_wire, loose_wire

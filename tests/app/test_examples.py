@@ -10,7 +10,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QImage
 
 from app.canvas import CanvasView
-from app.canvas.curves import flatten
+from app.canvas.courses import flatten
 from app.canvas.lanes import GAP
 from app.evaluator import evaluate
 from app.theme import BODY, font

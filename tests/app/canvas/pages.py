@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ def page(
     wires: Mapping[str, str] | None = None,
     layout: Mapping[str, tuple[float, float]] | None = None,
     notes: Mapping[str, Note] | None = None,
+    bends: Mapping[str, Sequence[tuple[float, float]]] | None = None,
 ) -> Page:
     parse = PortName.parse
     return Page(
@@ -35,6 +36,7 @@ def page(
         {parse(target): parse(source) for target, source in (wires or {}).items()},
         {name: Point(*at) for name, at in (layout or {}).items()},
         dict(notes or {}),
+        {parse(target): tuple(Point(*at) for at in ats) for target, ats in (bends or {}).items()},
     )
 
 

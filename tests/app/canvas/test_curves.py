@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.curves import Tracks, beside, draw_lines, draw_rects, flatten, strokes
+from app.canvas.courses import flatten
+from app.canvas.curves import Tracks, beside, draw_lines, draw_rects, strokes
 
 LINE = np.array([[0.0, 0.0, 100.0, 0.0]])
 BENT = np.array([[0.0, 0.0, 100.0, 60.0]])

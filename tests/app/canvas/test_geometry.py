@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.curves import beside, flatten
-from app.canvas.geometry import Scene, controls, overlapping
+from app.canvas.courses import flatten
+from app.canvas.curves import beside
+from app.canvas.geometry import Bend, Scene, overlapping
 from app.canvas.lanes import GAP
 from blocks.block import Opaque
 from runtime.diagram import (
     AddBlock,
+    BendWire,
     Connect,
     Diagram,
     MoveBlocks,
@@ -40,7 +41,8 @@ def scattered(draw):
     layout = {f"b{i}": corner for i, corner in enumerate(corners)}
     x, y = draw(places)
     w, h = draw(st.tuples(st.integers(1, 1500), st.integers(1, 1500)))
-    return diagram(blocks, wires, layout), np.array([x, y, x + w, y + h], float)
+    bends = {target: draw(st.lists(places, max_size=3)) for target in wires}
+    return diagram(blocks, wires, layout, bends=bends), np.array([x, y, x + w, y + h], float)
 
 
 class TestCulling:
@@ -54,10 +56,11 @@ class TestCulling:
             if x < right and x + w > left and y < bottom and y + h > top
         }
         assert touching <= set(scene.blocks_in(area).tolist())
-        points = flatten(scene.wire_ends, 60)
-        both = np.concatenate([points, beside(points, GAP)], axis=1)
-        inside = ((both > (left, top)) & (both < (right, bottom))).all(axis=2).any(axis=1)
-        assert set(np.flatnonzero(inside).tolist()) <= set(scene.wires_in(area).tolist())
+        for wires, courses in scene.courses(np.arange(len(scene.wire_keys))):
+            points = flatten(courses, 60)
+            both = np.concatenate([points, beside(points, GAP)], axis=1)
+            inside = ((both > (left, top)) & (both < (right, bottom))).all(axis=2).any(axis=1)
+            assert set(wires[inside].tolist()) <= set(scene.wires_in(area).tolist())
 
     def test_what_is_far_is_left_out(self):
         scene = Scene(seed(), "main")
@@ -163,6 +166,56 @@ class TestPorts:
         assert Scene(shown, "main").wire_keys == []
 
 
+class TestBends:
+    def shown(self) -> Scene:
+        return Scene(
+            diagram(
+                {"a": block("Variable"), "m": block("Mul"), "t": block("Tanh")},
+                {"m.a": "a.out", "t.x": "m.out", "m.b": "a.out"},
+                {"a": (0, 0), "m": (300, 0), "t": (600, 0)},
+                bends={"m.b": [(180, 90)], "gone.x": [(0, 0)], "m.a": [(150, -50), (200, -50)]},
+            ),
+            "main",
+        )
+
+    def test_wires_are_grouped_by_how_many_they_have(self):
+        scene = self.shown()
+        groups = {
+            courses.shape[1]: [scene.wire_keys[i] for i in wires]
+            for wires, courses in scene.courses(np.arange(3))
+        }
+        assert groups == {4: ["t.x"], 6: ["m.b"], 8: ["m.a"]}
+        x0, y0, x1, y1 = scene.wire_ends[scene.wire_index["m.a"]]
+        assert scene.course("m.a").tolist() == [[x0, y0, 150, -50, 200, -50, x1, y1]]
+
+    def test_each_has_a_name_and_a_number(self):
+        scene = self.shown()
+        names = [scene.bend_name(i) for i in range(len(scene.bends))]
+        assert names == [Bend("m.a", 0), Bend("m.a", 1), Bend("m.b", 0)]
+        assert [scene.bend(name) for name in names] == [0, 1, 2]
+        assert scene.bend(Bend("m.a", 2)) is None
+        assert scene.bend(Bend("m.b", -1)) is None
+        assert scene.bend(Bend("gone.x", 0)) is None
+
+    def test_a_page_is_as_large_as_its_bends_reach(self):
+        assert self.shown().bounds()[1] == -50
+
+    def test_without_bends_the_ends_are_used_as_they_are(self):
+        scene = Scene(seed(), "main")
+        ((wires, courses),) = scene.courses(np.arange(5))
+        assert wires.tolist() == [0, 1, 2, 3, 4]
+        assert np.array_equal(courses, scene.wire_ends)
+
+    def test_a_changed_bend_only_moves(self):
+        before = seed()
+        scene = Scene(before, "main")
+        after = apply(before, BendWire(PortName("loss", "x"), (Point(900, 200),))).after
+        assert scene.update(after) is True
+        assert scene.course("loss.x").shape == (1, 6)
+        assert scene.update(before) is True
+        assert scene.course("loss.x").shape == (1, 4)
+
+
 class TestUpdating:
     def test_a_move_only_moves(self):
         scene, before = Scene(seed(), "main"), seed()
@@ -212,6 +265,23 @@ class TestUpdating:
         assert np.array_equal(scene.wire_bounds, fresh.wire_bounds)
         assert np.array_equal(scene.port_points(), fresh.port_points())
 
+    @given(places, places)
+    def test_a_dragged_bend_gives_what_a_new_scene_has(self, corner, point):
+        before = diagram(
+            {"a": block("Variable"), "m": block("Mul", b=2), "t": block("Tanh")},
+            {"m.a": "a.out", "t.x": "m.out"},
+            {"a": (0, 0), "m": (240, 0), "t": (480, 0)},
+            bends={"t.x": [(5, 5)], "m.a": [(1, 1), (2, 2)]},
+        )
+        scene = Scene(before, "main")
+        held = np.array([scene.bend(Bend("m.a", 1))])
+        scene.place(np.array([0]), np.array([corner], float), held, np.array([point], float))
+        led = {PortName("m", "a"): (Point(1, 1), Point(*point))}
+        fresh = Scene(apply(before, MoveBlocks({"a": Point(*corner)}, bends=led)).after, "main")
+        assert np.array_equal(scene.wire_bounds, fresh.wire_bounds)
+        assert np.array_equal(scene.course("m.a"), fresh.course("m.a"))
+        assert np.array_equal(scene.course("t.x"), fresh.course("t.x"))
+
     def test_rows_of_numbers_make_a_face_taller(self):
         scene = Scene(seed(), "main")
         rows = scene.rows.copy()
@@ -220,21 +290,3 @@ class TestUpdating:
         before = scene.rects[scene.index["loss"], 3]
         assert scene.set_rows(rows) is True
         assert scene.rects[scene.index["loss"], 3] == before + 2 * ROW
-
-
-@pytest.mark.parametrize("end", [(200, 0), (200, 90), (-150, 40), (5, 300)])
-def test_wires_leave_to_the_right_and_arrive_from_the_left(end):
-    (curve,) = controls(np.array([[0.0, 0.0, *end]]))
-    assert tuple(curve[0]) == (0, 0)
-    assert tuple(curve[3]) == end
-    assert curve[1, 0] > 0
-    assert curve[2, 0] < end[0]
-    if end[0] > 0:
-        assert curve[1, 1] == 0
-        assert curve[2, 1] == end[1]
-
-
-def test_a_wire_back_to_the_same_height_passes_below():
-    points = flatten(np.array([[300.0, 50.0, 0.0, 50.0]]), 20)[0]
-    assert points[:, 1].max() > 50 + 60
-    assert points[:, 1].min() >= 50

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.canvas.camera import Camera
-from app.canvas.curves import flatten
+from app.canvas.courses import flatten
 from app.canvas.geometry import Scene
 from app.canvas.hits import WIRE_REACH, block_at, distances, note_at, port_at, wire_at
 from runtime.diagram import Note, Point
@@ -67,6 +67,21 @@ def test_a_wire_is_hit_iff_it_or_its_lane_is_near(x, y, zoom):
         assert found is not None
     if found is not None:
         assert away[found] <= WIRE_REACH + 6.0 * camera.unit + 1.0
+
+
+def test_a_bent_wire_is_hit_where_it_runs_and_not_where_it_would():
+    bent = Scene(
+        diagram(
+            {"a": block("Variable"), "t": block("Tanh"), "u": block("Tanh")},
+            {"t.x": "a.out", "u.x": "a.out"},
+            {"a": (0, 0), "t": (600, 0), "u": (600, 900)},
+            bends={"t.x": [(400, 200)]},
+        ),
+        "main",
+    )
+    assert bent.wire_keys[wire_at(bent, NEAR, 400, 203)] == "t.x"
+    assert wire_at(bent, NEAR, 400, HEADER + 0.5 * ROW) is None
+    assert bent.wire_keys[wire_at(bent, NEAR, 590, 900 + HEADER + 0.5 * ROW)] == "u.x"
 
 
 def test_the_lane_counts(scene):

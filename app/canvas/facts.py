@@ -24,6 +24,7 @@ from app.canvas.readout import (
 )
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
+from runtime.flow.deferred import MANY
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats, Ints, Scene, Slots

@@ -392,6 +392,14 @@ class TestPages:
 
 
 class TestWords:
+    def test_notes_move_with_blocks(self):
+        diagram = after(seed(), SetNote("n", Note("why", Point(5, 5), 300)))
+        move = MoveBlocks({"a": Point(1, 2)}, notes={"n": Point(3, 4)})
+        edit = apply(diagram, move)
+        assert edit.label == "Move a, n"
+        assert edit.after.main.notes["n"] == Note("why", Point(3, 4), 300)
+        assert edit.after.main.layout["a"] == Point(1, 2)
+
     def test_notes_are_written_changed_and_removed(self):
         note = Note("Why?", Point(1, 2))
         diagram = after(seed(), SetNote("n", note))
@@ -405,6 +413,7 @@ class TestWords:
         ("change", "message"),
         [
             (SetNote("n", None), "There is no note 'n'."),
+            (MoveBlocks({}, notes={"n": Point(0, 0)}), "There is no note 'n'."),
             (SetNote("a/b", Note("x")), "'a/b' is no name for a note."),
             (SetNote("n", Note("x", Point(0, math.nan))), "A place needs finite numbers."),
             (SetNote("n", Note("x", width=math.inf)), "A place needs finite numbers."),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
+from app.touched import touched
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
@@ -19,6 +21,7 @@ from runtime.diagram import (
     Diagram,
     Page,
     Point,
+    PortName,
     RenameBlock,
     SetParameters,
     group,
@@ -98,6 +101,29 @@ class Commands(QObject):
         self._canvas.select({name})
         if not self._canvas.rect().contains(self._canvas.block_rect(name)):
             self._canvas.zoom_to_selection()
+
+    def show_restored(self, before: Diagram, after: Diagram) -> None:
+        """After an undo or a redo: go to the page of what it changed, select it, bring it in view.
+
+        Of one wire alone, the wire is selected.
+        """
+        found = touched(before, after, self._place.page)
+        if found is None:
+            return
+        if found.page != self._place.page:
+            self._place.reveal(Location(found.page))
+        canvas, blocks, wires = self._canvas, found.blocks, found.wires
+        if found.wires_only:
+            blocks = found.cut.union(PortName.parse(wire).block for wire in wires)
+        alone = found.wires_only and len(wires) == 1
+        canvas.select(() if alone else blocks, found.notes)
+        canvas.select_wire(wires[0] if alone else None)
+        bounds = canvas.view.scene.bounds_of(blocks, found.notes)
+        if bounds is None and found.gone:
+            places = np.array(found.gone)
+            bounds = np.concatenate([places.min(axis=0), places.max(axis=0) + ROOM])
+        if bounds is not None:
+            canvas.see(bounds, roughly=True)
 
     def undo(self) -> None:
         """Take the last change back."""

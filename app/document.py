@@ -48,6 +48,8 @@ class Document(QObject):
     """Whether the file holds what is on the screen."""
     saved = Signal()
     """The file holds the diagram: it was written, or read again."""
+    restored = Signal(object, object)
+    """An undo or a redo put the second Diagram in place of the first; after ``diagramChanged``."""
     problem = Signal(str)
     """What could not be done, where, and what to do about it."""
 
@@ -235,6 +237,11 @@ class Document(QObject):
         self._last_edit = None  # an edit after an undo begins an undo of its own
         self._show(diagram)
 
+    def _restore(self, diagram: Diagram) -> None:
+        before = self._diagram
+        self._swap_to(diagram)
+        self.restored.emit(before, diagram)
+
 
 class _Swap(QUndoCommand):
     """Puts one snapshot in place of another. ``continues`` joins it to the command before."""
@@ -247,12 +254,17 @@ class _Swap(QUndoCommand):
         self._before = before
         self._after = after
         self._continues = continues
+        self._made = False
 
     def redo(self) -> None:
-        self._document._swap_to(self._after)
+        if self._made:
+            self._document._restore(self._after)
+        else:  # the stack calls this for what is new, too
+            self._made = True
+            self._document._swap_to(self._after)
 
     def undo(self) -> None:
-        self._document._swap_to(self._before)
+        self._document._restore(self._before)
 
     def id(self) -> int:
         return 1

@@ -193,6 +193,7 @@ class MainWindow(QMainWindow):
         document, stack, evaluator = self.document, self.document.undo_stack, self.evaluator
         document.opened.connect(self._begin)
         document.diagramChanged.connect(self._show_diagram)
+        document.restored.connect(self.commands.show_restored)
         document.pathChanged.connect(self._show_title)
         document.cleanChanged.connect(self._show_title)
         document.problem.connect(self.notice.tell)

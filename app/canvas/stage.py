@@ -34,6 +34,8 @@ _STALE_AFTER = 150
 _FLOW_EVERY = 50
 """Milliseconds between two steps of the selected wire's chevrons."""
 _FLOW_STEP = 0.05
+_MARGIN = 24.0
+"""Room that is kept around what the view is moved to, widget px."""
 
 
 class Stage(QWidget):
@@ -131,6 +133,18 @@ class Stage(QWidget):
         """Show what is selected, or all where nothing is."""
         bounds = self.view.scene.bounds_of(*self.view.picked)
         self._fit(self.view.scene.bounds() if bounds is None else bounds)
+
+    def see(self, bounds: Floats, *, roughly: bool = False) -> None:
+        """Pan as far as it takes to see ``bounds`` (left, top, right, bottom of the page).
+
+        Of what is too large, its middle comes to the middle; ``roughly``, any part of it will do.
+        """
+        room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        left, top, right, bottom = self.view.camera.to_widget(bounds.reshape(2, 2)).ravel().tolist()
+        dx = _shift(left, right, room.left(), room.right(), roughly=roughly)
+        dy = _shift(top, bottom, room.top(), room.bottom(), roughly=roughly)
+        if dx or dy:
+            self.look(self.view.camera.panned(dx, dy))
 
     def look(self, camera: Camera) -> None:
         """Look through another camera."""
@@ -264,3 +278,10 @@ class Stage(QWidget):
 
     def _widget_point(self, point: Floats) -> QPoint:
         return QPoint(*(round(c) for c in self.view.camera.to_widget(point).tolist()))
+
+
+def _shift(low: float, high: float, least: float, most: float, *, roughly: bool) -> float:
+    if high - low <= most - least:
+        return max(least - low, 0.0) + min(most - high, 0.0)
+    in_sight = low < most and high > least
+    return 0.0 if roughly and in_sight else (least + most - low - high) / 2.0

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from app.canvas.geometry import Floats
 
-_MARGIN = 24.0
-"""Room that is kept around what has the focus, widget px."""
 _TRIES = 60
 """Ports that are asked whether the wire fits, at most, for one key."""
 
@@ -54,6 +52,9 @@ class Grounds(Host, Protocol):
 
     def rect(self) -> QRect:
         """The widget's own rectangle."""
+
+    def see(self, bounds: Floats) -> None:
+        """Pan as far as it takes to see a part of the page."""
 
     def announce(self, focus: Focus) -> None:
         """Tell assistive technology where the focus is."""
@@ -97,7 +98,7 @@ class Walking:
             return
         view.focus = focus
         self._canvas.select_wire(focus.name if focus.kind is Kind.WIRE else None)
-        self._show(area(view.scene, focus))
+        self._canvas.see(area(view.scene, focus))
         self._canvas.hint(told(view.facts, focus))
         self._canvas.announce(focus)
         self._canvas.redraw()
@@ -226,19 +227,3 @@ class Walking:
                 return port_focus(scene, int(facing[found]))
             facing = np.delete(facing, found)
         return None
-
-    def _show(self, bounds: Floats) -> None:
-        """Pan as far as it takes to see ``bounds``, or its middle where it is too large."""
-        camera, rect = self._canvas.view.camera, QRectF(self._canvas.rect())
-        room = rect.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-        left, top, right, bottom = camera.to_widget(bounds.reshape(2, 2)).ravel().tolist()
-        dx = _shift(left, right, room.left(), room.right())
-        dy = _shift(top, bottom, room.top(), room.bottom())
-        if dx or dy:
-            self._canvas.look(camera.panned(dx, dy))
-
-
-def _shift(low: float, high: float, least: float, most: float) -> float:
-    if high - low > most - least:
-        return (least + most - low - high) / 2.0
-    return max(least - low, 0.0) + min(most - high, 0.0)

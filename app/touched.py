@@ -1,0 +1,73 @@
+"""What an undo or a redo has changed, and on which page: where one wants to look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram, Page, Point
+
+
+class Touched(NamedTuple):
+    """What differs on one page, as far as it is there afterwards."""
+
+    page: str
+    blocks: frozenset[str]
+    notes: frozenset[str]
+    wires: tuple[str, ...]
+    """Keys (targets) of wires that are new, or come from elsewhere."""
+    cut: frozenset[str]
+    """Blocks that a wire does not enter any more."""
+    gone: tuple[Point, ...]
+    """Where blocks and notes were that are there no more."""
+
+    @property
+    def wires_only(self) -> bool:
+        """No block and no note is another."""
+        return not (self.blocks or self.notes or self.gone)
+
+
+def touched(before: Diagram, after: Diagram, page: str) -> Touched | None:
+    """What differs between two diagrams; None where no page does that is in both.
+
+    Of several pages the one with other blocks or notes, of those ``page``, else the first.
+    """
+    found = sorted(_pages(before, after), key=lambda one: (one.wires_only, one.page != page))
+    return found[0] if found else None
+
+
+def _pages(before: Diagram, after: Diagram) -> Iterator[Touched]:
+    for name, now in after.pages.items():
+        was = before.pages.get(name, now)
+        if was is not now:
+            yield _differing(name, was, now)
+
+
+def _differing(name: str, was: Page, now: Page) -> Touched:
+    blocks, moved = _others(was.blocks, now.blocks), _others(was.layout, now.layout)
+    moved |= was.layout.keys() - now.layout.keys()
+    lost = was.blocks.keys() - now.blocks.keys()
+    cut = {target.block for target in was.wires.keys() - now.wires.keys()}
+    return Touched(
+        name,
+        frozenset((blocks | moved) & now.blocks.keys()),
+        frozenset(_others(was.notes, now.notes)),
+        tuple(str(target) for target in _others(was.wires, now.wires)),
+        frozenset(cut & now.blocks.keys()),
+        (
+            *(was.layout[block] for block in lost & was.layout.keys()),
+            *(was.notes[note].at for note in was.notes.keys() - now.notes.keys()),
+        ),
+    )
+
+
+def _others(was: Mapping[Any, object], now: Mapping[Any, object]) -> set[Any]:
+    """Keys of ``now`` whose value is new or another."""
+    if was is now:
+        return set()
+    return {
+        key
+        for key, value in now.items()
+        if (old := was.get(key)) is not value and old != value  # mostly the same, at once
+    }

@@ -79,6 +79,9 @@ class DiskWatch(QObject):
         document = self._document
         if document.path is None:
             return
+        if document.busy:  # what it writes itself is no news
+            self._await()
+            return
         self._watch()
         now = stamp(document.path)
         if now == document.stamp:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.disk import Stamp, stamp
+from app.waiting import Cancelled, Worker, at_once
 from blocks.errors import GradwireError
 from runtime import diagram as files
-from runtime.diagram import Diagram, MoveBlocks, SetParameters
+from runtime.diagram import Arrange, Batch, Diagram, MoveBlocks, SetParameters
+
+_T = TypeVar("_T")
 
 MERGE_SECONDS = 1.0
 """Nudges of the same blocks, and edits of the same field, this close together are one undo."""
+
+MANY = 1_000
+"""Blocks from which on a change of many is worked out while the window lives on."""
 
 
 class Loaded(NamedTuple):
@@ -35,7 +42,8 @@ class Document(QObject):
     """One diagram, where it is stored, and an undo stack of snapshots.
 
     Every edit goes through ``apply`` and is one undo. What can't be done is
-    told by ``problem`` and leaves diagram, file and history as they were.
+    told by ``problem`` and leaves diagram, file and history as they were. Files are read and
+    written by ``worker``; with one that lets events go on, the diagram may have changed since.
     """
 
     diagramChanged = Signal(object)
@@ -53,8 +61,10 @@ class Document(QObject):
     problem = Signal(str)
     """What could not be done, where, and what to do about it."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, worker: Worker = at_once) -> None:
         super().__init__(parent)
+        self._worker = worker
+        self._busy = False
         self._diagram = Diagram()
         self._path: Path | None = None
         self._stamp: Stamp | None = None
@@ -83,6 +93,11 @@ class Document(QObject):
         return self.undo_stack.isClean()
 
     @property
+    def busy(self) -> bool:
+        """Its file is being read or written, or a change of much of it worked out."""
+        return self._busy
+
+    @property
     def is_untouched(self) -> bool:
         """Nothing was opened and nothing drawn: another diagram may take this one's place."""
         empty = not any(page.blocks or page.notes for page in self._diagram.pages.values())
@@ -90,10 +105,18 @@ class Document(QObject):
 
     def apply(self, change: files.Change) -> bool:
         """Make ``change`` as one undo; False, and a ``problem``, when it is refused."""
+        diagram = self._diagram
         try:
-            edit = files.apply(self._diagram, change)
+            edit = self._edit(diagram, change)
         except GradwireError as error:
             self.problem.emit(str(error))
+            return False
+        except Cancelled:
+            return False
+        if diagram is not self._diagram:
+            self.problem.emit(
+                self.tr("{0} was not done: the diagram changed meanwhile.").format(edit.label)
+            )
             return False
         if edit.after != self._diagram:
             self._push(edit.after, edit.label, _merge_key(change))
@@ -105,12 +128,13 @@ class Document(QObject):
 
     def fetch(self, path: Path) -> Loaded | None:
         """Read a file; None, and a ``problem``, when it can't be."""
-        before = stamp(path)  # first: what is written while it is read is a change
         try:
-            return Loaded(files.load(path), path, before)
+            return self._work(self.tr("Opening {0}").format(path.name), partial(_read, path))
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not opened. {1}").format(path.name, error))
-            return None
+        except Cancelled:
+            pass
+        return None
 
     def take(self, loaded: Loaded) -> None:
         """Put what was read in the place of what is open."""
@@ -127,11 +151,13 @@ class Document(QObject):
         """Take what the file holds now, as one undo; what is open stays when it can't be read."""
         path = self._path
         assert path is not None
-        before = stamp(path)
         try:
-            diagram = files.load(path)
+            text = self.tr("Reloading {0}").format(path.name)
+            diagram, _, before = self._work(text, partial(_read, path))
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not reloaded. {1}").format(path.name, error))
+            return False
+        except Cancelled:
             return False
         if diagram != self._diagram:
             self._push(diagram, self.tr("Reload"), None)
@@ -145,15 +171,21 @@ class Document(QObject):
 
     def agrees_with_file(self) -> bool:
         """Whether the file, whoever wrote it, holds this diagram; then it is saved."""
-        assert self._path is not None
-        before = stamp(self._path)
+        path, diagram = self._path, self._diagram
+        assert path is not None
+
+        def compare(pulse: files.Pulse) -> Stamp | None:
+            found = _read(path, pulse)
+            return found.stamp if found.diagram == diagram else None
+
         try:
-            same = files.load(self._path) == self._diagram
-        except (GradwireError, OSError):
+            text = self.tr("Comparing with {0}").format(path.name)
+            before = self._work(text, compare, pure=True)
+        except (GradwireError, OSError, Cancelled):
             return False
-        if same:
-            self._agree(before)
-        return same
+        if before is not None:
+            self._agree(before, diagram)
+        return before is not None
 
     def keep(self) -> None:
         """Let this diagram stand against what another program wrote: a save will replace it."""
@@ -184,8 +216,16 @@ class Document(QObject):
 
     def save_as(self, path: Path) -> bool:
         """Write to ``path``, which becomes this diagram's file when that succeeds."""
+        diagram = self._diagram
+
+        def write(pulse: files.Pulse) -> Stamp | None:
+            files.save(diagram, path, pulse)
+            return stamp(path)
+
         try:
-            files.save(self._diagram, path)
+            known = self._work(self.tr("Saving {0}").format(path.name), write)
+        except Cancelled:
+            return False
         except (GradwireError, OSError) as error:
             self.problem.emit(
                 self.tr(
@@ -195,15 +235,31 @@ class Document(QObject):
             )
             return False
         self._set_path(path)
-        self._agree(stamp(path))
+        self._agree(known, diagram)
         return True
 
-    def _agree(self, known: Stamp | None) -> None:
-        """File and diagram are the same."""
+    def _work(self, text: str, job: Callable[[files.Pulse], _T], *, pure: bool = False) -> _T:
+        was_busy, self._busy = self._busy, True
+        try:
+            return self._worker(text, job, pure=pure)
+        finally:
+            self._busy = was_busy
+
+    def _edit(self, diagram: Diagram, change: files.Change) -> files.Edit:
+        if not isinstance(change, Arrange | Batch) or _size(diagram) < MANY:
+            return files.apply(diagram, change)
+        text = change.label if isinstance(change, Batch) else self.tr("Arranging")
+        return self._work(text, lambda pulse: files.apply(diagram, change), pure=True)
+
+    def _agree(self, known: Stamp | None, diagram: Diagram | None = None) -> None:
+        """The file holds ``diagram``; None for this one, which may be another by now."""
         self._last_edit = None
         self._stamp = known
-        self.undo_stack.setClean()
-        self.saved.emit()
+        if diagram is None or diagram is self._diagram:
+            self.undo_stack.setClean()
+            self.saved.emit()
+        else:
+            self.undo_stack.resetClean()
 
     def _begin(self, diagram: Diagram, path: Path | None, known: Stamp | None = None) -> None:
         self._last_edit = None
@@ -274,6 +330,15 @@ class _Swap(QUndoCommand):
             return False
         self._after = other._after
         return True
+
+
+def _read(path: Path, pulse: files.Pulse) -> Loaded:
+    before = stamp(path)  # first: what is written while it is read is a change
+    return Loaded(files.load(path, pulse), path, before)
+
+
+def _size(diagram: Diagram) -> int:
+    return sum(len(page.blocks) for page in diagram.pages.values())
 
 
 def _merge_key(change: files.Change) -> Hashable:

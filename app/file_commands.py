@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from app.disk import DiskWatch
 from app.examples import SUFFIX
 from app.panels.offer import Offer
+from app.waiting import Occupied
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -112,7 +113,15 @@ class FileCommands(QObject):
         self._windows.close_all()
 
     def may_leave(self) -> bool:
-        """Whether the diagram that is open may go: it is clean, saved now, or given up."""
+        """Whether the diagram that is open may go: it is clean, saved now, or given up.
+
+        Not while something is under way in the window.
+        """
+        try:
+            self._window.waiting.require_idle()
+        except Occupied as occupied:
+            self._document.problem.emit(str(occupied))
+            return False
         if self._document.is_clean:
             return True
         box = QMessageBox(self._window)

@@ -45,6 +45,7 @@ from app.picture_commands import PictureCommands
 from app.place import Place
 from app.settings import Settings
 from app.trying import Trying
+from app.waiting import Waiting
 from app.windows import Windows
 from blocks.registry import registry
 
@@ -68,7 +69,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.windows = windows or Windows(settings or Settings())
         self.settings = self.windows.settings
-        self.document = Document(self)
+        self.waiting = Waiting(self)
+        self.document = Document(self, self.waiting.run)
         self.autosave = Autosave(self.document, self.windows.journal)
         self.evaluator = Evaluator(parent=self)
         self.place = Place(self)
@@ -138,6 +140,10 @@ class MainWindow(QMainWindow):
     # ---- what the window is told --------------------------------------------------------------
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self.waiting.busy:
+            self.waiting.afterwards(self.close)
+            event.ignore()
+            return
         if not self.files.may_leave():
             event.ignore()
             return
@@ -170,6 +176,7 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notice)
+        column.addWidget(self.waiting.bar)
         column.addWidget(self.files.offer)
         column.addWidget(self.trying.bar)
         column.addWidget(self.breadcrumbs)
@@ -361,8 +368,7 @@ class MainWindow(QMainWindow):
         self.setStyleSheet(sheet(self._theme))
         for panel in (
             self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
-            self.files.offer, self.trying.bar,
-            self.checkup.panel,
+            self.files.offer, self.trying.bar, self.checkup.panel, self.waiting.bar,
         ):  # fmt: skip
             panel.set_theme(self._theme)
         chosen = name.replace(" ", "_") if name in look.THEMES else "system"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import (
     QByteArray,
@@ -31,16 +31,21 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QDialog, QFileDialog
 
 from app.canvas.legend import legend_size
+from app.canvas.painter import paint_fitted
 from app.canvas.stage import Stage
 from app.theme import LIGHT
+from app.waiting import Cancelled, Occupied
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtCore import QIODevice
 
     from app.main_window import MainWindow
     from app.theme import Theme
-    from runtime.diagram import Diagram
+    from runtime.diagram import Diagram, Pulse
 
+_T = TypeVar("_T")
 _PNG_SCALE = 2.0
 """Dots of a picture for each px of the canvas at 100 %."""
 _MOST_DOTS = 60e6
@@ -69,8 +74,9 @@ class PictureCommands(QObject):
     def copy_picture(self) -> None:
         """Put the selection, or the page where nothing is selected, on the clipboard."""
         stage = self._stage(self._window.canvas.selection())
-        QGuiApplication.clipboard().setImage(self._image(stage))
-        stage.deleteLater()
+        image = self._drawn(self.tr("Drawing the picture"), stage, lambda: self._image(stage))
+        if image is not None:
+            QGuiApplication.clipboard().setImage(image)
 
     def print_page(self) -> None:
         """Ask for a printer and print the page on one sheet."""
@@ -83,12 +89,8 @@ class PictureCommands(QObject):
         printer.setDocName(self._window.files.title())
         dialog = QPrintDialog(printer, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            sheet = printer.pageRect(QPrinter.Unit.DevicePixel)
-            with QPainter(printer) as painter:
-                share = min(sheet.width() / size.width(), sheet.height() / size.height())
-                self._paint(painter, stage, size, share, LIGHT)
+            self._drawn(self.tr("Printing"), stage, lambda: self._draw_sheet(stage, printer))
         dialog.deleteLater()
-        stage.deleteLater()
 
     def picture_legend(self) -> None:
         """Draw the legend beside exported, copied and printed pages, or leave it out."""
@@ -109,19 +111,41 @@ class PictureCommands(QObject):
         if path.suffix.lower() not in _DRAWN_BY:
             path = path.with_name(path.name + (chosen.rpartition("*")[2].rstrip(")") or ".svg"))
         stage = self._stage(names)
+        text = self.tr("Writing {0}").format(path.name)
+        trouble = self._drawn(text, stage, lambda: self._write(stage, path))
+        if trouble:
+            self._window.document.problem.emit(
+                self.tr("{0} was not written: {1}. Choose another place for it.").format(
+                    path, trouble
+                )
+            )
+
+    def _drawn(self, text: str, stage: Stage, draw: Callable[[], _T]) -> _T | None:
+        """What ``draw`` makes of the stage, in a thread; None where it was cancelled."""
+
+        def job(pulse: Pulse) -> _T:
+            stage.view.pulse = pulse
+            return draw()
+
+        try:
+            return self._window.waiting.run(text, job)
+        except Cancelled:
+            return None
+        except Occupied as occupied:
+            self._window.document.problem.emit(str(occupied))
+            return None
+        finally:
+            stage.deleteLater()
+
+    def _write(self, stage: Stage, path: Path) -> str:
+        """Draw into a file, wholly or not at all; what went wrong, or nothing."""
         file = QSaveFile(str(path))
         done = (
             file.open(QSaveFile.OpenModeFlag.WriteOnly)
             and _DRAWN_BY[path.suffix.lower()](self, stage, file)
             and file.commit()
         )
-        stage.deleteLater()
-        if not done:
-            self._window.document.problem.emit(
-                self.tr("{0} was not written: {1}. Choose another place for it.").format(
-                    path, file.errorString()
-                )
-            )
+        return "" if done else file.errorString()
 
     def _stage(self, names: frozenset[str]) -> Stage:
         """The page as the window shows it, or no more of it than these blocks."""
@@ -155,7 +179,7 @@ class PictureCommands(QObject):
     ) -> None:
         painter.scale(scale, scale)
         legend = self._window.settings.picture_legend
-        stage.render_to(painter, QRectF(QPointF(), size), theme=theme, legend=legend)
+        paint_fitted(painter, stage.view, QRectF(QPointF(), size), theme, legend=legend)
 
     def _image(self, stage: Stage) -> QImage:
         size = self._size(stage)
@@ -164,6 +188,12 @@ class PictureCommands(QObject):
         with QPainter(image) as painter:
             self._paint(painter, stage, size, scale, stage.view.theme)
         return image
+
+    def _draw_sheet(self, stage: Stage, printer: QPrinter) -> None:
+        size, sheet = self._size(stage), printer.pageRect(QPrinter.Unit.DevicePixel)
+        share = min(sheet.width() / size.width(), sheet.height() / size.height())
+        with QPainter(printer) as painter:
+            self._paint(painter, stage, size, share, LIGHT)
 
     def _draw_png(self, stage: Stage, file: QIODevice) -> bool:
         return QImageWriter(file, QByteArray(b"PNG")).write(self._image(stage))

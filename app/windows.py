@@ -86,7 +86,14 @@ class Windows(QObject):
             window.restyle()
 
     def close_all(self) -> bool:
-        """Close every window, the newest first; False when one of them stays."""
+        """Close every window, the newest first; False when one of them stays.
+
+        Where something is under way, its end is waited for.
+        """
+        for window in self._windows:
+            if window.waiting.busy:
+                window.waiting.afterwards(self.close_all)
+                return False
         return all(window.close() for window in reversed(self.listed))
 
     def offer_recovery(self) -> Recovery | None:
@@ -109,11 +116,11 @@ class Windows(QObject):
         self.journal.discard(entry)
 
     def _room(self, asking: MainWindow) -> MainWindow:
-        return asking if asking.document.is_untouched else self.new()
+        return asking if _is_free(asking) else self.new()
 
     def _free(self) -> MainWindow | None:
         """A window in which nothing is open and nothing was done."""
-        return next((window for window in self._windows if window.document.is_untouched), None)
+        return next(filter(_is_free, self._windows), None)
 
     def _remove(self) -> None:
         window = cast("MainWindow", self.sender())
@@ -122,6 +129,10 @@ class Windows(QObject):
         self._windows.remove(window)
         if not self._windows:
             self.journal.close()
+
+
+def _is_free(window: MainWindow) -> bool:
+    return window.document.is_untouched and not window.waiting.busy
 
 
 def _same(one: Path, other: Path) -> bool:

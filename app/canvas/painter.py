@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from app.canvas.geometry import Floats, Indices
     from app.theme import Theme
 
+_PIECE = 64
+"""Wires or blocks that are painted between two pulses."""
 _VEIL = 0.72
 """How much of the rest is hidden while a wire is traced."""
 
@@ -45,13 +47,12 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
     if view.camera.zoom < PLAIN:
         _paint_plain_wires(painter, view, wires)
         _paint_plain_blocks(painter, view, blocks)
+    elif faces is None:
+        _paint_vectors(painter, view, wires, blocks)
     else:
         _paint_wires(painter, view, wires)
-        if faces is None:
-            _paint_vector_faces(painter, view, blocks)
-        else:
-            _paint_faces(painter, view, blocks, faces)
-        paint_signs(painter, view, wires, vector=faces is None)
+        _paint_faces(painter, view, blocks, faces)
+        paint_signs(painter, view, wires, vector=False)
     _paint_trace(painter, view, area, faces)
     _paint_marks(painter, view)
     paint_notes(painter, view, shown, frames=False)
@@ -72,7 +73,7 @@ def paint_fitted(
     if bounds is not None:
         camera = Camera.fitting(bounds, room.width(), room.height(), margin=24.0, most=4.0)
     camera = camera.panned(room.left(), room.top())
-    paint(painter, View(view.scene, view.facts, camera, theme), area, None)
+    paint(painter, View(view.scene, view.facts, camera, theme, pulse=view.pulse), area, None)
     if legend:
         corner = QPointF(area.left() + 12.0, area.bottom() - legend_size().height() - 12.0)
         paint_legend(painter, corner, theme)
@@ -159,6 +160,27 @@ def _paint_faces(painter: QPainter, view: View, blocks: Indices, faces: FaceCach
             size = pixmap.deviceIndependentSize() * scale
             place = QRectF(QPointF(x - room * scale, y - room * scale), size)
             painter.drawPixmap(place, pixmap, QRectF(pixmap.rect()))
+
+
+def _paint_vectors(painter: QPainter, view: View, wires: Indices, blocks: Indices) -> None:
+    """Everything piece by piece, so that a large picture can be followed and stopped."""
+    steps = [
+        *((_paint_wires, piece) for piece in _pieces(wires)),
+        *((_paint_vector_faces, piece) for piece in _pieces(blocks)),
+        *((_paint_vector_signs, piece) for piece in _pieces(wires)),
+    ]
+    for number, (paint_piece, piece) in enumerate(steps):
+        if view.pulse is not None:
+            view.pulse(number / len(steps))
+        paint_piece(painter, view, piece)
+
+
+def _pieces(items: Indices) -> list[Indices]:
+    return [items[start : start + _PIECE] for start in range(0, len(items), _PIECE)]
+
+
+def _paint_vector_signs(painter: QPainter, view: View, wires: Indices) -> None:
+    paint_signs(painter, view, wires, vector=True)
 
 
 def _paint_vector_faces(painter: QPainter, view: View, blocks: Indices) -> None:

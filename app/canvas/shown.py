@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,6 +59,8 @@ class View:
     """Seconds that one painting may spend on asking where gradient is cut."""
     behind: bool = False
     """Whether the last painting had to leave something out for want of time."""
+    pulse: Callable[[float], object] | None = None
+    """Is told the share of a picture that is painted; what it raises ends the painting."""
     lit_ports: tuple[int, ...] = ()
     """Ports that the wire in the hand fits."""
     near_port: int | None = None

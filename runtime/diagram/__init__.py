@@ -24,7 +24,7 @@ from runtime.diagram.changes import (
 )
 from runtime.diagram.checks import check
 from runtime.diagram.diagnostics import Diagnostic, Severity
-from runtime.diagram.files import dumps, load, loads, save
+from runtime.diagram.files import Pulse, dumps, load, loads, save
 from runtime.diagram.grouping import group, ungroup
 from runtime.diagram.layout import arrange
 from runtime.diagram.model import (
@@ -61,6 +61,7 @@ __all__ = [
     "Point",
     "PortName",
     "Ports",
+    "Pulse",
     "RemoveBlocks",
     "RemovePage",
     "RenameBlock",

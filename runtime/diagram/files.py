@@ -11,10 +11,10 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.errors import FileError
 from runtime.diagram.parsing import MAX_CHARACTERS
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 SUFFIX = ".gradwire.json"
 """What the names of diagram files end with."""
 
+Pulse: TypeAlias = Callable[[float], object]
+"""Is told the share that is done, 0 … 1. What it raises ends the work, and nothing has changed."""
+
+_PIECE = 1 << 22
+"""Bytes that are written between two pulses."""
 _TENSORS_LINE = re.compile(rb'^ *"tensors": "([^"\\/:]+)"', re.MULTILINE)
 _DIGEST = re.compile(r"\.[0-9a-f]{16}\.safetensors")
 
@@ -42,7 +47,11 @@ def dumps(diagram: Diagram) -> str:
     return write(diagram)
 
 
-def load(path: str | Path) -> Diagram:
+def _unwatched(share: float) -> None:
+    """The pulse of work that nobody watches."""
+
+
+def load(path: str | Path, pulse: Pulse = _unwatched) -> Diagram:
     """Read a diagram's file; raises FileError with line and column."""
     path = Path(path)
     folder = Path(os.path.realpath(path)).parent
@@ -56,10 +65,12 @@ def load(path: str | Path) -> Diagram:
                 got=f"{size:,}",
             )
         data = path.read_bytes()
-    return read(_decoded(data, path), str(path), lambda name: TensorFile(folder / name))
+    pulse(0.1)
+    text = _decoded(data, path)
+    return read(text, str(path), lambda name: TensorFile(folder / name), pulse)
 
 
-def save(diagram: Diagram, path: str | Path) -> None:
+def save(diagram: Diagram, path: str | Path, pulse: Pulse = _unwatched) -> None:
     """Write a diagram's file, wholly or not at all, and its large arrays beside it.
 
     An existing file keeps its permissions; a link is followed. Arrays of an earlier save are
@@ -69,15 +80,18 @@ def save(diagram: Diagram, path: str | Path) -> None:
     target = Path(os.path.realpath(path))
     arrays = large_arrays(diagram)
     content = content_of(arrays) if arrays else None
+    pulse(0.1)
     name = None if content is None else file_name(_stem(target), content)
     text = write(diagram, name).encode()
     with _told(target, "write"):
         before = _tensors_of(target)
+        pulse(0.2)
         if name is not None and content is not None:
-            _put(target.with_name(name), content)
+            _put(target.with_name(name), content, lambda share: pulse(0.2 + 0.8 * share))
         try:
+            pulse(1.0)
             _replace(target, text)
-        except OSError:
+        except BaseException:
             if name is not None and name != before:
                 _discard(target, name)
             raise
@@ -111,13 +125,13 @@ def _decoded(data: bytes, path: Path) -> str:
         ) from None
 
 
-def _put(path: Path, content: bytes) -> None:
+def _put(path: Path, content: bytes, pulse: Pulse) -> None:
     """Write a file whose name tells its content, unless it is there."""
     if not (path.is_file() and path.read_bytes() == content):
-        _replace(path, content)
+        _replace(path, content, pulse)
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(path: Path, content: bytes, pulse: Pulse = _unwatched) -> None:
     """Write beside the file, and take its place only when all is on disk."""
     mode = _mode(path)
     temporary = path.with_name(f".gradwire-{secrets.token_hex(8)}.tmp")
@@ -125,7 +139,9 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o666)
         with open(descriptor, "wb") as file:
-            file.write(content)
+            for start in range(0, len(content), _PIECE):
+                pulse(start / len(content))
+                file.write(memoryview(content)[start : start + _PIECE])
             file.flush()
             os.fsync(file.fileno())
         if mode is not None:

@@ -22,29 +22,38 @@ MAX_WIRES = 400_000
 """Wires in all pages together, at most."""
 MAX_BENDS = 400_000
 """Bends of all wires together, at most."""
+_BETWEEN_PULSES = 64
+"""Blocks."""
 
 
 def read(
     text: str,
     source: str | None = None,
     beside: Callable[[str], TensorFile] | None = None,
+    pulse: Callable[[float], object] | None = None,
 ) -> Diagram:
     """The diagram that a text describes.
 
     ``source`` is the file's path for messages, ``beside`` opens the file of large arrays by its
-    name. Raises FileError with line and column. A block of an unknown type, or whose record does
-    not fit its type, becomes opaque.
+    name, ``pulse`` is told the share of the blocks that are read. Raises FileError with line and
+    column. A block of an unknown type, or whose record does not fit its type, becomes opaque.
     """
     document = parse(text, source)
     try:
-        return _Reader(beside).diagram(migrate(_object(document, ())))
+        return _Reader(beside, pulse).diagram(migrate(_object(document, ())))
     except Flaw as flaw:
         raise flaw.in_text(text, source) from flaw.__cause__
 
 
 class _Reader:
-    def __init__(self, beside: Callable[[str], TensorFile] | None) -> None:
+    def __init__(
+        self,
+        beside: Callable[[str], TensorFile] | None,
+        pulse: Callable[[float], object] | None,
+    ) -> None:
         self._beside = beside
+        self._pulse = pulse
+        self._read = 0
         self._tensors: TensorFile | None = None
         self._blocks = 0
         self._wires = 0
@@ -107,6 +116,9 @@ class _Reader:
 
     def block(self, page: str, name: str, value: Any) -> Block:
         path: Path = ("pages", page, "blocks", name)
+        self._read += 1
+        if self._pulse is not None and self._read % _BETWEEN_PULSES == 0:
+            self._pulse(self._read / self._blocks)
         record = _object(value, path)
         type_name = record.pop("type", None)
         if not isinstance(type_name, str):

@@ -23,6 +23,7 @@ from runtime.diagram import (
     Point,
     PortName,
     RenameBlock,
+    SetNote,
     SetParameters,
     group,
     ungroup,
@@ -162,9 +163,10 @@ class Commands(QObject):
         self.change(Arrange(page=self._place.page))
 
     def group(self) -> None:
-        """Move the selected blocks to a page of their own."""
+        """Move the selected blocks to a page of their own, with the notes among them."""
         try:
-            change = group(self._document.diagram, self._place.page, self._canvas.selection())
+            picked = self._canvas.view.picked
+            change = group(self._document.diagram, self._place.page, *picked)
         except ChangeError as error:
             self._document.problem.emit(str(error))
             return
@@ -179,7 +181,8 @@ class Commands(QObject):
                 change = ungroup(diagram, page, name)
                 if self.change(change):
                     added = [b.name for b in change.changes if isinstance(b, AddBlock)]
-                    self._canvas.select(added)
+                    notes = [n.id for n in change.changes if isinstance(n, SetNote)]
+                    self._canvas.select(added, notes)
                 return
 
     def add_note(self) -> None:

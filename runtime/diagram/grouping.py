@@ -7,6 +7,7 @@ Both are batches of plain changes: one undo each. Values and gradients stay what
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from blocks.errors import ChangeError, Location
@@ -22,9 +23,10 @@ from runtime.diagram.changes import (
     InsertPage,
     RemoveBlocks,
     RemovePage,
+    SetNote,
 )
-from runtime.diagram.measures import WIDTH, block_height
-from runtime.diagram.model import Diagram, Page, Point, PortName
+from runtime.diagram.enclosing import box_around, notes_within
+from runtime.diagram.model import Diagram, Note, Page, Point, PortName
 from runtime.diagram.names import fresh_names
 
 if TYPE_CHECKING:
@@ -34,11 +36,14 @@ ASIDE = 240.0
 """From the blocks of a new page to its ports, px at 100 %."""
 
 
-def group(diagram: Diagram, page: str, names: Collection[str]) -> Batch:
+def group(
+    diagram: Diagram, page: str, names: Collection[str], notes: Collection[str] = ()
+) -> Batch:
     """Move blocks of a page to a new page, and put a block that stands for it in their place.
 
-    The first change of the batch inserts the page, the second adds the block, both of the same
-    name. Raises ChangeError for no blocks, or for ports of the page itself.
+    The notes go along, and those that lie within the blocks. The first change of the batch
+    inserts the page, the second adds the block, both of the same name. Raises ChangeError for no
+    blocks, or for ports of the page itself.
     """
     here = diagram.pages[page]
     chosen = [name for name in here.blocks if name in names]
@@ -53,10 +58,12 @@ def group(diagram: Diagram, page: str, names: Collection[str]) -> Batch:
             )
     title = next(fresh_names("Group", {*diagram.pages, *here.blocks}))
     inner, inputs, outputs = _gathered(here, chosen)
+    taken = notes_within(here, chosen) | {note for note in notes if note in here.notes}
+    texts = {name: note for name, note in here.notes.items() if name in taken}
     places = [here.layout[name] for name in chosen if name in here.layout]
     bent = _bends_outside(here, chosen)
     changes: list[Change] = [
-        InsertPage(title, inner),
+        InsertPage(title, replace(inner, notes=texts)),
         AddBlock(title, PageBlock(page=title), _middle(places), page=page),
     ]
     # Readers are wired anew before the blocks go, so that repeating ports keep their terms.
@@ -66,6 +73,7 @@ def group(diagram: Diagram, page: str, names: Collection[str]) -> Batch:
     for source, (port, target) in inputs.items():
         changes += _wired(source, PortName(title, port), bent(target), page)
     changes.append(RemoveBlocks(tuple(chosen), page=page))
+    changes += [SetNote(name, None, page=page) for name in texts]
     return Batch(f"Group into {title}", tuple(changes))
 
 
@@ -80,17 +88,10 @@ def _wired(
 
 def _bends_outside(here: Page, chosen: Collection[str]) -> Callable[[PortName], tuple[Point, ...]]:
     """What gives the bends of a wire that lie outside the box around the chosen blocks."""
-    places = [here.layout[name] for name in chosen if name in here.layout]
-    right = max((at.x for at in places), default=0.0) + WIDTH
-    bottom = max((at.y for at in places), default=0.0) + block_height(2)
-    left, top = (min((at[axis] for at in places), default=0.0) for axis in (0, 1))
+    box = box_around(here, chosen)
 
     def outside(target: PortName) -> tuple[Point, ...]:
-        return tuple(
-            bend
-            for bend in here.bends.get(target, ())
-            if not (left <= bend.x <= right and top <= bend.y <= bottom)
-        )
+        return tuple(bend for bend in here.bends.get(target, ()) if not box.holds(bend))
 
     return outside
 
@@ -155,7 +156,7 @@ def _middle(places: Collection[Point]) -> Point:
 
 
 def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
-    """Put copies of the blocks of a used page in the place of the use; wires follow.
+    """Put copies of the blocks and notes of a used page in the place of the use; wires follow.
 
     The page goes, too, where nothing else stands for it. Raises ChangeError where ``name`` is no
     use of a page of the diagram.
@@ -170,6 +171,7 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
     ]
     for target, source, bends in _in_order(unpacked.wires()):
         changes += _wired(source, target, bends, page)
+    changes += [SetNote(new, note, page=page) for new, note in unpacked.notes()]
     changes.append(RemoveBlocks((name,), page=page))
     uses = [b for p in diagram.pages.values() for b in p.blocks.values() if b is not use]
     if not any(isinstance(block, PageBlock) and block.page == use.page for block in uses):
@@ -182,7 +184,9 @@ class _Unpacked:
 
     def __init__(self, here: Page, name: str, use: PageBlock, inner: Page) -> None:
         self._here, self._name, self._use, self._inner = here, name, use, inner
-        self._centre = _middle(list(inner.layout.values()))
+        ports = (PageInput, PageOutput)
+        own = [at for n, at in inner.layout.items() if not isinstance(inner.blocks.get(n), ports)]
+        self._centre = _middle(own or list(inner.layout.values()))
         at = here.layout.get(name, Point(0.0, 0.0))
         self._shift = Point(at.x - self._centre.x, at.y - self._centre.y)
         self._names: dict[str, str] = {}
@@ -203,6 +207,16 @@ class _Unpacked:
             place = self._inner.layout.get(name, self._centre)
             block = self._constant(name) or self._inner.blocks[name]
             yield new, block, Point(place.x + dx, place.y + dy)
+
+    def notes(self) -> Iterator[tuple[str, Note]]:
+        """New id of each note, and the note at its place."""
+        dx, dy = self._shift
+        taken = set(self._here.notes)
+        for name, note in self._inner.notes.items():
+            kind = "frame" if note.frame else "note"
+            new = name if name not in taken else next(fresh_names(kind, taken))
+            taken.add(new)
+            yield new, replace(note, at=Point(note.at.x + dx, note.at.y + dy))
 
     def wires(self) -> Iterator[tuple[PortName, PortName, tuple[Point, ...]]]:
         """Target, source and bends of each wire inside, and of those that read the use."""

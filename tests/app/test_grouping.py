@@ -41,3 +41,18 @@ def test_nothing_selected_is_said_and_changes_nothing(window):
     window.actions_by_name["group"].trigger()
     window.actions_by_name["ungroup"].trigger()
     assert window.document.diagram is before
+
+
+def test_a_frame_goes_into_the_page_and_comes_back_selected(window):
+    window.canvas.select(["tanh1"])
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_F, CONTROL | Qt.KeyboardModifier.ShiftModifier)
+    window.canvas.setFocus()
+    before = window.document.diagram.main
+    window.canvas.select(["tanh1"])
+    QTest.keyClick(window.canvas, Qt.Key.Key_G, CONTROL)
+    assert not window.document.diagram.main.notes
+    assert window.document.diagram.pages["group1"].notes.keys() == {"frame1"}
+    QTest.keyClick(window.canvas, Qt.Key.Key_G, CONTROL | Qt.KeyboardModifier.ShiftModifier)
+    assert dict(window.document.diagram.main.notes) == dict(before.notes)
+    assert window.canvas.view.picked == ({"tanh1"}, {"frame1"})

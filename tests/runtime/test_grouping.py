@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,11 @@ from blocks import registry
 from blocks.errors import ChangeError
 from runtime.diagram import (
     Diagram,
+    Note,
     Page,
     Point,
     PortName,
+    SetNote,
     apply,
     check,
     group,
@@ -109,6 +113,49 @@ def test_ungrouping_gives_the_blocks_back(names):
     assert after.main.blocks.keys() == before.main.blocks.keys()
     assert dict(after.main.wires) == dict(before.main.wires)
     same(before, after)
+
+
+def noted() -> Diagram:
+    """The network with a frame around ``mul`` and ``tanh``, a note in it, and others outside."""
+    shown = network()
+    x, y = shown.main.layout["mul"]
+    texts = {
+        "f": Note("product", Point(x - 20, y - 40), 460, 240, frame=True),
+        "n": Note("bounded", Point(x, y + 150), 100, 40),
+        "far": Note("elsewhere", Point(-900, 900)),
+        "wide": Note("all", Point(-1000, -1000), 5000, 5000, frame=True),
+    }
+    return shown.with_page("main", replace(shown.main, notes=texts))
+
+
+def test_notes_and_frames_of_the_blocks_go_along_and_come_back_where_they_were():
+    before = noted()
+    grouped = apply(before, group(before, "main", ["mul", "tanh"])).after
+    assert grouped.main.notes.keys() == {"far", "wide"}
+    assert grouped.pages["group1"].notes == {n: before.main.notes[n] for n in ("f", "n")}
+    back = apply(grouped, ungroup(grouped, "main", "group1")).after
+    assert dict(back.main.notes) == dict(before.main.notes)
+    assert dict(back.main.layout) == dict(before.main.layout)
+
+
+def test_a_frame_with_other_blocks_in_it_stays():
+    before = noted()
+    grouped = apply(before, group(before, "main", ["mul"])).after
+    assert grouped.main.notes.keys() == before.main.notes.keys()
+
+
+def test_a_selected_note_goes_along_wherever_it_is():
+    before = noted()
+    grouped = apply(before, group(before, "main", ["mul"], ["far"])).after
+    assert grouped.pages["group1"].notes.keys() == {"far"}
+
+
+def test_notes_that_come_back_get_names_that_are_free():
+    grouped = apply(noted(), group(noted(), "main", ["mul", "tanh"])).after
+    grouped = apply(grouped, SetNote("n", Note("new"))).after
+    back = apply(grouped, ungroup(grouped, "main", "group1")).after
+    assert back.main.notes["n"].text == "new"
+    assert back.main.notes["note1"].text == "bounded"
 
 
 def test_a_source_that_several_read_becomes_one_input():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
@@ -10,14 +11,17 @@ from app.asking import Asker
 from app.canvas.facts import same_meaning
 from app.panels.answers import WIRE
 from app.panels.doctor import Doctor
-from runtime.flow import Finding, diagnose
+from runtime.flow import Finding, contracts_of, diagnose
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PySide6.QtWidgets import QDockWidget
 
     from app.evaluator import Reading
     from app.main_window import MainWindow
     from runtime.diagram import Diagram
+    from runtime.engine import Session
 
 
 class Checkup(QObject):
@@ -62,14 +66,17 @@ class Checkup(QObject):
         reading = self._reading
         if reading is None or not self._seen:
             return
-        if self._looked_at is not None and same_meaning(self._looked_at, reading.diagram):
+        before, now = self._looked_at, reading.diagram
+        alike = before is not None and before.contracts == now.contracts
+        if before is not None and alike and same_meaning(before, now):
             return
         self._looked_at = reading.diagram
         if not reading.losses:
             self.asker.forget("doctor")
             self.panel.show_findings((), self.tr("There is no loss yet."))
             return
-        self.asker.ask("doctor", reading.diagram, diagnose)
+        question = partial(_findings, diagram=now, file=self._window.document.path)
+        self.asker.ask("doctor", now, question)
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, list):
@@ -78,6 +85,11 @@ class Checkup(QObject):
         else:
             self.panel.show_findings((), str(answer))
         count_in(self._window.docks["doctor"], len(self.panel.table.findings))
+
+
+def _findings(session: Session, diagram: Diagram, file: Path | None) -> list[Finding]:
+    """Contracts are those of ``diagram``: the session may have another of the same meaning."""
+    return diagnose(session, contracts=contracts_of(diagram, file))
 
 
 def count_in(dock: QDockWidget, count: int) -> None:

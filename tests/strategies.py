@@ -198,7 +198,8 @@ def diagrams(draw: st.DrawFn) -> Diagram:
     below = draw(st.sampled_from([{}, {"inner": inner}, {"inner": inner, "outer": outer}]))
     made = {MAIN: draw(pages(below)), **below}
     order = draw(st.permutations(list(made)))
-    return Diagram({name: made[name] for name in order}, draw(TEXTS), draw(TEXTS))
+    contracts = tuple(draw(st.lists(TEXTS, max_size=3)))
+    return Diagram({name: made[name] for name in order}, draw(TEXTS), draw(TEXTS), contracts)
 
 
 @cache
@@ -229,6 +230,7 @@ def changes(diagram: Diagram) -> st.SearchStrategy[Change]:
         st.builds(RemovePage, here),
         st.builds(RenamePage, here, names()),
         st.builds(SetTitle, TEXTS, st.none() | TEXTS),
+        st.builds(SetTitle, contracts=st.lists(TEXTS, max_size=2).map(tuple)),
     )
 
 

@@ -9,10 +9,11 @@ import typer
 
 from blocks.errors import FileError
 from runtime.cli.arguments import Json
-from runtime.cli.holding import SUFFIX, beside, hold_to, read_contracts
+from runtime.cli.holding import asked_of, hold_to, require_some
 from runtime.cli.opening import has_errors, open_session
 from runtime.cli.outcome import CLEAN, PROBLEMS, USAGE, UsageError, emit
 from runtime.flow import Outcome
+from runtime.flow.contracts import SUFFIX
 from runtime.publish.contracts import contract_lines, contracts_json, junit
 from runtime.publish.problems import Problem
 from runtime.publish.report import check_json
@@ -31,8 +32,8 @@ def check(
         bool,
         typer.Option(
             "--contracts",
-            help="Hold each diagram to the contracts in NAME.contracts beside it, or in the "
-            "*.contracts files given.",
+            help="Hold each diagram to the contracts that it states, and to those in "
+            "NAME.contracts beside it or in the *.contracts files given.",
         ),
     ] = False,
     junit_file: Annotated[
@@ -58,8 +59,9 @@ def check(
         try:
             session, found = open_session(file)
             if given or contracts:
-                asked = [c for path in given or [beside(file)] for c in read_contracts(path)]
-                held = hold_to(session, asked)
+                if not given:
+                    require_some(session, file)
+                held = hold_to(session, asked_of(session, file, given))
         except FileError as error:
             found = (Problem.of_error(error, str(file)),)
             code = USAGE

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
-from runtime.cli.holding import beside, read_contracts
+from runtime.cli.holding import asked_of
 from runtime.cli.opening import choose_losses, has_errors, open_session
 from runtime.cli.outcome import PROBLEMS, emit, tell
 from runtime.flow import diagnose
@@ -23,8 +23,8 @@ def doctor(
         typer.Option(
             "--contracts",
             metavar="FILE",
-            help="Contracts; without it those in NAME.contracts, if there are any. May be "
-            "repeated.",
+            help="Contracts besides those that the diagram states; without it those in "
+            "NAME.contracts, if there are any. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -35,8 +35,8 @@ def doctor(
     """Rank what is wrong with a diagram's gradients.
 
     NaN and where it begins, broken contracts, variables without gradient, zero, too large or too
-    small ones, and stops that cut nothing; each with what would help. NaN and broken contracts
-    make the exit code 1: the rest may be meant so.
+    small ones, variables that no optimiser updates, and stops that cut nothing; each with what
+    would help. NaN and broken contracts make the exit code 1: the rest may be meant so.
     """
     session, problems = open_session(file, settings)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
@@ -44,9 +44,8 @@ def doctor(
         if json:
             emit(DoctorReport(str(file), (), (), problems).to_json())
         raise typer.Exit(PROBLEMS)
-    paths = contracts or ([beside(file)] if beside(file).exists() else [])
     losses = choose_losses(session, loss)
-    asked = [contract for path in paths for contract in read_contracts(path)]
+    asked = asked_of(session, file, contracts or ())
     found = tuple(diagnose(session, losses, contracts=asked)) if losses else ()
     report = DoctorReport(str(file), tuple(losses), found, problems)
     if json:

@@ -1,33 +1,31 @@
-"""Contracts files for ``check`` and ``doctor``, and what holding a diagram to them gave."""
+"""What ``check`` and ``doctor`` hold a diagram to, and what holding it gave."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from blocks.errors import FileError, GradwireError
+from blocks.errors import GradwireError
 from runtime.engine import Session
-from runtime.flow import Contract, Outcome, analyse, hold, needs_run, observe, parse_contracts
-
-SUFFIX = ".contracts"
-
-
-def beside(file: Path) -> Path:
-    """The contracts file of a diagram: ``m.contracts`` beside ``m.gradwire.json``."""
-    name = file.name.removesuffix(".json").removesuffix(".gradwire")
-    return file.with_name(name + SUFFIX)
+from runtime.flow import Contract, Outcome, analyse, contracts_of, hold, needs_run, observe
+from runtime.flow.contracts import beside, read_contracts
 
 
-def read_contracts(path: Path) -> list[Contract]:
-    """The contracts of a file; raises FileError."""
-    try:
-        return parse_contracts(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(
-            f"The contracts can't be read: {error}.",
-            path=str(path),
-            next_step="Write one contract a line, such as flows(loss -> encoder/*).",
-        ) from None
+def asked_of(session: Session, file: Path, given: Sequence[Path]) -> list[Contract]:
+    """What the diagram states, and what the files given do, or else the one beside it.
+
+    Raises FileError.
+    """
+    if not given:
+        return contracts_of(session.diagram, file)
+    own = contracts_of(session.diagram)
+    return [*own, *(contract for path in given for contract in read_contracts(path))]
+
+
+def require_some(session: Session, file: Path) -> None:
+    """Raises FileError where nothing is stated, in the diagram or beside it."""
+    if not (session.diagram.contracts or beside(file).exists()):
+        read_contracts(beside(file))
 
 
 def hold_to(session: Session, contracts: Sequence[Contract]) -> list[Outcome]:

@@ -144,10 +144,11 @@ class RenamePage:
 
 @dataclass(frozen=True, slots=True)
 class SetTitle:
-    """Give the diagram a title and a description; None leaves one as it is."""
+    """Give the diagram a title, a description and contracts; None leaves one as it is."""
 
     title: str | None = None
     description: str | None = None
+    contracts: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +286,10 @@ def _perform_on_diagram(
                 refuse_main(old, "keeps its name")
                 require_new(new, draft.pages, "page", Location(old))
                 draft.rename_page(old, new)
-        case SetTitle(title, description):
+        case SetTitle(title, description, contracts):
             draft.title = draft.title if title is None else title
             draft.description = draft.description if description is None else description
+            draft.contracts = draft.contracts if contracts is None else contracts
 
 
 def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[str, Any]) -> None:
@@ -378,8 +380,8 @@ def _label(change: Change) -> str:
             return f"Add page {name}"
         case RemovePage(name):
             return f"Remove page {name}"
-        case SetTitle():
-            return "Change title"
+        case SetTitle(title, text):
+            return "Change contracts" if title is text is None else "Change title"
         case Batch(label):
             return label
         case _:

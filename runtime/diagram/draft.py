@@ -275,6 +275,7 @@ class Draft:
         self._pages: dict[str, Page | PageDraft] = dict(diagram.pages)
         self.title = diagram.title
         self.description = diagram.description
+        self.contracts = diagram.contracts
 
     @property
     def pages(self) -> Mapping[str, Page | PageDraft]:
@@ -296,7 +297,8 @@ class Draft:
         same = list(pages) == list(self._base.pages) and all(
             page is self._base.pages[name] for name, page in pages.items()
         )
-        return Diagram(self._base.pages if same else pages, self.title, self.description)
+        shared = self._base.pages if same else pages
+        return Diagram(shared, self.title, self.description, self.contracts)
 
     def uses(self, page: str) -> list[tuple[str, str]]:
         """Page and name of the blocks that stand for a page."""

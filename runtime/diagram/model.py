@@ -141,11 +141,15 @@ class DiagramView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """Pages by name, ``main`` among them. Immutable and shared freely between threads."""
+    """Pages by name, ``main`` among them. Immutable and shared freely between threads.
+
+    ``contracts`` are lines that say what its gradients must do; see runtime.flow.contracts.
+    """
 
     pages: Mapping[str, Page] = field(default_factory=lambda: {MAIN: Page()})
     title: str = ""
     description: str = ""
+    contracts: tuple[str, ...] = ()
 
     @property
     def main(self) -> Page:

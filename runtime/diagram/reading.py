@@ -60,7 +60,7 @@ class _Reader:
         self._bends = 0
 
     def diagram(self, document: dict[str, Any]) -> Diagram:
-        _only(document, (FIELD, "title", "description", "tensors", "pages"), ())
+        _only(document, (FIELD, "title", "description", "contracts", "tensors", "pages"), ())
         if "pages" not in document:
             raise Flaw((), "The diagram has no pages.", expected='a field "pages"')
         if "tensors" in document:
@@ -73,6 +73,7 @@ class _Reader:
             pages,
             _text(document.get("title", ""), ("title",)),
             _text(document.get("description", ""), ("description",)),
+            _lines(document.get("contracts", []), ("contracts",)),
         )
 
     def page(self, name: str, record: Any) -> Page:
@@ -186,6 +187,12 @@ def _text(value: Any, path: Path) -> str:
     if not isinstance(value, str):
         raise Flaw(path, _here(path, "is no text"), expected='"…"', got=repr(value)[:40])
     return value
+
+
+def _lines(value: Any, path: Path) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise Flaw(path, _here(path, "is no list"), expected='["…"]', got=repr(value)[:40])
+    return tuple(_text(line, (*path, i)) for i, line in enumerate(value))
 
 
 def _name(name: str, path: Path, kind: str) -> str:

@@ -50,6 +50,11 @@ def json_schema() -> dict[str, Any]:
             FIELD: {"const": VERSION},
             "title": {"type": "string"},
             "description": {"type": "string"},
+            "contracts": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "What its gradients must do, such as flows(loss -> encoder/*).",
+            },
             "tensors": {"type": "string", "pattern": r"^[^/\\:]+\.safetensors$"},
             "pages": {
                 "type": "object",

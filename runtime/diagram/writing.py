@@ -48,6 +48,9 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
         for name, page in diagram.pages.items()
     ]
     fields = [f"{_json(key)}: {_json(value)}" for key, value in head.items()]
+    if diagram.contracts:
+        lines = ",\n".join(f"    {_json(line)}" for line in diagram.contracts)
+        fields.append(f'"contracts": [\n{lines}\n  ]')
     text = _braced([*fields, f'"pages": {_braced(pages, 1)}'], 0) + "\n"
     return _LONE_SURROGATE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
 

@@ -67,6 +67,8 @@ class Session:
         self.diagram = diagram
         self.gradients: dict[str, Array | None] = {}
         """Gradients by variable after the last backward; requests of "add" add to them."""
+        self.updated: set[str] = set()
+        """Variables that an optimiser was given, over all steps."""
         self._run_problems: dict[str, Diagnostic] = {}
         self._compiled: dict[tuple[int, Request, frozenset[Value]], Compiled] = {}
         program = lower(diagram, {}, self._page)
@@ -283,6 +285,7 @@ class Session:
             ports=heads,
             contributions=False,
         )
+        self.updated.update(run.gradients)
         current = {name: value for name, value in self.values.items() if name in run.gradients}
         for name, value in optimiser.update(current, run.gradients).items():
             self._store.set(name, value)

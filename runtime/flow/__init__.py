@@ -5,9 +5,11 @@ from runtime.flow.contracts import (
     Breach,
     Contract,
     Outcome,
+    contracts_of,
     hold,
     needs_run,
     parse_contracts,
+    unowned,
 )
 from runtime.flow.dialects import Dialects, dialects
 from runtime.flow.doctor import Complaint, Finding, diagnose
@@ -41,6 +43,7 @@ __all__ = [
     "Verdict",
     "WhatIf",
     "analyse",
+    "contracts_of",
     "diagnose",
     "dialects",
     "fix",
@@ -51,5 +54,6 @@ __all__ = [
     "observe",
     "parse_contracts",
     "read",
+    "unowned",
     "with_fix",
 ]

@@ -4,17 +4,24 @@
     blocked(L_D -> G/*)            none of them does
     nonzero(L_rec -> W1)           and it is not all zeros
     finite(* -> *)                 no gradient has NaN or inf in it
+    updates(opt_G -> G/*)          the optimiser opt_G, and no other, moves these
+
+Where a line says what an optimiser updates, or a session has made steps, a trained variable
+that none updates is UNOWNED.
 
 ``#`` begins a comment. A pattern is compared part by part (``/`` separates parts) with the
 wildcards ``*``, ``?`` and ``[…]``; a last part of ``*`` stands for any depth. On the left it
-names losses, on the right variables, or wires by their targets (``mul1.a``). A pattern that
-names nothing is a broken contract, so that a slip can't pass.
+names losses (or, by its name, an optimiser), on the right variables, or wires by their targets
+(``mul1.a``). A pattern that names nothing is a broken contract, so that a slip can't pass.
+
+A diagram states contracts in its field ``contracts``, or ``m.contracts`` beside
+``m.gradwire.json`` does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -26,11 +33,18 @@ from runtime.engine.flatten import block_of
 from runtime.flow.states import PASSING, Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runtime.diagram import Diagram
+    from runtime.engine.program import Program
     from runtime.flow.analyse import Flow
     from runtime.flow.reading import FlowRun
 
-Kind: TypeAlias = Literal["flows", "blocked", "nonzero", "finite"]
+SUFFIX = ".contracts"
+Kind: TypeAlias = Literal["flows", "blocked", "nonzero", "finite", "updates"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+UNOWNED = "UNOWNED: {0} is trained, and no optimiser updates it."
+EXAMPLE = "flows(loss -> encoder/*)"
 _LINE = re.compile(r"(\w+)\s*\(\s*(.+?)\s*(?:->|→)\s*(.+?)\s*\)")
 
 
@@ -87,11 +101,51 @@ def parse_contracts(text: str, path: str | None = None) -> list[Contract]:
                 "This is no contract.",
                 path=path,
                 line=number,
-                expected="flows, blocked, nonzero or finite, as in flows(loss -> encoder/*)",
+                expected=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}, as in {EXAMPLE}",
                 got=stated,
             )
         found.append(Contract(kind, match[2], match[3], number))
     return found
+
+
+def beside(file: Path) -> Path:
+    """The contracts file of a diagram: ``m.contracts`` beside ``m.gradwire.json``."""
+    name = file.name.removesuffix(".json").removesuffix(".gradwire")
+    return file.with_name(name + SUFFIX)
+
+
+def read_contracts(path: Path) -> list[Contract]:
+    """The contracts of a file; raises FileError."""
+    try:
+        return parse_contracts(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(
+            f"The contracts can't be read: {error}.",
+            path=str(path),
+            next_step=f"Write one contract a line, such as {EXAMPLE}.",
+        ) from None
+
+
+def contracts_of(diagram: Diagram, file: Path | None = None) -> list[Contract]:
+    """What a diagram states, and what is stated beside its file; raises FileError."""
+    stated = parse_contracts("\n".join(diagram.contracts))
+    if file is not None and beside(file).exists():
+        stated += read_contracts(beside(file))
+    return stated
+
+
+def unowned(
+    program: Program, contracts: Iterable[Contract], updated: Collection[str] = ()
+) -> list[str]:
+    """Trained variables that no optimiser updates, by what lines say and steps have updated.
+
+    None where no line says what an optimiser updates and no step was made.
+    """
+    patterns = [contract.pattern for contract in contracts if contract.kind == "updates"]
+    if not (patterns or updated):
+        return []
+    left = [name for name in program.trainable if name not in updated]
+    return [name for name in left if not any(matches(pattern, name) for pattern in patterns)]
 
 
 def hold(contracts: Iterable[Contract], reading: FlowRun | None, flow: Flow) -> list[Outcome]:
@@ -100,7 +154,18 @@ def hold(contracts: Iterable[Contract], reading: FlowRun | None, flow: Flow) -> 
     ``flow`` answers flows and blocked. nonzero and finite need the ``reading`` of a run; without
     one they are broken, because nothing shows that they are kept.
     """
-    return [Outcome(contract, tuple(_breaches(contract, reading, flow))) for contract in contracts]
+    every = list(contracts)
+    return [
+        Outcome(
+            contract,
+            tuple(
+                _not_updated(contract, every, flow)
+                if contract.kind == "updates"
+                else _breaches(contract, reading, flow)
+            ),
+        )
+        for contract in every
+    ]
 
 
 def needs_run(contracts: Iterable[Contract]) -> bool:
@@ -133,6 +198,21 @@ def _breaches(contract: Contract, reading: FlowRun | None, flow: Flow) -> Iterat
             breach = _breach(contract.kind, subject, loss, reading, flow)
             if breach is not None:
                 yield breach
+
+
+def _not_updated(contract: Contract, every: Sequence[Contract], flow: Flow) -> Iterator[Breach]:
+    """What an optimiser can't move, or another moves as well."""
+    variables = flow.program.sources("variable")
+    named = [name for name in variables if matches(contract.pattern, name)]
+    if not named:
+        yield Breach("", contract.loss, _nothing(contract.pattern, "variable", variables))
+    others = [c for c in every if c.kind == "updates" and c.loss != contract.loss]
+    for name in named:
+        if not variables[name].wants_gradient:
+            text = f"{name} is not trained, so {contract.loss} can't move it."
+            yield Breach(name, contract.loss, text)
+        elif other := next((c.loss for c in others if matches(c.pattern, name)), None):
+            yield Breach(name, contract.loss, f"{other} updates {name}, too.")
 
 
 def _subjects(pattern: str, flow: Flow) -> Sequence[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from runtime.flow.contracts import Contract, hold
+from runtime.flow.contracts import UNOWNED, Contract, contracts_of, hold, unowned
 from runtime.flow.fixing import Fix, fix
 from runtime.flow.reading import FlowRun, observe
 from runtime.flow.sizes import SETTINGS, Settings
@@ -36,7 +36,8 @@ class Complaint(IntEnum):
     FLOOD = 5
     FAINT = 6
     CANCELS = 7
-    IDLE_STOP = 8
+    UNOWNED = 8
+    IDLE_STOP = 9
 
     @property
     def is_error(self) -> bool:
@@ -63,20 +64,23 @@ def diagnose(
     session: Session,
     losses: Sequence[str] | None = None,
     *,
-    contracts: Iterable[Contract] = (),
+    contracts: Iterable[Contract] | None = None,
     feeds: Mapping[str, ArrayLike] | None = None,
     settings: Settings = SETTINGS,
 ) -> list[Finding]:
     """All findings, ranked; raises what ``backward`` raises.
 
-    A variable that any of the losses reaches counts as reached.
+    A variable that any of the losses reaches counts as reached. ``contracts`` are by default what
+    the diagram states; raises FileError for a line of it that is none.
     """
+    stated = contracts_of(session.diagram) if contracts is None else list(contracts)
     reading = observe(session, losses, feeds=feeds, settings=settings)
     found = [
         *_not_finite(reading),
-        *_breaches(reading, contracts),
+        *_breaches(reading, stated),
         *_variables(session, reading, feeds),
         *_cancelling(reading),
+        *_unowned(session, reading, stated),
         *_idle(session, reading, feeds),
     ]
     return sorted(found, key=lambda finding: finding.complaint)
@@ -132,6 +136,14 @@ def _cancelling(reading: FlowRun) -> list[Finding]:
         Finding(Complaint.CANCELS, port, cancel.sentence)
         for port, cancel in reading.cancels().items()
         if cancel.total > 0  # a sum of exactly 0 is told where it makes a variable's gradient 0
+    ]
+
+
+def _unowned(session: Session, reading: FlowRun, contracts: Iterable[Contract]) -> list[Finding]:
+    """Variables that get a gradient in vain: no optimiser updates them."""
+    return [
+        Finding(Complaint.UNOWNED, name, UNOWNED.format(name))
+        for name in unowned(reading.program, contracts, session.updated)
     ]
 
 

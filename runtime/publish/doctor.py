@@ -21,6 +21,7 @@ WORDS = {
     "FLOOD": "too large",
     "FAINT": "too small",
     "CANCELS": "cancels",
+    "UNOWNED": "unowned",
     "IDLE_STOP": "idle stop",
 }
 

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 
 from runtime.build import build, loss, sqrt, stop_gradient, variable
-from runtime.diagram import SetParameters
+from runtime.diagram import SetParameters, SetTitle
 from tests.app.mouse import LEFT
 from tests.app.test_insight import opened  # noqa: F401  # a fixture
 
@@ -85,3 +85,23 @@ def test_a_diagram_that_is_well_is_said_to_be(opened, qtbot):  # noqa: F811
     assert looked(qtbot, window)[0][2] == "Every variable that is trained gets a gradient."
     click(qtbot, window, 0)
     assert window.docks["doctor"].windowTitle() == "Doctor"
+
+
+def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
+    opened,  # noqa: F811
+    qtbot,
+    tmp_path,
+):
+    (tmp_path / "why.contracts").write_text("flows(loss -> w)", encoding="utf-8")
+    window = opened(ill())
+    rows = looked(qtbot, window)
+    broken = rows[row_of(rows, "is broken")]
+    assert broken[:2] == ["✕", "w"]
+    assert broken[2].startswith("flows(loss -> w) is broken. sg stops every route to loss.")
+    window.commands.change(SetTitle(contracts=("blocked(loss -> v)",)))
+    rows = looked(qtbot, window)
+    assert rows[row_of(rows, "blocked(loss -> v) is broken")][1] == "v"
+    assert rows[row_of(rows, "flows(loss -> w) is broken")][1] == "w"
+    window.commands.change(SetTitle(contracts=("block(loss -> v)",)))
+    ((_, _, told),) = looked(qtbot, window)
+    assert "This is no contract" in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from xml.etree import ElementTree
 
 
@@ -28,6 +29,20 @@ def test_a_broken_contract_fails_with_the_witness(gradwire, seed):
         "BROKEN  blocked(loss -> a)",
         "        a, for loss.out: Carries the gradient of loss to a. Route: loss ← add ← a.",
     ]
+
+
+def test_the_contracts_that_a_diagram_states(gradwire, seed):
+    document = json.loads(seed.read_text(encoding="utf-8"))
+    write(seed, json.dumps(document | {"contracts": ["flows(loss -> b)", "updates(sgd -> b)"]}))
+    assert gradwire("check", seed).code == 0
+    done = gradwire("check", seed, "--contracts")
+    assert done.code == 1 and "BROKEN  flows(loss -> b)" in done.out
+    write(seed.parent / "seed.contracts", "flows(loss -> a)")
+    assert "kept    flows(loss -> a)" in gradwire("check", seed, "--contracts").out
+    findings = gradwire("doctor", seed, "--json").json["findings"]
+    assert [(f["what"], f["where"]) for f in findings] == [
+        ("contract", "b"), ("no_gradient", "b"), ("unowned", "a"),
+    ]  # fmt: skip
 
 
 def test_a_contracts_file_by_name_in_json(gradwire, seed, tmp_path):

@@ -425,5 +425,8 @@ class TestWords:
         assert message in str(caught.value)
 
     def test_title_and_description(self):
-        diagram = after(seed(), SetTitle("Title", "More."), SetTitle("Other"))
+        lines = SetTitle(contracts=("flows(loss -> a)",))
+        diagram = after(seed(), SetTitle("Title", "More."), lines, SetTitle("Other"))
+        assert diagram.contracts == ("flows(loss -> a)",)
+        assert apply(diagram, lines).label == "Change contracts"
         assert (diagram.title, diagram.description) == ("Other", "More.")

@@ -7,15 +7,18 @@ import pytest
 
 import runtime.build as b
 from blocks.errors import FileError
-from runtime.engine import Session
+from runtime.diagram import SetTitle, apply, load, save
+from runtime.engine import SGD, Session
 from runtime.flow import (
     Complaint,
     analyse,
+    contracts_of,
     diagnose,
     hold,
     needs_run,
     observe,
     parse_contracts,
+    unowned,
 )
 from runtime.flow.contracts import matches
 from tests.runtime.flow.specimens import specimen
@@ -122,6 +125,53 @@ def test_patterns(pattern, path, named):
     assert matches(pattern, path) is named
 
 
+def test_what_optimisers_update():
+    assert broken(two(), "updates(sgd -> x)\nupdates(sgd -> [yz])") == []
+    assert broken(two(), "updates(opt_G -> x)\nupdates(opt_D -> [xy])") == [
+        ("updates(opt_G -> x)", [("x", "opt_D updates x, too.")]),
+        ("updates(opt_D -> [xy])", [("x", "opt_G updates x, too.")]),
+    ]
+    frozen = b.build(b.loss(b.mul(b.variable("w", 1.0, trainable=False), b.variable("x", 1.0))))
+    assert broken(frozen, "updates(sgd -> *)\nupdates(sgd -> v)") == [
+        ("updates(sgd -> *)", [("w", "w is not trained, so sgd can't move it.")]),
+        ("updates(sgd -> v)", [("", "v names no variable. There are w, x.")]),
+    ]
+
+
+def test_who_is_not_updated_is_unowned():
+    program = Session(two()).program
+    assert unowned(program, []) == []
+    assert unowned(program, parse_contracts("flows(L1 -> x)")) == []
+    assert unowned(program, parse_contracts("updates(sgd -> x)")) == ["y", "z"]
+
+
+def test_a_variable_that_every_step_has_left_out_is_unowned():
+    session = Session(two())
+    assert diagnose(session)[0].complaint is Complaint.ZERO
+    session.step(SGD(), ["L1"], wrt=["x"])
+    assert unowned(session.program, (), session.updated) == ["y", "z"]
+    session.step(SGD(), ["L2"], wrt=["y"])
+    left = [f.key for f in diagnose(session) if f.complaint is Complaint.UNOWNED]
+    assert left == ["z"]
+    assert unowned(session.program, parse_contracts("updates(adam -> z)"), session.updated) == []
+
+
+def test_a_diagram_states_contracts_of_its_own_and_its_file_has_more_beside_it(tmp_path):
+    diagram = apply(two(), SetTitle(contracts=("flows(L1 -> x)", "# that is all"))).after
+    assert [str(c) for c in contracts_of(diagram)] == ["flows(L1 -> x)"]
+    file = tmp_path / "two.gradwire.json"
+    save(diagram, file)
+    assert [str(c) for c in contracts_of(load(file), file)] == ["flows(L1 -> x)"]
+    (tmp_path / "two.contracts").write_text("blocked(L2 -> x)", encoding="utf-8")
+    assert [str(c) for c in contracts_of(load(file), file)] == [
+        "flows(L1 -> x)",
+        "blocked(L2 -> x)",
+    ]
+    wrong = apply(diagram, SetTitle(contracts=("flow(L1 -> x)",))).after
+    with pytest.raises(FileError, match="no contract"):
+        contracts_of(wrong)
+
+
 # ---- the doctor -----------------------------------------------------------------------------
 
 
@@ -154,6 +204,21 @@ def test_findings_are_ranked():
         ),
         (Complaint.ZERO, "y", "Connected, but relu1 is off (−1.00)."),
     ]
+
+
+def test_the_doctor_holds_a_diagram_to_what_it_states():
+    leaks = b.build(b.loss(b.mul(b.variable("x", 1.0), b.variable("y", 1.0), name="m")))
+    stated = SetTitle(contracts=("blocked(loss -> x)", "updates(sgd -> x)"))
+    found = diagnose(Session(apply(leaks, stated).after))
+    assert [(f.complaint, f.key, f.sentence) for f in found] == [
+        (
+            Complaint.CONTRACT,
+            "x",
+            "blocked(loss -> x) is broken. Carries the gradient of loss to x. Route: loss ← m ← x.",
+        ),
+        (Complaint.UNOWNED, "y", "UNOWNED: y is trained, and no optimiser updates it."),
+    ]
+    assert diagnose(Session(leaks)) == []
 
 
 def test_a_stop_that_cuts_nothing_is_found_by_opening_it():

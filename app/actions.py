@@ -218,6 +218,7 @@ HAND: tuple[tuple[str, str], ...] = (
     ("M", "Show the menu of what has the focus"),
     ("Wheel", "Zoom at the pointer; two fingers on a touchpad move the page"),
     ("Tab, double-click", "Add a block by typing"),
+    ("Ctrl + B, click on ★", "Mark a block of the palette or of quick-add as a favourite"),
     ("Drag from a port", "Draw a wire; let go on nothing to choose a block that fits"),
     ("Drag on nothing", "Select what lies inside; Shift adds to the selection"),
     ("Alt + drag", "Select what a drawn line encloses"),

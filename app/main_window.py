@@ -75,7 +75,8 @@ class MainWindow(QMainWindow):
         self.evaluator = Evaluator(parent=self)
         self.place = Place(self)
         self.canvas = CanvasView(self)
-        self.palette_panel = Palette(registry(), self)
+        self.canvas.favourites = self.windows.favourites
+        self.palette_panel = Palette(registry(), self.windows.favourites, self)
         self.inspector = Inspector(self)
         self.why = Why(self)
         self.problems = Problems(self)

@@ -11,7 +11,7 @@ _MOST_RECENT = 8
 
 
 class Settings:
-    """Recent files, the theme, the learning rate and the window's arrangement."""
+    """Recent files, favourite blocks, the theme, the learning rate and the window's arrangement."""
 
     def __init__(self, store: QSettings | None = None) -> None:
         self._store = store or QSettings("Gradwire", "Gradwire")
@@ -31,15 +31,31 @@ class Settings:
     @property
     def remembered(self) -> list[Path]:
         """Files that were open, the last one first, there or not: a drive can come back."""
-        stored: Any = self._store.value("recent", [])
-        names = [stored] if isinstance(stored, str) else list(stored or [])  # one entry reads so
-        return [Path(name) for name in names]
+        return [Path(name) for name in self._names("recent")]
 
     def remember(self, path: Path) -> None:
         """Put ``path`` first among the recent files."""
         others = [other for other in self.remembered if other != path.resolve()]
         names = [str(other) for other in [path.resolve(), *others][:_MOST_RECENT]]
         self._store.setValue("recent", names)
+
+    @property
+    def starred(self) -> tuple[str, ...]:
+        """Type names of the favourite blocks."""
+        return self._names("starred")
+
+    @starred.setter
+    def starred(self, names: tuple[str, ...]) -> None:
+        self._store.setValue("starred", list(names))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Type names of the blocks that were added last, the last one first."""
+        return self._names("used")
+
+    @used.setter
+    def used(self, names: tuple[str, ...]) -> None:
+        self._store.setValue("used", list(names))
 
     @property
     def theme(self) -> str:
@@ -91,3 +107,7 @@ class Settings:
     def arrangement(self, arrangement: tuple[QByteArray, QByteArray]) -> None:
         for key, value in zip(("geometry", "state"), arrangement, strict=True):
             self._store.setValue(key, value)
+
+    def _names(self, key: str) -> tuple[str, ...]:
+        stored: Any = self._store.value(key, [])
+        return (stored,) if isinstance(stored, str) else tuple(stored or ())  # one entry reads so

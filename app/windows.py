@@ -1,4 +1,4 @@
-"""The open windows of this process, and what they share: settings, and the journal."""
+"""The open windows of this process, and what they share: settings, favourites, the journal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
+from app.favourites import Favourites
 from app.journal import Journal
 from app.panels.recovery import Recovery
 
@@ -29,6 +30,7 @@ class Windows(QObject):
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         self.settings = settings
+        self.favourites = Favourites(settings, self)
         self.journal = Journal(settings.folder / "recovery")
         self._windows: list[MainWindow] = []
 

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
+    from app.favourites import Favourites
+
 
 class Board(Host, Protocol):
     """The canvas as adding sees it."""
+
+    favourites: Favourites
 
     def widget(self) -> QWidget:
         """What the search box opens on."""
@@ -39,7 +43,7 @@ class Adding:
         ``make_room``: the block goes to the nearest place where none is in its way.
         """
         self.close()
-        view = self._canvas.view
+        canvas, view = self._canvas, self._canvas.view
         corner = view.camera.to_scene(np.array([at.x(), at.y()]))
         offered = choices(view.scene.diagram, view.scene.page_name)
         if port is not None:
@@ -51,15 +55,18 @@ class Adding:
 
         def done(choice: Choice | None) -> None:
             self.box = self._wire = None
-            self._canvas.widget().setFocus()
-            self._canvas.redraw()
+            canvas.widget().setFocus()
+            canvas.redraw()
             if choice is not None:
+                canvas.favourites.use(choice.kind)
                 change = edits.placing(view, choice, corner, port)
-                self._canvas.ask(change)
-                self._canvas.select([edits.added(change)])
+                canvas.ask(change)
+                canvas.select([edits.added(change)])
 
-        self.box = QuickAdd(self._canvas.widget(), at.toPoint(), offered, view.theme, done)
-        self._canvas.redraw()
+        self.box = QuickAdd(
+            canvas.widget(), at.toPoint(), offered, view.theme, canvas.favourites, done
+        )
+        canvas.redraw()
 
     def close(self) -> None:
         """Close the box, if it is open; nothing is added."""

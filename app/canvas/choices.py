@@ -14,6 +14,7 @@ from runtime.diagram import MAIN
 from runtime.diagram.model import page_ports
 
 if TYPE_CHECKING:
+    from app.favourites import Favourites
     from runtime.diagram import Diagram
 
 
@@ -25,6 +26,11 @@ class Choice:
     block: Block
     input: str
     output: str
+
+    @property
+    def kind(self) -> str:
+        """What it is as a favourite: the block's type; nothing for a page of the diagram."""
+        return "" if isinstance(self.block, PageBlock) else type(self.block).type_name()
 
     def fits(self, *, from_output: bool) -> bool:
         """Whether a wire that comes from an output (or else from an input) can go on here."""
@@ -49,13 +55,21 @@ def choice(block: Block) -> Choice:
     return Choice(cls.type_name(), block, first, next(iter(cls.outputs), ""))
 
 
-def found(among: Iterable[Choice], text: str) -> list[Choice]:
-    """The choices that have every word of ``text``, best name first; all for an empty text."""
+def found(among: Iterable[Choice], text: str, favourites: Favourites | None = None) -> list[Choice]:
+    """The choices that have every word of ``text``, best name first; all for an empty text.
+
+    Of names that fit, favourites stand first; without a text, those used last come after them.
+    """
     words = text.casefold().split()
+    starred = () if favourites is None else favourites.starred
     fitting = [
         c for c in among if all(matches(word, type(c.block), c.title) for word in words)
     ]  # fmt: skip
-    return sorted(fitting, key=lambda c: rank(words, c.title)) if words else fitting
+    if words:
+        return sorted(fitting, key=lambda c: standing(words, c.title, c.kind in starred))
+    used = () if favourites is None else favourites.used
+    first = [*starred, *(name for name in used if name not in starred)]
+    return sorted(fitting, key=lambda c: first.index(c.kind) if c.kind in first else len(first))
 
 
 def matches(word: str, cls: type[Block], title: str) -> bool:
@@ -69,6 +83,15 @@ def rank(words: list[str], title: str) -> int:
     """How well a title matches the first of ``words``, 0 best."""
     name, word = title.casefold(), words[0] if words else ""
     return 0 if name == word else 1 if name.startswith(word) else 2 if word in name else 3
+
+
+def standing(words: list[str], title: str, starred: bool) -> tuple[int, bool, int]:
+    """Where a title stands in what was found: lower is earlier.
+
+    The very name, then favourites and others with the word in the name, then what only tells of it.
+    """
+    fit = rank(words, title)
+    return {0: 0, 3: 2}.get(fit, 1), not starred, fit
 
 
 @cache

@@ -10,9 +10,10 @@ from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QLineEdit, QTreeView, QVBoxLayout, QWidget
 
 from app.canvas.choices import Choice, found
-from app.panels.rows import BLOCK_ROLE, BlockRows
+from app.panels.rows import BLOCK_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 
 if TYPE_CHECKING:
+    from app.favourites import Favourites
     from app.theme import Theme
 
 CHOICE_ROLE = Qt.ItemDataRole.UserRole + 2
@@ -35,10 +36,12 @@ class QuickAdd(QFrame):
         at: QPoint,
         choices: Sequence[Choice],
         theme: Theme,
+        favourites: Favourites,
         done: Callable[[Choice | None], None],
     ) -> None:
         super().__init__(parent)
         self._choices = choices
+        self._favourites = favourites
         self._done: Callable[[Choice | None], None] | None = done
         self.line = QLineEdit(self)
         self.line.setPlaceholderText(self.tr("Add a block"))
@@ -88,6 +91,8 @@ class QuickAdd(QFrame):
             self.list.event(event)
         elif event.key() in (*_ENTER, Qt.Key.Key_Tab):
             self._choose(self.list.currentIndex())
+        elif is_star(event):
+            self._star(self.list.currentIndex())
         elif event.key() == Qt.Key.Key_Escape:
             self.close_box()
         else:
@@ -105,16 +110,26 @@ class QuickAdd(QFrame):
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setAccessibleName(self.tr("Blocks"))
         self.list.clicked.connect(self._choose)
+        Stars(self.list).clicked.connect(self._star)
 
     def _look_for(self, text: str) -> None:
         self._model.clear()
-        for choice in found(self._choices, text)[:_MOST]:
+        for choice in found(self._choices, text, self._favourites)[:_MOST]:
             item = QStandardItem(choice.title)
             item.setData(type(choice.block), BLOCK_ROLE)
             item.setData(choice, CHOICE_ROLE)
+            item.setData(choice.kind in self._favourites.starred, STAR_ROLE)
             item.setToolTip(type(choice.block).summary())
             self._model.appendRow(item)
         self.list.setCurrentIndex(self._model.index(0, 0))
+
+    def _star(self, index: QModelIndex) -> None:
+        """Mark a block as a favourite, or no more; the line stays where it is until one types."""
+        choice = index.data(CHOICE_ROLE)
+        if choice is not None and choice.kind:
+            self._favourites.toggle(choice.kind)
+            starred = choice.kind in self._favourites.starred
+            self._model.itemFromIndex(index).setData(starred, STAR_ROLE)
 
     def _choose(self, index: QModelIndex) -> None:
         choice = index.data(CHOICE_ROLE)

@@ -35,6 +35,7 @@ from app.canvas.minimap import MiniMap
 from app.canvas.shown import Picked
 from app.canvas.walking import Walking
 from app.canvas.writing import Writing
+from app.favourites import Favourites
 from blocks.errors import BlockError
 from runtime.diagram.model import MAIN, Point
 
@@ -69,6 +70,7 @@ class CanvasView(Explaining):
         super().__init__(parent)
         accessible.install()
         self.walking = Walking(self)
+        self.favourites = Favourites(parent=self)
         self._hand = Hand(self)
         self._adding = Adding(self)
         self._dropping = Dropping(self)
@@ -179,6 +181,7 @@ class CanvasView(Explaining):
         except BlockError as error:
             self.hint(str(error))
             return
+        self.favourites.use(type_name)
         self.ask(edits.spliced(self.view, change) or change)
         self.select([change.name])
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView, QWidget
 
 from app import theme as look
@@ -16,11 +25,14 @@ if TYPE_CHECKING:
 
 BLOCK_ROLE = Qt.ItemDataRole.UserRole + 1
 """The block class of a row; None for a family."""
+STAR_ROLE = Qt.ItemDataRole.UserRole + 3
+"""Whether a block is a favourite; None for what can't be one."""
 
 TILE = 22
 """Height of a tile, px."""
 TILE_WIDTH = 30
 _GAP = 8
+_STAR = 26.0
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -45,8 +57,47 @@ class Tile(QWidget):
             paint_tile(painter, QRectF(self.rect()), self._block, self._theme)
 
 
+def is_star(event: QKeyEvent) -> bool:
+    """Whether a key press asks to mark a block as a favourite, or no more: Ctrl+B."""
+    control = Qt.KeyboardModifier.ControlModifier
+    return event.key() == Qt.Key.Key_B and event.modifiers() == control
+
+
+class Stars(QObject):
+    """Hears of clicks on the stars of a view's rows, before the view does."""
+
+    clicked = Signal(object)
+    """The row, a QModelIndex."""
+
+    def __init__(self, view: QTreeView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._pressed = False
+        view.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QMouseEvent) or event.button() != Qt.MouseButton.LeftButton:
+            return super().eventFilter(watched, event)
+        if event.type() == QEvent.Type.MouseButtonRelease:
+            held, self._pressed = self._pressed, False
+            return held
+        at = event.position().toPoint()
+        index = self._view.indexAt(at)
+        self._pressed = index.data(STAR_ROLE) is not None and star_rect(
+            QRectF(self._view.visualRect(index))
+        ).contains(at)
+        if self._pressed:
+            self.clicked.emit(index)
+        return self._pressed
+
+
+def star_rect(row: QRectF) -> QRectF:
+    """Where the star of a row is."""
+    return QRectF(row.right() - _STAR, row.top(), _STAR, row.height())
+
+
 class BlockRows(QStyledItemDelegate):
-    """Paints families as quiet headings and blocks as tile and name."""
+    """Paints families as quiet headings and blocks as tile, name and star."""
 
     def __init__(self, view: QTreeView) -> None:
         super().__init__(view)
@@ -95,8 +146,13 @@ class BlockRows(QStyledItemDelegate):
         paint_tile(painter, tile, index.data(BLOCK_ROLE), self._theme)
         painter.setPen(QColor(self._theme.ink))
         painter.setFont(look.font(look.BODY))
-        text = rect.adjusted(TILE_WIDTH + 2 * _GAP, 0, 0, 0)
+        text = rect.adjusted(TILE_WIDTH + 2 * _GAP, 0, -_STAR, 0)
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
+        starred = index.data(STAR_ROLE)
+        if starred or (starred is not None and (selected or hovered)):
+            painter.setPen(QColor(self._theme.ink_soft if starred else self._theme.ink_faint))
+            centre = Qt.AlignmentFlag.AlignCenter
+            painter.drawText(star_rect(rect), centre, "★" if starred else "☆")
 
 
 def paint_tile(painter: QPainter, rect: QRectF, cls: type[Block], theme: Theme) -> None:

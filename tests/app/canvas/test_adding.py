@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.canvas.choices import choices, found
 from app.canvas.quick_add import QuickAdd
+from app.favourites import Favourites
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import AddBlock, Batch, Diagram, PortName
 from tests.app.canvas.pages import LEFT, PLAIN, block, drag, page
@@ -78,6 +79,38 @@ class TestQuickAdd:
     def test_ctrl_tab_goes_on_to_other_fields(self, canvas, shell):
         QTest.keyClick(canvas, Qt.Key.Key_Tab, Qt.KeyboardModifier.ControlModifier)
         assert no_box(canvas)
+
+
+class TestFavourites:
+    def test_they_come_first_then_what_was_used_last(self, canvas, shell):
+        canvas.favourites.toggle("Tanh")
+        canvas.favourites.use("Exp")
+        canvas.favourites.use("Tanh")
+        canvas.favourites.use("Relu")
+        QTest.keyClick(canvas, Qt.Key.Key_Tab)
+        assert box(canvas).titles()[:3] == ["Tanh", "Relu", "Exp"]
+        QTest.keyClick(box(canvas).line, Qt.Key.Key_Return)
+        assert type(shell.changes[0].block).type_name() == "Tanh"
+        assert canvas.favourites.used[0] == "Tanh"
+
+    def test_ctrl_b_and_the_star_mark_a_line(self, canvas, shell):
+        QTest.keyClick(canvas, Qt.Key.Key_Tab)
+        QTest.keyClicks(box(canvas).line, "tan")
+        QTest.keyClick(box(canvas).line, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
+        assert canvas.favourites.starred == ("Tanh",)
+        row = box(canvas).list.visualRect(box(canvas).list.model().index(0, 0))
+        at = QPoint(row.right() - 8, row.center().y())
+        QTest.mouseClick(box(canvas).list.viewport(), LEFT, PLAIN, at)
+        assert canvas.favourites.starred == ()
+        assert not shell.changes
+
+    def test_a_favourite_goes_before_other_names_that_fit(self):
+        favourites = Favourites()
+        favourites.toggle("Softmax")
+        titles = [c.title for c in found(choices(Diagram(), "main"), "max", favourites)]
+        assert titles[:2] == ["Max", "Softmax"]
+        titles = [c.title for c in found(choices(Diagram(), "main"), "ma", favourites)]
+        assert titles[0] == "Softmax"
 
 
 class TestWireIntoEmptySpace:

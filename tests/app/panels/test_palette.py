@@ -1,17 +1,24 @@
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 
 from app import theme
 from app.canvas import BLOCK_MIME
-from app.panels.palette import Palette, tooltip
-from app.panels.rows import BLOCK_ROLE
+from app.favourites import Favourites
+from app.panels.palette import Palette
+from app.panels.rows import BLOCK_ROLE, STAR_ROLE
+from app.panels.stock import tooltip
 from blocks.library.activations import Softmax
 from blocks.registry import registry
 
 
 @pytest.fixture
-def palette(qtbot):
-    made = Palette(registry())
+def favourites(settings):
+    return Favourites(settings)
+
+
+@pytest.fixture
+def palette(qtbot, favourites):
+    made = Palette(registry(), favourites)
     made.set_theme(theme.LIGHT)
     made.resize(240, 600)
     qtbot.addWidget(made)
@@ -133,3 +140,76 @@ def test_every_formula_of_the_library_can_be_drawn():
 def test_rows_know_their_class(palette):
     assert row_of(palette, "Softmax").data(BLOCK_ROLE) is Softmax
     assert QModelIndex().data() is None
+
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+class TestFavourites:
+    def star(self, qtbot, palette, name):
+        palette.tree.scrollTo(row_of(palette, name))
+        row = palette.tree.visualRect(row_of(palette, name))
+        viewport = palette.tree.viewport()
+        qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=row.center() + _to_star(row))
+
+    def test_a_click_on_the_star_puts_a_block_first_and_another_takes_it_away(
+        self, qtbot, palette, favourites
+    ):
+        before = names(palette)
+        chosen = []
+        palette.blockChosen.connect(chosen.append)
+        self.star(qtbot, palette, "Tanh")
+        self.star(qtbot, palette, "Mul")
+        assert palette.tree.model().index(0, 0).data() == "Favourites"
+        assert names(palette) == ["Tanh", "Mul", *before]
+        assert favourites.starred == ("Tanh", "Mul")
+        assert palette.tree.isExpanded(palette.tree.model().index(0, 0))
+        self.star(qtbot, palette, "Tanh")
+        self.star(qtbot, palette, "Mul")
+        assert names(palette) == before
+        assert chosen == []
+
+    def test_ctrl_b_does_it_from_the_search_line_and_in_the_list(self, qtbot, palette, favourites):
+        qtbot.keyClicks(palette.search_line, "relu")
+        qtbot.keyClick(palette.search_line, Qt.Key.Key_B, CONTROL)
+        assert favourites.starred == ("Relu",)
+        assert names(palette).count("Relu") == 1
+        qtbot.keyClick(palette.search_line, Qt.Key.Key_Down)
+        second = palette.tree.currentIndex().data()
+        qtbot.keyClick(palette.tree, Qt.Key.Key_B, CONTROL)
+        assert favourites.starred == ("Relu", second)
+        palette.search_line.clear()
+        assert names(palette)[:2] == ["Relu", second]
+
+    def test_of_names_that_fit_favourites_stand_first(self, qtbot, palette, favourites):
+        qtbot.keyClicks(palette.search_line, "max")
+        assert names(palette)[0] == "Max"
+        favourites.toggle("Softmax")
+        palette.search_line.setText("ma")
+        assert names(palette)[0] == "Softmax"
+        palette.search_line.setText("max")
+        assert names(palette)[0] == "Max"
+
+    def test_they_are_kept_and_shown_in_every_palette(self, qtbot, palette, favourites, settings):
+        favourites.toggle("Exp")
+        again = Favourites(settings)
+        assert again.starred == ("Exp",)
+        again.use("Mul")
+        again.use("Add")
+        again.use("Mul")
+        assert Favourites(settings).used == ("Mul", "Add")
+        assert names(palette)[0] == "Exp"
+
+    def test_a_block_that_is_not_installed_any_more_is_not_listed(self, palette, favourites):
+        before = names(palette)
+        favourites.toggle("OfAPlugIn")
+        assert names(palette) == before
+
+    def test_a_family_has_no_star(self, palette):
+        head = palette.tree.model().index(0, 0)
+        assert head.data(STAR_ROLE) is None
+        assert row_of(palette, "Mul").data(STAR_ROLE) is False
+
+
+def _to_star(row):
+    return QPoint(row.width() // 2 - 10, 0)

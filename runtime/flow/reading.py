@@ -19,6 +19,7 @@ from runtime.flow import sentences
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.currents import Currents
 from runtime.flow.leaves import together
+from runtime.flow.numbers import number
 from runtime.flow.sizes import SETTINGS, Settings, all_of, measure, refined
 from runtime.flow.states import State, Verdict
 from runtime.flow.telling import Telling
@@ -43,7 +44,7 @@ class Cancel:
     def sentence(self) -> str:
         """What the badge CANCELS says."""
         share = self.total / self.largest
-        return f"CANCELS: the sum at {self.port} is {share:.1e} of its largest term."
+        return f"CANCELS: the sum at {self.port} is {number(share)} of its largest term."
 
 
 def read(

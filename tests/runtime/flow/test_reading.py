@@ -137,7 +137,7 @@ def test_cancelling_terms_are_a_badge_of_the_port():
     reading = observe(Session(b.build(difference())))
     (found,) = reading.cancels().values()
     assert found.port == "x.out" and found.largest == 3.0
-    assert found.sentence == "CANCELS: the sum at x.out is 0.0e+00 of its largest term."
+    assert found.sentence == "CANCELS: the sum at x.out is 0 of its largest term."
 
 
 def test_stops_that_cut_nothing_say_why():

@@ -3,110 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from app.canvas.facts import same_meaning
+from app.reading import Reading, numbered
 from blocks.errors import GradwireError
-from runtime.diagram import Diagnostic, Diagram
+from runtime.diagram import Diagram
 from runtime.engine import SGD, Run, Session
-from runtime.flow import Flow, FlowRun, State, Verdict, analyse
-
-Array: TypeAlias = NDArray[np.generic]
+from runtime.flow import Flow, FlowRun, Settings, analyse
+from runtime.flow.sizes import SETTINGS
 
 PATIENCE = 2.0
 """Seconds that closing waits for a run to end before it leaves it behind."""
 MOST_LOSSES = 8
 """Up to so many losses each is run by itself, for numbers per loss; beyond, only their sum."""
-
-
-def _no_verdict(name: str, loss: str | None = None) -> Verdict | None:
-    return None
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a run made of ``diagram``. Keys are instance paths (``enc/mul1.out``).
-
-    A wire is named by its target port, a variable by its block. Where something could not be
-    computed its key is absent; where no path leads to a loss its gradient is None.
-    """
-
-    diagram: Diagram
-    values: Mapping[str, Array] = field(default_factory=dict)
-    gradients: Mapping[str, Array | None] = field(default_factory=dict)
-    states: Mapping[str, State] = field(default_factory=dict)
-    norms: Mapping[str, float | None] = field(default_factory=dict)
-    """Root mean square of each wire's contribution, over all losses."""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    verdict: Callable[..., Verdict | None] = _no_verdict
-    """Of a wire: ``verdict(wire, loss=None)``; None for the loss means all of them."""
-    error: str | None = None
-    """What stopped the run, when it could not be done at all."""
-    contributions: Mapping[str, Array | None] = field(default_factory=dict)
-    ports: Mapping[str, Any] = field(default_factory=dict)
-    """By port what is known without a run: ``.shape`` and ``.dtype``."""
-    losses: tuple[str, ...] = ()
-    variable: Callable[..., Verdict | None] = _no_verdict
-    """Of a variable: ``variable(name, loss=None)``."""
-    zeros: Mapping[str, float] = field(default_factory=dict)
-    """By wire that is PARTIAL, the share of its elements that are 0."""
-    loss: str | None = None
-    """What it is about: one loss, or all of them together."""
-    flow: FlowRun | None = None
-    """The run as it is explained, per loss."""
-
-    def of(self, loss: str | None) -> Reading:
-        """The same about one loss alone; about all together for None or one it does not know."""
-        flow = self.flow
-        if flow is None or loss not in self.losses:
-            return self
-        about = replace(
-            self,
-            loss=loss,
-            verdict=partial(_about, flow.verdict, loss),
-            variable=partial(_about, flow.variable, loss),
-        )
-        return _numbered(about, flow, loss)
-
-    def after(self, flow: FlowRun) -> Reading:
-        """The same diagram with the states and gradients of a trial on it, ``flow``."""
-        tried = replace(self, flow=flow, verdict=flow.verdict, variable=flow.variable, loss=None)
-        return _numbered(tried, flow).of(self.loss)
-
-
-def _about(
-    tell: Callable[..., Verdict], chosen: str, name: str, loss: str | None = None
-) -> Verdict:
-    return tell(name, loss or chosen)
-
-
-def _numbered(reading: Reading, flow: FlowRun, loss: str | None = None) -> Reading:
-    """The reading with states and numbers of one loss, or of all."""
-    states, run = flow.states(loss), flow.run(loss)
-    if run is None:
-        return replace(reading, states=states, norms={}, contributions={}, zeros={})
-    shares = {
-        wire: 1.0 - np.count_nonzero(amount) / amount.size
-        for wire, amount in run.contributions.items()
-        if amount is not None and states.get(wire) is State.PARTIAL
-    }
-    return replace(
-        reading,
-        states=states,
-        zeros=shares,
-        gradients=run.gradients,
-        norms=run.norms,
-        contributions=run.contributions,
-    )
-
-
 Superseded: TypeAlias = Callable[[], bool]
 
 
@@ -117,6 +32,8 @@ class Evaluation:
 
     def __init__(self) -> None:
         self._session: Session | None = None
+        self.thresholds: Settings = SETTINGS
+        """Of the numeric states."""
 
     def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
         """Lower, analyse and run ``diagram``; None when it was superseded on the way.
@@ -145,19 +62,14 @@ class Evaluation:
             runs = _runs(session, flow, superseded)
             if runs is None:
                 return None
-            told = FlowRun(flow, runs, diagram=diagram)
+            told = FlowRun(flow, runs, self.thresholds, diagram)
             reading = replace(
                 reading,
                 diagnostics=tuple(session.diagnostics),  # those of the run are among them now
                 values=next(iter(runs.values())).values,
-                verdict=told.verdict,
-                variable=told.variable,
-                flow=told,
             )
             flow.prepare()  # here, not when the window asks
-            for loss in told.losses:
-                told.states(loss)
-            return _numbered(reading, told)
+            return numbered(reading, told)
         except GradwireError as error:
             return replace(reading, error=str(error))
         except Exception as error:  # a plug-in's block may raise anything; the window must live on
@@ -255,6 +167,17 @@ class Evaluator(QObject):
     def refresh(self, diagram: Diagram) -> None:
         """Make a reading of ``diagram`` even if nothing has changed."""
         self._post(diagram, lambda superseded: self._run(diagram, superseded))
+
+    def judge(self, thresholds: Settings) -> None:
+        """Tell states by other thresholds, those of the newest reading first, without a run."""
+        if isinstance(self._run, Evaluation) and thresholds != self._run.thresholds:
+            self._run.thresholds = thresholds
+            if (reading := self._reading) is None or reading.flow is None:
+                return
+            if not self.busy:
+                self._post(reading.diagram, lambda superseded: reading.judged(thresholds))
+            elif self._awaited is not None:
+                self.refresh(self._awaited)
 
     def step(self, diagram: Diagram, rate: float) -> None:
         """One step of gradient descent; ``stepped`` brings the diagram with the new values."""

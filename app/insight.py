@@ -15,8 +15,8 @@ from blocks.errors import Location
 from runtime.diagram import MAIN, PortName
 
 if TYPE_CHECKING:
-    from app.evaluator import Reading
     from app.main_window import MainWindow
+    from app.reading import Reading
 
 
 class Insight(QObject):

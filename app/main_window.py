@@ -24,7 +24,7 @@ from app.clipboard_commands import ClipboardCommands
 from app.commands import Commands
 from app.docks import docks
 from app.document import Document
-from app.evaluator import Evaluator, Reading
+from app.evaluator import Evaluator
 from app.examples import examples
 from app.file_commands import FileCommands, dropped_files
 from app.help_commands import HelpCommands
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 
+    from app.reading import Reading
     from runtime.diagram import Diagram
 
 _BUSY_SHOWS_AFTER = 300
@@ -131,12 +132,13 @@ class MainWindow(QMainWindow):
         self.activateWindow()
 
     def restyle(self) -> None:
-        """Look and move as the settings say."""
+        """Look, move and judge gradients as the settings say."""
         self._set_theme(self.settings.theme)
         still = self.settings.still
         self.canvas.set_still(still)
         self.setAnimated(not still)
         self.actions_by_name["reduced_motion"].setChecked(still)
+        self.evaluator.judge(self.settings.thresholds)
 
     # ---- what the window is told --------------------------------------------------------------
 

@@ -68,7 +68,7 @@ class Menus(QObject):
         for name, loss in losses.choices():
             action = menu.addAction(name)
             action.setCheckable(True)
-            action.setChecked(loss == losses.chosen)
+            action.setChecked(loss == losses.switch.currentData())
             action.setData(loss)
 
     def _choose_loss(self, action: QAction) -> None:

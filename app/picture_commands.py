@@ -30,7 +30,7 @@ from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QDialog, QFileDialog
 
-from app.canvas.legend import legend_size
+from app.canvas.legend import key_of, legend_size
 from app.canvas.painter import paint_fitted
 from app.canvas.stage import Stage
 from app.theme import LIGHT
@@ -169,7 +169,7 @@ class PictureCommands(QObject):
         left, top, right, bottom = (0.0, 0.0, 360.0, 260.0) if bounds is None else bounds.tolist()
         size = QSizeF(right - left + 2 * _MARGIN, bottom - top + 2 * _MARGIN)
         if self._window.settings.picture_legend:
-            legend = legend_size()
+            legend = legend_size(key_of(stage.view.facts))
             size.setWidth(size.width() + legend.width() + _MARGIN)
             size.setHeight(max(size.height(), legend.height() + _MARGIN))
         return QSizeF(size.toSize())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runtime.flow import Account, Dialects, Fix, dialects, fix, ledger
 
 if TYPE_CHECKING:
-    from app.evaluator import Reading
+    from app.reading import Reading
     from runtime.engine import Session
     from runtime.engine.program import Program
 

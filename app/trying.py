@@ -13,13 +13,13 @@ from app.canvas.facts import same_meaning
 from app.canvas.ghosts import Ghosts
 from app.panels.trial_bar import TrialBar
 from blocks.library.gradient import StopGradient
-from runtime.flow import Comparison, Difference, WhatIf
+from runtime.flow import Comparison, Difference, Settings, WhatIf
 from runtime.flow.numbers import size
 from runtime.flow.surgery import open_stops
 
 if TYPE_CHECKING:
-    from app.evaluator import Reading
     from app.main_window import MainWindow
+    from app.reading import Reading
     from runtime.diagram import Diagram
     from runtime.engine import Session
 
@@ -48,6 +48,7 @@ class Trying(QObject):
         canvas.cutTried.connect(self.cut)
         canvas.stopTried.connect(self.toggle)
         canvas.trialLeft.connect(self.discard)
+        window.losses.lossChosen.connect(self._tell_again)
 
     @property
     def active(self) -> bool:
@@ -118,7 +119,12 @@ class Trying(QObject):
         self._show_ghosts()
 
     def _ask(self, kind: str, cuts: Iterable[str]) -> None:
-        job = partial(_compare, opened=self._opened, cuts=tuple(dict.fromkeys(cuts)))
+        job = partial(
+            _compare,
+            opened=self._opened,
+            cuts=tuple(dict.fromkeys(cuts)),
+            thresholds=self._window.settings.thresholds,
+        )
         self.asker.ask(kind, self._window.document.diagram, job)
 
     def _take(self, kind: str, answer: object) -> None:
@@ -160,6 +166,12 @@ class Trying(QObject):
         text = self.tr("A trial: {0}. {1}. The diagram is as it was.")
         self.bar.tell(text.format(", ".join(parts), said), ready=found is not None)
 
+    def _tell_again(self) -> None:
+        """Tell what the trial changes for another loss."""
+        if self.active:
+            self._tell()
+            self._show_ghosts()
+
     def _show_ghosts(self) -> None:
         if not (self.active or self._hovered):
             self._window.canvas.show_ghosts(None)
@@ -192,9 +204,11 @@ def told(both: Difference) -> str:
     return f"{text} ({both.percent:+.0f} %)".replace("(-", "(−")
 
 
-def _compare(session: Session, opened: tuple[str, ...], cuts: tuple[str, ...]) -> Comparison:
+def _compare(
+    session: Session, opened: tuple[str, ...], cuts: tuple[str, ...], thresholds: Settings
+) -> Comparison:
     shut = open_stops(session.diagram, opened)
-    trial = WhatIf(session).close(*shut)
+    trial = WhatIf(session, settings=thresholds).close(*shut)
     return trial.open(*(name for name in opened if name not in shut)).cut(*cuts).compare()
 
 

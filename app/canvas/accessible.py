@@ -149,7 +149,7 @@ class Tree(QAccessibleWidget):
             return self.item(port_focus(scene, port))
         if (block := block_at(scene, camera, *at)) is not None:
             return self.item(Focus(Kind.BLOCK, scene.names[block]))
-        if (wire := wire_at(scene, camera, *at)) is not None:
+        if (wire := wire_at(scene, camera, *at, self.view.strands)) is not None:
             return self.item(Focus(Kind.WIRE, scene.wire_keys[wire]))
         note = note_at(scene, camera, *at)
         return None if note is None else self.item(Focus(Kind.NOTE, note))

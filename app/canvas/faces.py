@@ -15,6 +15,7 @@ from app.canvas import glyphs
 from app.canvas.camera import NUMBERS
 from app.canvas.geometry import PORT_RADIUS
 from app.canvas.grids import draw_section
+from app.canvas.pills import Pill, draw_pills
 from app.theme import BODY, SMALL, TITLE, Theme, font
 from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
 
@@ -66,8 +67,8 @@ class Look:
     inside: str = ""
     """Name of the worst State of a wire inside a page; empty without a bad one."""
     head: bool = False
-    surrogate: bool = False
-    """Its gradient is deliberately not the derivative: ≈."""
+    pills: tuple[Pill, ...] = ()
+    """Badges on its lower edge."""
 
     @property
     def height(self) -> float:
@@ -79,6 +80,7 @@ class Look:
             self,
             label="",
             sections=(),
+            pills=(),
             stale=False,
             inputs=tuple(replace(port, text="") for port in self.inputs),
             outputs=tuple(replace(port, text="") for port in self.outputs),
@@ -193,6 +195,9 @@ class _Face:
         self._dots()
         if self.look.inside:
             self._inside()
+        if self.look.pills:
+            foot = QPointF(GUTTER, self.look.height - 0.5)
+            draw_pills(self.painter, self.look.pills, foot, self.theme)
         if self.look.badge:
             self._badge()
 
@@ -211,7 +216,7 @@ class _Face:
         room = WIDTH - GUTTER - left
         place = QRectF(left, 0.0, room, HEADER)
         self._elided(place, look.name, bold, theme.ink, Qt.AlignmentFlag.AlignLeft)
-        label = f"{look.label} ≈".strip() if look.surrogate else look.label
+        label = look.label
         room -= QFontMetricsF(bold).horizontalAdvance(look.name) + 8.0
         if label and room >= QFontMetricsF(self.small).horizontalAdvance(label):
             place = QRectF(WIDTH - GUTTER - room, 1.0, room, HEADER)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.faces import Look, PortLook
-from app.canvas.lanes import CODES, FAINT, FLOOD, NONFINITE, NOT_READ, PARTIAL, ZERO, lane_width
+from app.canvas.pills import Pill, pills_of
 from app.canvas.readout import (
     Readout,
     Section,
@@ -20,14 +18,13 @@ from app.canvas.readout import (
     gradient_readout,
     lines,
     number,
-    power_of_ten,
 )
+from app.canvas.strands import Strand, side_by_side
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
-from runtime.flow.deferred import MANY
 
 if TYPE_CHECKING:
-    from app.canvas.geometry import Floats, Ints, Scene, Slots
+    from app.canvas.geometry import Ints, Scene, Slots
     from app.canvas.reading import Reading
     from runtime.diagram import Diagnostic, Diagram
 
@@ -55,17 +52,14 @@ class Facts:
         self.problems: dict[tuple[str, str], list[Diagnostic]] = {}
         """By block and port; the port is empty for the block as a whole."""
         self._sort_problems()
-        self.codes: NDArray[np.int8]
-        """State of each wire (m,), see :data:`app.canvas.lanes.CODES`."""
-        self.widths: Floats
-        """Width of each wire's lane (m,), px at 100 %."""
-        self._read_wires()
+        self.whole = Strand(scene, reading, prefix, stale=self.stale)
+        """The lanes of all that the reading is about."""
+        self.strands = self._apart() or (self.whole,)
+        """The lanes to show beside each wire."""
         self._driven = set(scene.wire_ports[:, 1].tolist())
         self._looks: list[Look | None] = [None] * len(scene.names)
         self._inside: dict[str, str] | None = None
         self._plain_looks: dict[int, Look] = {}
-        self._asked: set[str] = set()
-        self._cutting: set[str] = set()
 
     def rows(self) -> Ints:
         """Lines of numbers that each face needs (n,); as they were where nothing is known."""
@@ -89,6 +83,22 @@ class Facts:
                 counts[i] += len(gradient_readout(self._gradient(i)).cells)
         return np.array(counts, np.int32)
 
+    @property
+    def codes(self) -> NDArray[np.int8]:
+        """State of each wire (m,), see :data:`app.canvas.lanes.CODES`."""
+        return self.whole.codes
+
+    def _apart(self) -> tuple[Strand, ...]:
+        readings = () if self.reading is None else self.reading.apart
+        strands = [
+            Strand(
+                self.scene, about, self.prefix, stale=self.stale,
+                name=(about.loss or "").removesuffix(".out"),
+            )
+            for about in readings
+        ]  # fmt: skip
+        return side_by_side(strands) if strands else ()
+
     def look(self, i: int) -> Look:
         """What the face of block ``i`` shows."""
         known = self._looks[i]
@@ -103,52 +113,6 @@ class Facts:
             known = self._plain_looks[i] = self.look(i).plain()
         return known
 
-    def mark(self, wire: int, *, in_full: bool = False) -> str:
-        """The words beside a wire's lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``; or none.
-
-        ``in_full``, the rms of a gradient that needs no warning, too.
-        """
-        code, norm = self.codes[wire], None
-        if self.reading is not None:
-            norm = self.reading.norms.get(self.prefix + self.scene.wire_keys[wire])
-        if code == ZERO:
-            return "0"
-        if code == NONFINITE:
-            return "NaN"
-        if code == PARTIAL and self.reading is not None:
-            share = self.reading.zeros.get(self.prefix + self.scene.wire_keys[wire])
-            return "" if share is None else f"{100.0 * share:.0f} %"
-        if code in (FAINT, FLOOD):
-            arrow = "▽" if code == FAINT else "▲"
-            return arrow if norm is None else f"{arrow} {power_of_ten(norm)}"
-        return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
-
-    def cut(self, wire: int, until: float = math.inf) -> bool | None:
-        """Whether this wire ends in a slot that cuts gradient off.
-
-        None where that is not known yet and the clock (``perf_counter``) is past ``until``: a
-        verdict takes a walk through the diagram.
-        """
-        key = self.prefix + self.scene.wire_keys[wire]
-        if key in self._cutting:
-            return True
-        if key in self._asked or self.reading is None:
-            return False
-        if time.perf_counter() > until:
-            return None
-        verdict = self.reading.verdict(key)
-        self._asked.add(key)
-        if verdict is not None:  # its cutters cut themselves off, too
-            nearest = verdict.cutters[:MANY]
-            self._cutting.update(f"{cutter.block}.{cutter.port}" for cutter in nearest)
-        return key in self._cutting
-
-    def cutters(self, key: str) -> tuple[str, ...]:
-        """The blocks that cut gradient off this wire, as they are called on this page."""
-        verdict = None if self.reading is None else self.reading.verdict(self.prefix + key)
-        blocks = () if verdict is None else (cutter.block for cutter in verdict.cutters)
-        return tuple(dict.fromkeys(block.removeprefix(self.prefix) for block in blocks))
-
     def type_name(self, i: int) -> str:
         """The type of block ``i``, as its file names it."""
         return _type_name(self.scene.blocks[i])
@@ -160,7 +124,12 @@ class Facts:
         if found:
             return "\n".join(found)
         block = self.scene.blocks[i]
-        return f"{name}: {_type_name(block)}\n{type(block).summary()}"
+        head = f"{name}: {_type_name(block)}\n{type(block).summary()}"
+        return "\n".join([head, *self.badges(i)])
+
+    def badges(self, i: int) -> list[str]:
+        """The sentences of the badges of block ``i``."""
+        return [sentence for _, sentence in self._pills(i)]
 
     def port_tip(self, port: int) -> str:
         """The tooltip of a port: its problems, shape, dtype and the head of its value."""
@@ -177,6 +146,12 @@ class Facts:
             text.append(described(value))
         return "\n".join(text)
 
+    def _pills(self, i: int) -> list[tuple[Pill, str]]:
+        badges = None if self.reading is None or self.stale else self.reading.badges
+        block, path = self.scene.blocks[i], self.prefix + self.scene.names[i]
+        outputs = self.scene.slots[i].outputs
+        return pills_of(badges, path, outputs, surrogate=type(block).surrogate)
+
     def _unwired(self, block: str, port: str) -> list[str]:
         owner = self.scene.page.blocks[block]
         literal = owner.literals.get(port)
@@ -186,21 +161,6 @@ class Facts:
         if declared is None or declared.required:
             return ["Not wired."]
         return [f"Not wired: takes {declared.default}."]
-
-    def _read_wires(self) -> None:
-        keys = [self.prefix + key for key in self.scene.wire_keys]
-        if self.reading is None:
-            self.codes = np.full(len(keys), NOT_READ, np.int8)
-            self.widths = np.ones(len(keys))
-            return
-        states, norms = self.reading.states, self.reading.norms
-        unread = NOT_READ if self.stale else CODES["UNKNOWN"]
-        by_state = {state: CODES[state.name] for state in set(states.values())}
-        self.codes = np.array(
-            [by_state[states[key]] if key in states else unread for key in keys], np.int8
-        )
-        rms = np.array([norms.get(key) or 0.0 for key in keys], float)
-        self.widths = lane_width(rms)
 
     def _sort_problems(self) -> None:
         """Sort the diagnostics of this page by block and port; those deeper in go to their page."""
@@ -284,7 +244,7 @@ class Facts:
             badge=next((s for s in _WORST_FIRST if s in severities), ""),
             inside=self.worst_inside(name) if isinstance(block, PageBlock) else "",
             head=type(block).head,
-            surrogate=type(block).surrogate,
+            pills=tuple(pill for pill, _ in self._pills(i)),
         )
 
     def _input_looks(self, i: int, slots: Slots) -> tuple[PortLook, ...]:

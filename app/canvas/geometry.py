@@ -26,7 +26,9 @@ Indices: TypeAlias = NDArray[np.intp]
 
 PORT_RADIUS = 4.0
 REACH = 12.0
-"""How far a block's ports and a wire's lane stick out of their bounds."""
+"""How far a block's ports and badges stick out of its bounds."""
+LANES = 42.0
+"""How far a wire's lanes, four at most, and what stands beside them are from its curve."""
 
 NONE: Indices = np.zeros(0, np.intp)
 NOWHERE: Floats = np.zeros((0, 2))
@@ -292,8 +294,8 @@ class Scene:
         self.wire_ends[wires] = ends
         for alike, courses in self.courses(wires):
             hull = controls(courses)
-            self.wire_bounds[alike, :2] = hull.min(axis=1) - REACH
-            self.wire_bounds[alike, 2:] = hull.max(axis=1) + REACH
+            self.wire_bounds[alike, :2] = hull.min(axis=1) - LANES
+            self.wire_bounds[alike, 2:] = hull.max(axis=1) + LANES
 
 
 def _least_rows(blocks: list[Block]) -> Ints:

@@ -171,7 +171,7 @@ class Hand:
             canvas.start_rename(scene.names[block])
         elif note is not None:
             canvas.start_note(note)
-        elif wire_at(scene, camera, at.x(), at.y()) is None:
+        elif wire_at(scene, camera, at.x(), at.y(), canvas.view.strands) is None:
             canvas.quick_add(at)
 
     def cancel(self) -> bool:
@@ -268,7 +268,7 @@ class Hand:
         elif (grip := grip_at(scene, camera, x, y)) is not None:
             self._choose(Picked(notes=frozenset({grip})))
             self._begin = (at, lambda start: ResizeNote(canvas, start, grip))
-        elif (wire := wire_at(scene, camera, x, y)) is not None:
+        elif (wire := wire_at(scene, camera, x, y, canvas.view.strands)) is not None:
             self._choose(Picked(), wire=scene.wire_keys[wire])
             canvas.explain(scene.wire_keys[wire])
         elif (note := note_at(scene, camera, x, y)) is not None:
@@ -283,7 +283,8 @@ class Hand:
         """The menu of what lies there, or a cut from there on."""
         canvas = self.canvas
         scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
-        block, wire = block_at(scene, camera, x, y), wire_at(scene, camera, x, y)
+        block = block_at(scene, camera, x, y)
+        wire = wire_at(scene, camera, x, y, canvas.view.strands)
         if block is not None:
             self._choose_more(Picked(frozenset({scene.names[block]})))
         elif wire is not None:
@@ -354,7 +355,7 @@ class Hand:
         scene, camera = self.canvas.view.scene, self.canvas.view.camera
         if block_at(scene, camera, at.x(), at.y()) is not None:
             return None
-        wire = wire_at(scene, camera, at.x(), at.y())
+        wire = wire_at(scene, camera, at.x(), at.y(), self.canvas.view.strands)
         return None if wire is None else scene.wire_keys[wire]
 
     def _hold_space(self, *, held: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from app.canvas.camera import PLAIN, Camera
 from app.canvas.courses import flatten
 from app.canvas.curves import beside
-from app.canvas.lanes import GAP, STEPS
+from app.canvas.lanes import GAP, PITCH, STEPS
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats, Scene
@@ -42,16 +42,20 @@ def block_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
     return int(found[-1]) if len(found) else None
 
 
-def wire_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
-    """The wire nearest to widget (x, y), by its curve or its lane, within :data:`WIRE_REACH`."""
-    reach = WIRE_REACH / camera.zoom
+def wire_at(scene: Scene, camera: Camera, x: float, y: float, strands: int = 1) -> int | None:
+    """The wire nearest to widget (x, y), by its curve or a lane, within :data:`WIRE_REACH`.
+
+    ``strands`` is how many lanes lie beside each wire.
+    """
+    reach = WIRE_REACH / camera.zoom + PITCH * (strands - 1)
     px, py = camera.to_scene(np.array([x, y])).tolist()
     near = scene.wires_in(np.array([px - reach, py - reach, px + reach, py + reach]))
+    gaps = [GAP + PITCH * place for place in range(strands)]
     found: list[tuple[float, int]] = []
     for wires, courses in scene.courses(near) if len(near) else ():
         points = flatten(camera.ends(courses), STEPS)
-        both = np.concatenate([points, beside(points, GAP * camera.unit)])
-        away = distances(both, x, y).reshape(2, -1).min(axis=0)
+        drawn = np.concatenate([points, *(beside(points, gap * camera.unit) for gap in gaps)])
+        away = distances(drawn, x, y).reshape(1 + strands, -1).min(axis=0)
         nearest = int(away.argmin())
         found.append((float(away[nearest]), int(wires[nearest])))
     distance, wire = min(found, default=(np.inf, -1))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 GAP = 6.0
 """From the forward curve to the lane, px at 100 %."""
+PITCH = 9.0
+"""From one lane to the next beside it, px at 100 %."""
 STEPS = 32
 """Lines a curve is flattened into; fewer from afar."""
 _INSET = 9.0
@@ -53,7 +55,9 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """A state's lane: form, glyph in its middle, glyph where the gradient is cut, and its name."""
+    """A state's lane: form, glyph in its middle, glyph where the gradient is cut, and its name,
+    in which thresholds stand in braces.
+    """
 
     form: Form
     title: str
@@ -71,10 +75,10 @@ _FLOWING = frozenset({Form.SOLID, Form.LONG_DASH, Form.HOLLOW, Form.BEADS, Form.
 STYLES: Mapping[str, Style] = MappingProxyType(
     {
         "CARRIES": Style(Form.SOLID, "carries gradient; width: its size"),
-        "PARTIAL": Style(Form.LONG_DASH, "carries, partly zero"),
+        "PARTIAL": Style(Form.LONG_DASH, "carries; at least {partial} of it is zero"),
         "ZERO": Style(Form.HOLLOW, "connected, but zero"),
-        "FAINT": Style(Form.BEADS, "carries, vanishing"),
-        "FLOOD": Style(Form.SAW, "carries, exploding"),
+        "FAINT": Style(Form.BEADS, "vanishing: below {faint}, or {faint_relative} of the largest"),
+        "FLOOD": Style(Form.SAW, "exploding: above {flood}, or {flood_relative} × the median"),
         "NONFINITE": Style(Form.ZIGZAG, "NaN or infinite"),
         "STOPPED": Style(Form.DASH, "stopped by StopGradient", cut="⊣"),
         "NO_RULE": Style(Form.DASH_DOT, "cut: not differentiable", cut="∅"),
@@ -138,16 +142,19 @@ def draw_curves(
     *,
     faded: bool = False,
     phase: float = 0.0,
+    place: int = 0,
 ) -> None:
     """Wires as curves with their lanes; ``unit`` is widget px per px of style.
 
-    ``phase`` 0 … 1 is how far the chevrons have moved towards the place of the next.
+    ``phase`` 0 … 1 is how far the chevrons have moved towards the place of the next. ``place`` is
+    how many lanes lie between these and the wires: those after the first come without the wire.
     """
     if not len(bundle.courses):
         return
     points = flatten(bundle.courses, _steps(unit))
-    _Pencil(painter, QColor(theme.wire), unit).sharpen(1.0)
-    draw_lines(painter, strokes(points))
+    if not place:
+        _Pencil(painter, QColor(theme.wire), unit).sharpen(1.0)
+        draw_lines(painter, strokes(points))
     for code in np.unique(bundle.codes):
         name = NAMES.get(int(code))
         if name is None or STYLES[name].form is Form.NONE:
@@ -157,7 +164,7 @@ def draw_curves(
         if faded:
             colour = mixed(colour, QColor(theme.canvas), 0.5)
         pencil = _Pencil(painter, colour, unit)
-        lane = _lane(points[chosen], unit)
+        lane = _lane(points[chosen], unit, place)
         _draw_lane(pencil, lane, bundle.widths[chosen], STYLES[name].form, phase)
 
 
@@ -187,14 +194,14 @@ def _steps(unit: float) -> int:
     return STEPS if unit > 1.2 else 24 if unit > 0.7 else 12
 
 
-def lane_points(courses: Floats, unit: float) -> Tracks:
-    """The lanes of ``courses`` (m, 2 p), to place things on them."""
-    return Tracks(_lane(flatten(courses, STEPS), unit))
+def lane_points(courses: Floats, unit: float, place: int = 0) -> Tracks:
+    """The lanes of ``courses`` (m, 2 p), to put things on them; ``place`` as ``draw_curves``."""
+    return Tracks(_lane(flatten(courses, STEPS), unit, place))
 
 
-def _lane(points: Floats, unit: float) -> Floats:
+def _lane(points: Floats, unit: float, place: int) -> Floats:
     """The curves beside ``points``, clear of the ports, evenly stepped."""
-    tracks = Tracks(beside(points, GAP * unit))
+    tracks = Tracks(beside(points, (GAP + PITCH * place) * unit))
     m, k, _ = points.shape
     inset = np.minimum(_INSET * unit, 0.25 * tracks.lengths)
     share = np.linspace(0.0, 1.0, k)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ from app.canvas.courses import flatten
 from app.canvas.curves import draw_lines, draw_rects, strokes
 from app.canvas.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.lanes import Bundle
-from app.canvas.legend import legend_size, paint_legend
+from app.canvas.legend import key_of, legend_size, paint_legend
 from app.canvas.notes import paint_notes
 from app.canvas.reach import Kind, area, exists
 from app.canvas.route import Route, paint_route
@@ -67,7 +66,8 @@ def paint_fitted(
 ) -> None:
     """Paint the whole page, fitted into ``area``, with nothing picked out."""
     bounds = view.scene.bounds()
-    aside = legend_size().width() + 24.0 if legend else 0.0
+    key = key_of(view.facts)
+    aside = legend_size(key).width() + 24.0 if legend else 0.0
     room = QRectF(area.left() + aside, area.top(), area.width() - aside, area.height())
     camera = Camera()
     if bounds is not None:
@@ -75,8 +75,8 @@ def paint_fitted(
     camera = camera.panned(room.left(), room.top())
     paint(painter, View(view.scene, view.facts, camera, theme, pulse=view.pulse), area, None)
     if legend:
-        corner = QPointF(area.left() + 12.0, area.bottom() - legend_size().height() - 12.0)
-        paint_legend(painter, corner, theme)
+        corner = QPointF(area.left() + 12.0, area.bottom() - legend_size(key).height() - 12.0)
+        paint_legend(painter, corner, theme, key)
 
 
 def _wires(view: View, shown: Floats) -> Indices:
@@ -85,11 +85,20 @@ def _wires(view: View, shown: Floats) -> Indices:
     return wires if hidden is None else wires[wires != hidden]
 
 
-def _bundles(view: View, wires: Indices) -> Iterator[Bundle]:
-    """``wires`` in bundles of as many bends."""
-    facts = view.facts
+def _draw_lanes(painter: QPainter, view: View, wires: Indices, phase: float = 0.0) -> None:
+    """Draw wires with all their lanes."""
     for alike, courses in view.scene.courses(wires):
-        yield Bundle(view.camera.ends(courses), facts.codes[alike], facts.widths[alike])
+        ends = view.camera.ends(courses)
+        for place, strand in enumerate(view.facts.strands):
+            lanes.draw_curves(
+                painter,
+                Bundle(ends, strand.shown[alike], strand.widths[alike]),
+                view.theme,
+                view.camera.unit,
+                faded=view.facts.dimmed,
+                phase=phase,
+                place=place,
+            )
 
 
 def _stroke(painter: QPainter, view: View, key: str, colour: str, width: float) -> None:
@@ -100,26 +109,28 @@ def _stroke(painter: QPainter, view: View, key: str, colour: str, width: float) 
 
 def _paint_wires(painter: QPainter, view: View, wires: Indices) -> None:
     """All wires, the selected one last and on a wash."""
-    unit, theme, faded = view.camera.unit, view.theme, view.facts.dimmed
+    unit, theme = view.camera.unit, view.theme
     number = view.scene.wire_index.get(view.wire or "", -1)
     others, chosen = wires[wires != number], wires[wires == number]
-    for bundle in _bundles(view, others):
-        lanes.draw_curves(painter, bundle, theme, unit, faded=faded)
+    _draw_lanes(painter, view, others)
     if not len(chosen):
         return
-    (bundle,) = _bundles(view, chosen)
-    line = strokes(flatten(bundle.courses, lanes.STEPS))
+    course = view.camera.ends(view.scene.course(view.scene.wire_keys[number]))
+    line = strokes(flatten(course, lanes.STEPS))
     wash = QPen(QColor(theme.accent_wash), (2 * lanes.GAP + 10.0) * unit)
     wash.setCapStyle(Qt.PenCapStyle.RoundCap)
     painter.setPen(wash)
     draw_lines(painter, line)
-    lanes.draw_curves(painter, bundle, theme, unit, faded=faded, phase=view.phase)
+    _draw_lanes(painter, view, chosen, view.phase)
     painter.setPen(QPen(QColor(theme.ink), 2.2 * unit))
     draw_lines(painter, line)
 
 
 def _paint_plain_wires(painter: QPainter, view: View, wires: Indices) -> None:
-    for bundle in _bundles(view, wires):
+    whole = view.facts.whole
+    for alike, courses in view.scene.courses(wires):
+        ends = view.camera.ends(courses)
+        bundle = Bundle(ends, whole.codes[alike], whole.widths[alike])
         lanes.draw_plain(painter, bundle, view.theme)
     if view.wire in view.scene.wire_index:
         painter.setPen(QPen(QColor(view.theme.ink), 2.0))
@@ -242,11 +253,10 @@ def _paint_trace(painter: QPainter, view: View, area: QRectF, faces: FaceCache |
     veil = QColor(view.theme.canvas)
     veil.setAlphaF(_VEIL)
     painter.fillRect(area, veil)
-    unit = view.camera.unit
-    for bundle in _bundles(view, chosen):
-        lanes.draw_curves(painter, bundle, view.theme, unit, faded=view.facts.dimmed)
-        painter.setPen(QPen(QColor(view.theme.ink), 2.2 * unit))
-        draw_lines(painter, strokes(flatten(bundle.courses, lanes.STEPS)))
+    _draw_lanes(painter, view, chosen)
+    painter.setPen(QPen(QColor(view.theme.ink), 2.2 * view.camera.unit))
+    for _, courses in view.scene.courses(chosen):
+        draw_lines(painter, strokes(flatten(view.camera.ends(courses), lanes.STEPS)))
     if view.camera.zoom < PLAIN:
         _paint_plain_blocks(painter, view, blocks)
     elif faces is not None:

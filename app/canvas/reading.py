@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from app.badges import Badges
     from runtime.diagram import Diagnostic, Diagram
-    from runtime.flow import State, Verdict
+    from runtime.flow import FlowRun, State, Verdict
 
 
 class Reading(Protocol):
@@ -46,6 +47,26 @@ class Reading(Protocol):
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The problems found on the way."""
+
+    @property
+    def badges(self) -> Badges:
+        """What is said of ports and blocks besides."""
+
+    @property
+    def loss(self) -> str | None:
+        """The loss it is about; None for all together."""
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """Output ports of all losses."""
+
+    @property
+    def apart(self) -> Sequence[Reading]:
+        """The same about single losses whose lanes are to be shown side by side; mostly none."""
+
+    @property
+    def flow(self) -> FlowRun | None:
+        """The run as it is explained; it knows the thresholds of the states."""
 
     @property
     def verdict(self) -> Callable[[str], Verdict | None]:

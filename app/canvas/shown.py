@@ -80,3 +80,8 @@ class View:
     def picked(self) -> Picked:
         """All that is selected but wires."""
         return Picked(self.selected, self.notes)
+
+    @property
+    def strands(self) -> int:
+        """How many lanes lie beside each wire."""
+        return len(self.facts.strands)

@@ -15,8 +15,9 @@ from app.canvas.faces import FaceCache
 from app.canvas.facts import Facts
 from app.canvas.geometry import Floats, Scene
 from app.canvas.lanes import NAMES, STYLES
-from app.canvas.legend import legend_size, paint_legend
+from app.canvas.legend import key_of, paint_legend
 from app.canvas.painter import paint, paint_fitted
+from app.canvas.pills import HEIGHT, STALE, Pill, draw_pills, pill_width
 from app.canvas.shown import View
 from app.theme import Theme, system
 from runtime.diagram import Diagram
@@ -97,7 +98,7 @@ class Stage(QWidget):
         self.update()
 
     def set_legend_visible(self, visible: bool) -> None:
-        """Show or hide the legend of the lanes, at the lower left."""
+        """Show or hide the legend of the lanes, at the upper left."""
         self._legend = visible
         self.update()
 
@@ -213,8 +214,11 @@ class Stage(QWidget):
             paint(painter, view, QRectF(event.rect()), self._faces)
             self.paint_over(painter)
             if self._legend:
-                corner = QPointF(12.0, self.height() - legend_size().height() - 13.0)
-                paint_legend(painter, corner, view.theme)
+                paint_legend(painter, QPointF(12.0, 12.0), view.theme, key_of(view.facts))
+            if view.facts.dimmed:
+                stale = Pill(STALE, grave=True)
+                right = QPointF(self.width() - 12.0 - pill_width(stale), 12.0 + HEIGHT / 2.0)
+                draw_pills(painter, [stale], right, view.theme)
         if self._faces.behind or view.behind:
             QTimer.singleShot(0, self, self.update)
 

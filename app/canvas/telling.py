@@ -16,6 +16,7 @@ from runtime.diagram.model import PortName
 if TYPE_CHECKING:
     from app.canvas.facts import Facts
     from app.canvas.reach import Focus
+    from app.canvas.strands import Strand
 
 STATES: Mapping[str, str] = MappingProxyType(
     {
@@ -59,6 +60,7 @@ def block_told(facts: Facts, name: str) -> str:
         sign = {"": _say("value"), "∇": _say("gradient")}.get(section.mark, section.mark)
         rows = "; ".join(" ".join(row) for row in section.readout.cells)
         parts.append(f"{sign} {rows}")
+    parts += facts.badges(i)
     parts += [d.what for (block, _), ds in facts.problems.items() if block == name for d in ds]
     return ", ".join(parts)
 
@@ -83,15 +85,26 @@ def port_told(facts: Facts, name: PortName, is_input: bool) -> str:
 def wire_told(facts: Facts, key: str) -> str:
     """``wire w to mul1.a, stopped by sg1``."""
     target = PortName.parse(key)
-    source = facts.scene.page.wires[target]
+    source, wire = facts.scene.page.wires[target], facts.scene.wire_index[key]
     several = len(facts.scene.slots[facts.scene.index[source.block]].outputs) > 1
     head = f"{_say('wire')} {source if several else source.block} {_say('to')} {key}"
-    state = NAMES.get(int(facts.codes[facts.scene.wire_index[key]]))
+    told = [_lane_told(strand, wire) for strand in facts.strands]
+    if facts.stale and facts.reading is not None:
+        told.append(_say("stale, of an older diagram"))
+    return ", ".join([head, *filter(None, told)])
+
+
+def _lane_told(strand: Strand, wire: int) -> str:
+    """``stopped by sg1``; with the name of the loss, and how many leaves of a tree carry."""
+    state = NAMES.get(int(strand.codes[wire]))
     if state is None:
-        return head
-    cutters = facts.cutters(key) if state in ("STOPPED", "NO_RULE") else ()
+        return ""
+    cutters = strand.cutters(wire) if state in ("STOPPED", "NO_RULE") else ()
     by = f" {_say('by')} {', '.join(cutters)}" if cutters else ""
-    return f"{head}, {_say(STATES[state])}{by}"
+    leaves = strand.leaves(wire)
+    count = "" if leaves is None else ", " + _say("{0} of {1} leaves carry").format(*leaves)
+    about = f"{strand.name}: " if strand.name else ""
+    return f"{about}{_say(STATES[state])}{by}{count}"
 
 
 def _say(text: str) -> str:

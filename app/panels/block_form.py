@@ -19,7 +19,7 @@ from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.diagram import MAIN, Diagram, PortName, ports
 
 if TYPE_CHECKING:
-    from app.evaluator import Reading
+    from app.reading import Reading
     from app.theme import Theme
 
 _NAME_WIDTH = 88

@@ -14,7 +14,7 @@ from blocks.errors import GradwireError
 from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, SetTitle, apply
 
 if TYPE_CHECKING:
-    from app.evaluator import Reading
+    from app.reading import Reading
 
 
 class Inspector(QScrollArea):

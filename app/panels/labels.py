@@ -16,7 +16,7 @@ from app.canvas.readout import number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.evaluator import Reading
+    from app.reading import Reading
 
 Role = QPalette.ColorRole
 

@@ -8,9 +8,14 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from app.panels import labels
+from app.reading import MOST_APART
 
 if TYPE_CHECKING:
-    from app.evaluator import Reading
+    from app.reading import Reading
+
+
+APART = "*"
+"""Stands for all losses, their lanes side by side; no port has such a name."""
 
 
 class Losses(QWidget):
@@ -41,15 +46,20 @@ class Losses(QWidget):
     def chosen(self) -> str | None:
         """The loss that everything is about; None for all together."""
         found = self.switch.currentData()
-        return found if isinstance(found, str) else None
+        return found if isinstance(found, str) and found != APART else None
+
+    @property
+    def apart(self) -> bool:
+        """The lanes of all losses are shown side by side."""
+        return bool(self.switch.currentData() == APART)
 
     def choices(self) -> list[tuple[str, str | None]]:
-        """What can be chosen: words, and the port of the loss."""
+        """What can be chosen: words, and the port of the loss; None or :data:`APART` for all."""
         rows = range(self.switch.count())
         return [(self.switch.itemText(row), self.switch.itemData(row)) for row in rows]
 
     def choose(self, loss: str | None) -> None:
-        """Let everything be about one loss, or all of them."""
+        """Let everything be about one loss, or all of them, their lanes together or apart."""
         ports = [port for _, port in self.choices()]
         if loss in ports:
             self.switch.setCurrentIndex(ports.index(loss))
@@ -61,21 +71,29 @@ class Losses(QWidget):
             self._fill(reading.losses)
             self.label.setText(labels.losses(reading))
         if self._about is None:
-            self._about = reading.of(self.chosen)
+            self._about = reading.side_by_side() if self.apart else reading.of(self.chosen)
         return self._about
 
     def _fill(self, losses: tuple[str, ...]) -> None:
-        offered: list[str | None] = [None, *(losses if len(losses) > 1 else ())]
+        offered: list[str | None] = [None, *((APART, *losses) if len(losses) > 1 else ())]
         if [port for _, port in self.choices()] == offered:
             return
-        before = self.chosen
+        before = self.switch.currentData()
         with QSignalBlocker(self.switch):
             self.switch.clear()
             for port in offered:
-                name = self.tr("All losses") if port is None else port.removesuffix(".out")
-                self.switch.addItem(name, port)
+                self.switch.addItem(self._named(port, len(losses)), port)
             self.switch.setCurrentIndex(offered.index(before) if before in offered else 0)
         self.switch.setVisible(len(offered) > 1)
+
+    def _named(self, port: str | None, count: int) -> str:
+        if port is None:
+            return self.tr("All losses")
+        if port != APART:
+            return port.removesuffix(".out")
+        if count > MOST_APART:
+            return self.tr("The first {0}, side by side").format(MOST_APART)
+        return self.tr("All, side by side")
 
     def _choose(self) -> None:
         self._about = None

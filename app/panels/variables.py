@@ -11,7 +11,7 @@ from app.canvas.readout import dimensions
 from app.panels import notation
 
 if TYPE_CHECKING:
-    from app.evaluator import Reading
+    from app.reading import Reading
 
 _Index = QModelIndex | QPersistentModelIndex
 

@@ -28,7 +28,7 @@ from runtime.diagram import MAIN, Diagram, PortName
 from runtime.flow import State, Verdict
 
 if TYPE_CHECKING:
-    from app.evaluator import Reading
+    from app.reading import Reading
     from app.reasons import Reasons
 
 WORDS = {

@@ -8,7 +8,8 @@ import weakref
 import numpy as np
 import pytest
 
-from app.evaluator import Evaluation, Evaluator, Reading, evaluate, train
+from app.evaluator import Evaluation, Evaluator, evaluate, train
+from app.reading import Reading
 from blocks.library.arithmetic import Mul
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply

@@ -5,10 +5,14 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.canvas.lanes import NAMES
+from app.canvas.legend import key_of
 from app.evaluator import MOST_LOSSES, evaluate
+from app.panels.losses import APART
+from app.reading import MOST_APART
 from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
 from runtime.diagram import Diagram, SetParameters, save
 from runtime.flow import State
+from tests.app.test_insight import opened  # noqa: F401  # a fixture
 
 
 def numeric() -> Diagram:
@@ -80,11 +84,12 @@ class TestSwitch:
     def test_lanes_and_the_panel_follow_the_switch(self, window, qtbot):
         switch = window.losses.switch
         assert switch.isVisible()
-        assert [words for words, _ in window.losses.choices()] == ["All losses", "L1", "L2"]
+        words = [words for words, _ in window.losses.choices()]
+        assert words == ["All losses", "All, side by side", "L1", "L2"]
         assert lane(window, "sg.x") == "STOPPED"
         switch.setFocus()
-        qtbot.keyClick(switch, Qt.Key.Key_Down)
-        qtbot.keyClick(switch, Qt.Key.Key_Down)
+        for _ in range(3):
+            qtbot.keyClick(switch, Qt.Key.Key_Down)
         assert window.losses.chosen == "L2.out"
         assert lane(window, "sg.x") == "OFF_ROUTE"
 
@@ -92,8 +97,11 @@ class TestSwitch:
         menu = window.menus.by_name["losses"]
         menu.aboutToShow.emit()
         assert [a.text() for a in menu.actions() if a.isChecked()] == ["All losses"]
-        menu.actions()[1].trigger()
+        menu.actions()[2].trigger()
         assert window.losses.chosen == "L1.out"
+        menu.actions()[1].trigger()
+        assert window.losses.apart
+        assert window.losses.chosen is None
 
     def test_the_choice_outlives_an_edit_and_not_its_loss(self, window, qtbot):
         window.losses.choose("L2.out")
@@ -105,3 +113,78 @@ class TestSwitch:
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
         assert window.losses.chosen is None
         assert not window.losses.switch.isVisible()
+
+
+class TestSideBySide:
+    def test_each_loss_has_a_lane_and_the_legend_names_them(self, window):
+        window.losses.choose(APART)
+        facts = window.canvas.view.facts
+        wire = facts.scene.wire_index["sg.x"]
+        assert [NAMES[int(strand.codes[wire])] for strand in facts.strands] == [
+            "STOPPED", "OFF_ROUTE"
+        ]  # fmt: skip
+        assert key_of(facts).losses == ("L1", "L2")
+
+    def test_the_panel_answers_for_each(self, window, qtbot):
+        window.losses.choose(APART)
+        qtbot.mouseClick(
+            window.canvas, Qt.MouseButton.LeftButton, pos=window.canvas.wire_position("mul1.a")
+        )
+        said = window.why.text()
+        assert "L1" in said
+        assert "L2" in said
+
+    def test_gradients_are_those_of_the_sum(self, window):
+        window.losses.choose(APART)
+        assert window.losses.chosen is None
+        assert window.canvas.view.facts.reading.gradients["w"].item() == 9.0
+
+    def test_a_trial_keeps_the_lanes_apart(self, window, qtbot):
+        window.losses.choose(APART)
+        window.canvas.stopTried.emit("sg")
+        asker = window.trying.asker
+        qtbot.waitUntil(lambda: not asker.waits("trial"), timeout=10_000)
+        facts = window.canvas.view.facts
+        wire = facts.scene.wire_index["sg.x"]
+        names = [NAMES[int(strand.codes[wire])] for strand in facts.strands]
+        assert names == ["CARRIES", "OFF_ROUTE"]
+
+    def test_of_many_losses_the_first_are_shown(self):
+        w = variable("w", [1.0])
+        heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MOST_APART + 2)]
+        reading = evaluate(build(*heads)).side_by_side()
+        assert [about.loss for about in reading.apart] == ["L0.out", "L1.out", "L2.out", "L3.out"]
+
+    def test_one_loss_needs_none(self):
+        assert evaluate(build(loss(variable("w", [1.0])))).side_by_side().apart == ()
+
+
+class TestDuringATrial:
+    def test_the_switch_shows_the_trial_for_the_other_loss(self, window, qtbot):
+        window.canvas.stopTried.emit("sg")
+        qtbot.waitUntil(lambda: not window.trying.asker.waits("trial"), timeout=10_000)
+        assert lane(window, "sg.x") == "CARRIES"
+        assert dict(window.canvas.ghosts().changes) == {"w": "9.00 → 11.0 (+22 %)"}
+        window.losses.choose("L2.out")
+        assert lane(window, "sg.x") == "OFF_ROUTE"
+        assert window.trying.active
+        assert dict(window.canvas.ghosts().changes) == {}
+        window.losses.choose("L1.out")
+        assert lane(window, "sg.x") == "CARRIES"
+        assert dict(window.canvas.ghosts().changes) == {"w": "1.00 → 3.00 (+200 %)"}
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        assert not window.trying.active
+        assert lane(window, "sg.x") == "STOPPED"
+        assert window.losses.chosen == "L1.out"
+
+
+def test_a_flood_is_drawn_as_one_in_the_window(qtbot, opened):  # noqa: F811
+    x = variable("x", [1.0])
+    big, small = (loss(x * size, name=name) for size, name in ((3e5, "big"), (1.0, "small")))
+    window = opened(build(big, small))
+    at = window.canvas.wire_position("mul1.a")
+    qtbot.mouseClick(window.canvas, Qt.MouseButton.LeftButton, pos=at)
+    assert lane(window, "mul1.a") == "FLOOD"
+    facts = window.canvas.view.facts
+    assert facts.whole.mark(facts.scene.wire_index["mul1.a"]) == "▲ 10⁵"
+    assert "Grows ×3.0e5 over 1 block; worst: " in window.why.text()

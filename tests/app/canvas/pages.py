@@ -10,6 +10,7 @@ import numpy as np
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
+from app.badges import NONE, Badges
 from blocks import registry
 from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
 from runtime.flow import State, Verdict
@@ -83,6 +84,11 @@ class Reading:
     zeros: Mapping[str, float] = field(default_factory=dict)
     diagnostics: tuple[Any, ...] = ()
     verdict: Callable[[str], Verdict | None] = lambda wire: None
+    badges: Badges = NONE
+    loss: str | None = None
+    losses: tuple[str, ...] = ()
+    apart: tuple[Reading, ...] = ()
+    flow: None = None
 
 
 def seed_reading(shown: Diagram) -> Reading:

@@ -197,14 +197,14 @@ class TestInsideAPage:
         assert value.readout.cells == (("2",),)
         assert gradient.readout.cells == (("0.25",),)
         assert facts.codes.tolist() == [CODES["CARRIES"]]
-        assert facts.widths[0] > 3
+        assert facts.whole.widths[0] > 3
 
 
 class TestMarks:
     def marks(self, state, norm):
         shown = diagram({"w": block("Variable", value=1.0), "t": block("Tanh")}, {"t.x": "w.out"})
         facts = facts_of(shown, Reading(shown, {}, {}, {"t.x": state}, {"t.x": norm}))
-        return facts.mark(0), facts.mark(0, in_full=True)
+        return facts.whole.mark(0), facts.whole.mark(0, in_full=True)
 
     def test_what_is_odd_is_marked_always(self):
         assert self.marks(State.ZERO, 0.0)[0] == "0"
@@ -228,10 +228,10 @@ def test_a_cut_is_not_looked_for_when_time_is_up():
 
     facts = facts_of(shown, Reading(shown, verdict=verdict))
     behind, cutting = (facts.scene.wire_index[key] for key in ("mul1.b", "stop1.x"))
-    assert facts.cut(behind, until=0.0) is None
-    assert facts.cut(behind) is False
-    assert facts.cut(cutting, until=0.0) is True, "known from the verdict of another wire"
-    assert facts.cut(behind, until=0.0) is False
+    assert facts.whole.cut(behind, until=0.0) is None
+    assert facts.whole.cut(behind) is False
+    assert facts.whole.cut(cutting, until=0.0) is True, "known from the verdict of another wire"
+    assert facts.whole.cut(behind, until=0.0) is False
     assert asked == ["mul1.b"]
 
 
@@ -243,7 +243,7 @@ def test_the_cut_is_where_the_cutter_says():
 
     reading = Reading(shown, states={}, verdict=verdict)
     facts = facts_of(shown, reading)
-    cut = [key for i, key in enumerate(facts.scene.wire_keys) if facts.cut(i)]
+    cut = [key for i, key in enumerate(facts.scene.wire_keys) if facts.whole.cut(i)]
     assert cut == ["stop1.x"]
-    assert not facts_of(shown, seed_reading(shown)).cut(0), "a verdict of None cuts nothing"
-    assert not facts_of(shown).cut(0)
+    assert not facts_of(shown, seed_reading(shown)).whole.cut(0), "a verdict of None cuts nothing"
+    assert not facts_of(shown).whole.cut(0)

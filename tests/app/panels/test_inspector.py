@@ -6,9 +6,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel
 
 from app import theme
-from app.evaluator import Reading
 from app.panels.block_form import BlockForm
 from app.panels.inspector import Inspector
+from app.reading import Reading
 from blocks.block import Opaque
 from blocks.errors import Location
 from blocks.library.arithmetic import AddN, Mul

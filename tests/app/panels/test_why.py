@@ -5,10 +5,10 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from app import theme
-from app.evaluator import Reading
 from app.panels.block_form import linked
 from app.panels.grid import Grid
 from app.panels.why import WORDS, Why
+from app.reading import Reading
 from blocks.library.activations import Tanh
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Page, PortName

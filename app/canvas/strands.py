@@ -1,0 +1,136 @@
+"""What a reading says of the wires of a scene: the state, the width and the words of each lane."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.canvas.lanes import CODES, FAINT, FLOOD, NONFINITE, NOT_READ, PARTIAL, ZERO, lane_width
+from app.canvas.readout import number, power_of_ten
+from runtime.flow.deferred import MANY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.canvas.geometry import Floats, Scene
+    from app.canvas.reading import Reading
+
+
+_SHARED = (NOT_READ, *(CODES[name] for name in ("OFF_ROUTE", "FROZEN", "UNKNOWN")))
+
+
+class Strand:
+    """One lane beside each wire of ``scene``, inside the page used at the path ``prefix``.
+
+    ``name`` is that of the loss where several strands are shown.
+    """
+
+    def __init__(
+        self, scene: Scene, reading: Reading | None, prefix: str, *, stale: bool, name: str = ""
+    ) -> None:
+        self.name = name
+        self._keys = [prefix + key for key in scene.wire_keys]
+        self._reading = reading
+        self._prefix = prefix
+        self._asked: set[str] = set()
+        self._cutting: set[str] = set()
+        self.codes: NDArray[np.int8]
+        """State of each wire (m,), see :data:`app.canvas.lanes.CODES`."""
+        self.widths: Floats
+        """Width of each wire's lane (m,), px at 100 %."""
+        self._read(stale)
+        self.shown: NDArray[np.int8] = self.codes
+        """Codes as they are drawn: see :func:`side_by_side`."""
+        self.shared = np.zeros(len(self.codes), bool)
+        """Wires on which this lane speaks for all strands (m,)."""
+
+    def mark(self, wire: int, *, in_full: bool = False) -> str:
+        """The words beside a lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``, or none.
+
+        Before them, of a wire with a tree, how many of its leaves carry: ``1/4``. ``in_full``,
+        the rms of a gradient that needs no warning, too.
+        """
+        if self._reading is None:
+            return ""
+        words, leaves = self._size(wire, self._reading, in_full), self.leaves(wire)
+        return words if leaves is None else f"{leaves[0]}/{leaves[1]} {words}".rstrip()
+
+    def leaves(self, wire: int) -> tuple[int, int] | None:
+        """How many leaves of a wire's tree carry gradient, of how many; None for a bare array."""
+        if self._reading is None:
+            return None
+        return self._reading.badges.leaves.get(self._reading.loss, {}).get(self._keys[wire])
+
+    def _size(self, wire: int, reading: Reading, in_full: bool) -> str:
+        code, key = self.codes[wire], self._keys[wire]
+        norm = reading.norms.get(key)
+        if code == ZERO:
+            return "0"
+        if code == NONFINITE:
+            return "NaN"
+        if code == PARTIAL:
+            share = reading.zeros.get(key)
+            return "" if share is None else f"{100.0 * share:.0f} %"
+        if code in (FAINT, FLOOD):
+            arrow = "▽" if code == FAINT else "▲"
+            return arrow if norm is None else f"{arrow} {power_of_ten(norm)}"
+        return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
+
+    def cut(self, wire: int, until: float = math.inf) -> bool | None:
+        """Whether this wire ends in a slot that cuts gradient off.
+
+        None where that is not known yet and the clock (``perf_counter``) is past ``until``: a
+        verdict takes a walk through the diagram.
+        """
+        key = self._keys[wire]
+        if key in self._cutting:
+            return True
+        if key in self._asked or self._reading is None:
+            return False
+        if time.perf_counter() > until:
+            return None
+        verdict = self._reading.verdict(key)
+        self._asked.add(key)
+        if verdict is not None:  # its cutters cut themselves off, too
+            nearest = verdict.cutters[:MANY]
+            self._cutting.update(f"{cutter.block}.{cutter.port}" for cutter in nearest)
+        return key in self._cutting
+
+    def cutters(self, wire: int) -> tuple[str, ...]:
+        """The blocks that cut gradient off a wire, as they are called on this page."""
+        verdict = None if self._reading is None else self._reading.verdict(self._keys[wire])
+        blocks = () if verdict is None else (cutter.block for cutter in verdict.cutters)
+        return tuple(dict.fromkeys(block.removeprefix(self._prefix) for block in blocks))
+
+    def _read(self, stale: bool) -> None:
+        if self._reading is None:
+            self.codes = np.full(len(self._keys), NOT_READ, np.int8)
+            self.widths = np.ones(len(self._keys))
+            return
+        states, norms = self._reading.states, self._reading.norms
+        unread = NOT_READ if stale else CODES["UNKNOWN"]
+        by_state = {state: CODES[state.name] for state in set(states.values())}
+        self.codes = np.array(
+            [by_state[states[key]] if key in states else unread for key in self._keys], np.int8
+        )
+        self.widths = lane_width(np.array([norms.get(key) or 0.0 for key in self._keys], float))
+
+
+def side_by_side(strands: Sequence[Strand]) -> tuple[Strand, ...]:
+    """The strands with fewer lanes: what says nothing new is not drawn.
+
+    Where all say the same of a wire that carries nothing the first speaks for them; a loss that
+    a wire has no path to has no lane beside those of others.
+    """
+    codes = np.stack([strand.codes for strand in strands])
+    shared = np.isin(codes[0], _SHARED) & (codes == codes[0]).all(axis=0)
+    for place, strand in enumerate(strands):
+        left_out = shared if place else np.zeros_like(shared)
+        absent = ~shared & (strand.codes == CODES["OFF_ROUTE"])
+        strand.shown = np.where(left_out | absent, CODES["NOTHING_TO_TRAIN"], strand.codes)
+        strand.shared = shared
+    return tuple(strands)

@@ -1,0 +1,110 @@
+"""Badges beside the lanes: what a run says of ports, stops, variables and trees, on the canvas."""
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtGui import QColor, QHelpEvent
+from PySide6.QtWidgets import QApplication, QToolTip
+
+from app.canvas.reach import Focus, Kind
+from app.canvas.telling import told
+from app.evaluator import evaluate
+from app.theme import LIGHT
+from runtime.build import block, build, loss, relu, stop_gradient, variable
+from tests.app.test_insight import opened  # noqa: F401  # a fixture
+
+
+def badged():
+    """w cancels, u is trained by none, idle has nothing to stop, straight is a surrogate."""
+    w, u, v = variable("w", [2.0]), variable("u", [1.0]), variable("v", [1.4])
+    cancelling = w * 3.0 + w * -2.999
+    idle = stop_gradient(stop_gradient(u, name="first"), name="idle")
+    straight = block("StraightThrough", block("Round", v, name="round"), v, name="straight")
+    return build(loss(cancelling + idle + straight, name="loss"), title="Badges")
+
+
+def tree():
+    """Four weights on one wire; a stop on the two of the encoder."""
+    weights = [variable(name, [1.0]) for name in ("ew", "eb", "dw", "db")]
+    keys = "encoder/weight, encoder/bias, decoder/weight, decoder/bias"
+    packed = block("Pack", *weights, keys=keys, name="model")
+    parts = block(
+        "Unpack", block("StopGradient", packed, only="encoder", name="freeze"), paths=keys,
+        name="parts",
+    )  # fmt: skip
+    total = parts["encoder/weight"] + parts["encoder/bias"]
+    total = total + parts["decoder/weight"] + parts["decoder/bias"]
+    return build(loss(total, name="loss"), title="Tree")
+
+
+class TestReading:
+    def test_each_has_its_sentence(self):
+        badges = evaluate(badged()).badges
+        assert badges.cancels == {
+            "w.out": "CANCELS: the sum at w.out is 3.3e-4 of its largest term."
+        }
+        assert badges.idle["first"] == "This stop cuts nothing: idle cuts its routes already."
+        assert set(badges.idle) == {"first", "idle"}
+        assert set(badges.unowned) == {"u"}
+        assert "weight decay" in badges.unowned["u"]
+        assert badges.leaves[None] == {}
+
+    def test_leaves_are_counted_on_every_wire_with_a_tree(self):
+        reading = evaluate(tree())
+        assert reading.badges.leaves[None]["freeze.x"] == (2, 4)
+        assert reading.badges.leaves["loss.out"]["freeze.x"] == (2, 4)
+
+    def test_without_a_loss_no_variable_is_unowned(self):
+        reading = evaluate(build(relu(variable("w", [1.0]), name="gate")))
+        assert reading.badges.unowned == {}
+
+    def test_what_is_frozen_is_not_unowned(self):
+        w, v = variable("w", [1.0], trainable=False), variable("v", [1.0])
+        assert evaluate(build(loss(w * v, name="loss"))).badges.unowned == {}
+
+
+@pytest.fixture
+def window(opened):  # noqa: F811
+    return opened(badged())
+
+
+def pills(window, name):
+    view = window.canvas.view
+    return [pill.words for pill in view.facts.look(view.scene.index[name]).pills]
+
+
+def warns(window, name):
+    """Whether the foot of a face has a pill in the colour of warnings."""
+    window.canvas.set_zoom(1.0)
+    window.commands.reveal_here(name)
+    foot = window.canvas.block_rect(name)
+    image = window.canvas.grab(foot.adjusted(0, foot.height() - 9, 0, 9)).toImage()
+    spots = [(x, y) for x in range(image.width()) for y in range(image.height())]
+    return any(image.pixelColor(*spot) == QColor(LIGHT.warning) for spot in spots)
+
+
+class TestOnTheCanvas:
+    def test_faces_have_them(self, window):
+        assert pills(window, "w") == ["CANCELS"]
+        assert pills(window, "u") == ["UNOWNED"]
+        assert pills(window, "idle") == ["cuts nothing"]
+        assert pills(window, "straight") == ["≈"]
+        assert pills(window, "v") == []
+
+    def test_they_are_drawn(self, window):
+        assert warns(window, "u")
+        assert not warns(window, "v")
+
+    def test_the_tooltip_says_why(self, window, qtbot):
+        at = window.canvas.block_rect("u").center() - QPoint(0, 8)
+        event = QHelpEvent(QEvent.Type.ToolTip, at, window.canvas.mapToGlobal(at))
+        QApplication.sendEvent(window.canvas, event)
+        assert "no optimiser updates it" in QToolTip.text()
+        QToolTip.hideText()
+
+    def test_a_screen_reader_says_why(self, window):
+        said = told(window.canvas.view.facts, Focus(Kind.BLOCK, "idle"))
+        assert "This stop cuts nothing" in said
+
+    def test_leaves_stand_on_the_wire(self, opened):  # noqa: F811
+        view = opened(tree()).canvas.view
+        assert view.facts.whole.mark(view.scene.wire_index["freeze.x"]).startswith("2/4")

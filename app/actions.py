@@ -164,6 +164,8 @@ TABLE: tuple[Command, ...] = (
     _line("view"),
     Command("legend", "view", "Le&gend",
             "Show what the lanes beside the wires mean", "Ctrl+L", checkable=True),
+    Command("thresholds", "view", "&Thresholds…",
+            "Choose from where on a gradient counts as vanishing, exploding or partly zero"),
     Command("minimap", "view", "Mini-&map",
             "Turn the map of the whole page off or on; it shows while a part is out of view"),
     Command("losses", "view", "Gradient &of",

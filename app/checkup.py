@@ -11,15 +11,15 @@ from app.asking import Asker
 from app.canvas.facts import same_meaning
 from app.panels.answers import WIRE
 from app.panels.doctor import Doctor
-from runtime.flow import Finding, contracts_of, diagnose
+from runtime.flow import Finding, Settings, contracts_of, diagnose
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from PySide6.QtWidgets import QDockWidget
 
-    from app.evaluator import Reading
     from app.main_window import MainWindow
+    from app.reading import Reading
     from runtime.diagram import Diagram
     from runtime.engine import Session
 
@@ -33,6 +33,7 @@ class Checkup(QObject):
         self._reading: Reading | None = None
         self._seen = False
         self._looked_at: Diagram | None = None
+        self._thresholds = window.settings.thresholds
         self.panel = Doctor(window)
         self.asker = Asker(self)
         window.closed.connect(self.asker.shutdown)
@@ -68,14 +69,17 @@ class Checkup(QObject):
             return
         before, now = self._looked_at, reading.diagram
         alike = before is not None and before.contracts == now.contracts
-        if before is not None and alike and same_meaning(before, now):
+        thresholds = self._window.settings.thresholds
+        if thresholds == self._thresholds and alike and before and same_meaning(before, now):
             return
-        self._looked_at = reading.diagram
+        self._looked_at, self._thresholds = reading.diagram, thresholds
         if not reading.losses:
             self.asker.forget("doctor")
             self.panel.show_findings((), self.tr("There is no loss yet."))
             return
-        question = partial(_findings, diagram=now, file=self._window.document.path)
+        question = partial(
+            _findings, diagram=now, file=self._window.document.path, thresholds=thresholds
+        )
         self.asker.ask("doctor", now, question)
 
     def _take(self, kind: str, answer: object) -> None:
@@ -87,9 +91,11 @@ class Checkup(QObject):
         count_in(self._window.docks["doctor"], len(self.panel.table.findings))
 
 
-def _findings(session: Session, diagram: Diagram, file: Path | None) -> list[Finding]:
+def _findings(
+    session: Session, diagram: Diagram, file: Path | None, thresholds: Settings
+) -> list[Finding]:
     """Contracts are those of ``diagram``: the session may have another of the same meaning."""
-    return diagnose(session, contracts=contracts_of(diagram, file))
+    return diagnose(session, contracts=contracts_of(diagram, file), settings=thresholds)
 
 
 def count_in(dock: QDockWidget, count: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
+from app.panels.thresholds import Thresholds
 from app.touched import touched
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
@@ -28,6 +29,7 @@ from runtime.diagram import (
     group,
     ungroup,
 )
+from runtime.flow import Settings as Sizes
 from runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -304,6 +306,13 @@ class Commands(QObject):
         """Show or hide what the lanes mean."""
         self._canvas.set_legend_visible(not self._canvas.legend_visible())
 
+    def thresholds(self) -> None:
+        """Let the thresholds of the states be chosen, with the lanes in sight."""
+        dialog = Thresholds(self._settings.thresholds, self._window)
+        dialog.chosen.connect(self._take_thresholds)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.show()
+
     def about(self) -> None:
         """Version and licence."""
         QMessageBox.about(
@@ -314,6 +323,11 @@ class Commands(QObject):
                 "which wires carry gradient, and why not.</p><p>MIT licence.</p>"
             ).format(__version__),
         )
+
+    def _take_thresholds(self, chosen: object) -> None:
+        if isinstance(chosen, Sizes):
+            self._settings.thresholds = chosen
+            self.looksChanged.emit()
 
     def _page(self) -> Page:
         return self._document.diagram.pages[self._place.page]

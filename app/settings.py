@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
+from runtime.flow import Settings as Thresholds
+
 _MOST_RECENT = 8
 
 
 class Settings:
-    """Recent files, favourite blocks, the theme, the learning rate and the window's arrangement."""
+    """Recent files, favourite blocks, looks, the learning rate, thresholds, the arrangement."""
 
     def __init__(self, store: QSettings | None = None) -> None:
         self._store = store or QSettings("Gradwire", "Gradwire")
@@ -77,6 +81,25 @@ class Settings:
     @rate.setter
     def rate(self, rate: float) -> None:
         self._store.setValue("rate", rate)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """From which sizes on a gradient is called faint, a flood and so on."""
+        known = {field.name: self._stored(field.name) for field in fields(Thresholds)}
+        return replace(Thresholds(), **{n: x for n, x in known.items() if x is not None})
+
+    @thresholds.setter
+    def thresholds(self, thresholds: Thresholds) -> None:
+        for field in fields(thresholds):
+            self._store.setValue(f"thresholds/{field.name}", getattr(thresholds, field.name))
+
+    def _stored(self, name: str) -> float | None:
+        """The threshold of that name; None where none, or nothing of use, is stored."""
+        try:
+            stored = float(str(self._store.value(f"thresholds/{name}")))
+        except ValueError:
+            return None
+        return stored if 0.0 < stored < math.inf else None
 
     @property
     def still(self) -> bool:

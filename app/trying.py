@@ -209,7 +209,9 @@ def _compare(
 ) -> Comparison:
     shut = open_stops(session.diagram, opened)
     trial = WhatIf(session, settings=thresholds).close(*shut)
-    return trial.open(*(name for name in opened if name not in shut)).cut(*cuts).compare()
+    found = trial.open(*(name for name in opened if name not in shut)).cut(*cuts).compare()
+    found.after.flow.prepare()  # here, not when the window asks
+    return found
 
 
 def _toggled(chosen: tuple[str, ...], name: str) -> tuple[str, ...]:

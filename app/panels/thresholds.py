@@ -1,0 +1,92 @@
+"""From which sizes on a gradient is called partly zero, vanishing, exploding or cancelled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLineEdit, QVBoxLayout
+
+from app.panels import labels
+from runtime.flow import Settings
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+
+class Thresholds(QDialog):
+    """One field a threshold; each is taken as soon as it is left or Enter is pressed."""
+
+    chosen = Signal(object)
+    """The Settings, whenever one of them was changed."""
+
+    def __init__(self, shown: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Thresholds"))
+        self.fields: dict[str, QLineEdit] = {}
+        self._shown = shown
+        self._complaint = labels.complaint()
+        rows = QFormLayout()
+        for name, words in self._words().items():
+            line = QLineEdit(self)
+            line.setAccessibleName(words)
+            line.editingFinished.connect(self._take)
+            self.fields[name] = line
+            rows.addRow(words, line)
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.RestoreDefaults | QDialogButtonBox.StandardButton.Close
+        )
+        self.buttons.rejected.connect(self.reject)
+        self.defaults = self.buttons.button(QDialogButtonBox.StandardButton.RestoreDefaults)
+        self.defaults.setAutoDefault(False)
+        self.defaults.clicked.connect(lambda: self._choose(Settings()))
+        closing = self.buttons.button(QDialogButtonBox.StandardButton.Close)
+        closing.setAutoDefault(False)  # Enter takes what was typed, and the lanes show it
+        column = QVBoxLayout(self)
+        column.addWidget(labels.caption(self.tr("Sizes are root mean squares of a gradient.")))
+        column.addLayout(rows)
+        column.addWidget(self._complaint)
+        column.addWidget(self.buttons)
+        self._fill()
+
+    def _words(self) -> dict[str, str]:
+        return {
+            "partial": self.tr("Partly zero from this share of zeros on"),
+            "faint": self.tr("Vanishing below"),
+            "faint_relative": self.tr("Vanishing below this share of the largest"),
+            "flood": self.tr("Exploding above"),
+            "flood_relative": self.tr("Exploding above this many times the median"),
+            "cancels": self.tr("Cancels below this share of the largest term"),
+        }
+
+    def _take(self) -> None:
+        """Take what is typed, where it is a number that can be a threshold."""
+        typed = {name: _number(line.text()) for name, line in self.fields.items()}
+        wrong = [name for name, value in typed.items() if value is None]
+        if wrong:
+            words = self._words()[wrong[0]]
+            text = self.tr("{0}: a number above 0, as 0.1 or 1e-7.").format(words)
+            labels.show_or_hide(self._complaint, text)
+            return
+        labels.show_or_hide(self._complaint, None)
+        self._choose(replace(self._shown, **{n: v for n, v in typed.items() if v is not None}))
+
+    def _choose(self, thresholds: Settings) -> None:
+        changed, self._shown = thresholds != self._shown, thresholds
+        self._fill()
+        if changed:
+            self.chosen.emit(thresholds)
+
+    def _fill(self) -> None:
+        for field in fields(self._shown):
+            self.fields[field.name].setText(f"{getattr(self._shown, field.name):g}")
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 < value < math.inf else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from runtime.cli.arguments import DiagramFile, Json, Losses
 from runtime.cli.opening import choose_losses, choose_wires, has_errors, open_session
 from runtime.cli.outcome import PROBLEMS, emit, tell
-from runtime.flow import analyse, observe
+from runtime.flow import FlowRun, analyse, badges, contracts_of, observe, with_fix
 from runtime.publish.ledger import ledger_json, ledger_parts
 from runtime.publish.report import flow_report
 from runtime.publish.text import show
@@ -36,27 +37,40 @@ def flow(
             "also losses against variables.",
         ),
     ] = False,
+    run: Annotated[
+        bool,
+        typer.Option(
+            "--run",
+            help="Run the diagram: how much each wire carries, what cancels, and what would let "
+            "gradient through, with the number it would give.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Say which wires carry gradient, and why not.
 
-    Structure alone decides: nothing is run, unless --ledger asks for numbers.
+    Structure alone decides: nothing is run, unless --run or --ledger asks for numbers.
     """
     session, problems = open_session(file)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     losses = choose_losses(session, loss)
+    told = analyse(session.program, losses)
+    reading = FlowRun(told, {})
+    if (run or ledger) and losses and not has_errors(problems):
+        reading = observe(session, losses)
     report = flow_report(
         session,
-        analyse(session.program, losses),
+        reading if run else told,
         losses,
         choose_wires(session, wire) if wire else None,
         str(file),
         problems,
+        () if wire else badges(reading, contracts_of(session.diagram, file)),
+        partial(with_fix, session, flow=told) if run and reading.runs else None,
     )
-    reading = observe(session, losses) if ledger and losses else None
     if json:
-        emit(report.to_json() | ({} if reading is None else ledger_json(reading)))
+        emit(report.to_json() | (ledger_json(reading) if ledger and losses else {}))
     else:
-        show([*report.parts(), *([] if reading is None else ledger_parts(reading))])
+        show([*report.parts(), *(ledger_parts(reading) if ledger and losses else [])])
     if has_errors(problems):
         raise typer.Exit(PROBLEMS)

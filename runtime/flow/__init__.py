@@ -1,6 +1,7 @@
 """Why a wire carries a gradient or not: states, witnesses, cutters, repairs, sentences."""
 
 from runtime.flow.analyse import Flow, analyse
+from runtime.flow.badges import Badge, Mark, badges
 from runtime.flow.contracts import (
     Breach,
     Contract,
@@ -23,6 +24,7 @@ from runtime.flow.whatif import Comparison, Difference, WhatIf
 __all__ = [
     "PASSING",
     "Account",
+    "Badge",
     "Breach",
     "Cancel",
     "Comparison",
@@ -36,6 +38,7 @@ __all__ = [
     "Flow",
     "FlowRun",
     "LossMatrix",
+    "Mark",
     "Outcome",
     "Row",
     "Settings",
@@ -43,6 +46,7 @@ __all__ = [
     "Verdict",
     "WhatIf",
     "analyse",
+    "badges",
     "contracts_of",
     "diagnose",
     "dialects",

@@ -8,7 +8,7 @@ numbers are the strings "nan", "inf" and "-inf", and a gradient that no path con
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
     from runtime.engine import Run, Session
-    from runtime.flow import Flow, FlowRun, Verdict
+    from runtime.flow import Badge, Flow, FlowRun, Verdict
     from runtime.publish.problems import Problem
 
 Array = NDArray[Any]
@@ -155,6 +155,7 @@ class FlowReport:
     variables: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     limit: int | None = None
+    badges: tuple[Badge, ...] = ()
 
     def parts(self) -> list[Part]:
         """For each loss a table of wires and one of variables, with their sentences."""
@@ -174,6 +175,9 @@ class FlowReport:
             if variables:
                 head = ("variable", "state", "why")
                 parts.append(Table(f"Variables, for {loss}", head, variables))
+        if self.badges:
+            rows = tuple((b.mark.value, b.key or "-", b.sentence) for b in self.badges)
+            parts.append(Table("Badges", ("badge", "where", "why"), rows))
         return parts
 
     def to_json(self) -> dict[str, Any]:
@@ -195,6 +199,10 @@ class FlowReport:
                 name: {"verdicts": _verdicts_json(verdicts, self.limit)}
                 for name, verdicts in self.variables.items()
             },
+            "badges": [
+                {"badge": b.mark.value, "where": b.key or None, "why": b.sentence}
+                for b in self.badges
+            ],
             "problems": [problem.to_json() for problem in self.problems],
         }
 
@@ -238,19 +246,23 @@ def run_report(
 
 def flow_report(
     session: Session,
-    flow: Flow,
+    flow: Flow | FlowRun,
     losses: Sequence[str],
     wires: Sequence[str] | None,
     file: str,
     problems: Iterable[Problem] = (),
+    badges: Iterable[Badge] = (),
+    tell: Callable[[Verdict], Verdict] | None = None,
 ) -> FlowReport:
     """The verdicts by loss: for those wires, or for all wires and all variables.
 
     For all of them lists in JSON are kept short: witnesses alone would grow with the square of
-    the diagram.
+    the diagram. ``tell`` has the last word on the verdicts of variables, and of wires asked for.
     """
     program = session.program
     limit = MANY if wires is None else None
+    tell = tell or _as_it_is
+    tell_wire = _as_it_is if wires is None else tell
     if wires is None:
         wires, variables = list(program.wire_sources), list(program.sources("variable"))
     else:
@@ -260,11 +272,16 @@ def flow_report(
         session.diagram.title,
         tuple(losses),
         program.wire_sources,
-        {wire: {loss: flow.verdict(wire, loss) for loss in losses} for wire in wires},
-        {n: {loss: flow.variable(n, loss) for loss in losses} for n in variables},
+        {wire: {loss: tell_wire(flow.verdict(wire, loss)) for loss in losses} for wire in wires},
+        {n: {loss: tell(flow.variable(n, loss)) for loss in losses} for n in variables},
         tuple(problems),
         limit,
+        tuple(badges),
     )
+
+
+def _as_it_is(verdict: Verdict) -> Verdict:
+    return verdict
 
 
 def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, Any]:

@@ -22,7 +22,8 @@ def test_every_wire_has_a_state_and_a_sentence(gradwire, seed):
 def test_json_names_the_cutters(gradwire, seed):
     report = gradwire("flow", seed, "--json").json
     assert list(report) == [
-        "report", "version", "file", "title", "losses", "wires", "variables", "problems",
+        "report", "version", "file", "title", "losses", "wires", "variables", "badges",
+        "problems",
     ]  # fmt: skip
     assert report["wires"]["mul.b"] == {
         "source": "b.out",
@@ -104,3 +105,58 @@ def test_the_ledger_adds_up(gradwire, diagram):
     report = gradwire("flow", path, "--ledger", "--json").json
     assert report["ledger"]["v.out"]["sum"] == [3.5, 3.5]
     assert report["matrix"]["L2.out"]["v"] == pytest.approx({"rms": 0.5, "cosine": 1.0})
+
+
+def test_a_run_adds_numbers_fixes_and_what_cancels(gradwire, diagram):
+    blocks = {
+        "v": {"type": "Variable", "value": -3.0}, "w": {"type": "Variable", "value": 2.0},
+        "off": {"type": "Relu"}, "sg": {"type": "StopGradient"},
+        "one": {"type": "Mul", "b": 2}, "two": {"type": "Mul", "b": 2}, "none": {"type": "Sub"},
+        "all": {"type": "AddN"}, "loss": {"type": "Loss"},
+    }  # fmt: skip
+    wires = {
+        "off.x": "v.out", "sg.x": "w.out", "one.a": "w.out", "two.a": "w.out",
+        "none.a": "one.out", "none.b": "two.out", "all.terms.0": "off.out",
+        "all.terms.1": "sg.out", "all.terms.2": "none.out", "loss.x": "all.out",
+    }  # fmt: skip
+    path = diagram(blocks, wires)
+    plain = {row[1]: row[2:] for row in gradwire("flow", path).table("Wires, for loss.out")}
+    assert plain["off.x"][0] == "CARRIES"
+    done = gradwire("flow", path, "--run")
+    states = {row[1]: row[2:] for row in done.table("Wires, for loss.out")}
+    assert states["off.x"] == ["ZERO", "Connected, but off is off (−3.00)."]
+    badges = [row[:2] for row in done.table("Badges")]
+    assert ["CANCELS", "w.out"] in badges and ["surrogate", "loss"] in badges
+    stopped = gradwire("flow", path, "--run", "--wire", "sg.x").table("Wires, for loss.out")[1]
+    assert stopped[2:] == ["STOPPED", "sg stops every route to loss. Without sg: 1.00."]
+    report = gradwire("flow", path, "--run", "--json").json
+    assert report["variables"]["v"]["verdicts"]["loss.out"]["state"] == "ZERO"
+
+
+def test_badges_without_a_run(gradwire, diagram):
+    blocks = {
+        "v": {"type": "Variable", "value": 1.0}, "w": {"type": "Variable", "value": 2.0},
+        "pack": {"type": "Pack", "keys": ["v", "w"]},
+        "stop": {"type": "StopGradient", "only": ["v"]},
+        "open": {"type": "StopGradient", "open": True},
+        "parts": {"type": "Unpack", "paths": ["v", "w"]}, "add": {"type": "Add"},
+        "c": {"type": "Constant", "value": 1.0}, "idle": {"type": "StopGradient"},
+        "all": {"type": "Add"}, "loss": {"type": "Loss"},
+    }  # fmt: skip
+    wires = {
+        "pack.items.0": "v.out", "pack.items.1": "w.out", "stop.x": "pack.out",
+        "parts.x": "stop.out", "add.a": "parts.v", "add.b": "parts.w", "open.x": "add.out",
+        "idle.x": "c.out", "all.a": "open.out", "all.b": "idle.out", "loss.x": "all.out",
+    }  # fmt: skip
+    path = diagram(blocks, wires)
+    path.with_name(path.name.replace(".gradwire.json", ".contracts")).write_text(
+        "updates(sgd -> w)", encoding="utf-8"
+    )
+    told = {tuple(row[:2]): row[2] for row in gradwire("flow", path).table("Badges")[1:]}
+    assert told["leaves", "stop.x"] == "1 of 2 leaves carry."
+    assert told["open", "open"] == "open lets gradient through: all."
+    assert told["cuts nothing", "idle"].startswith("This stop cuts nothing: no gradient")
+    assert told["UNOWNED", "v"] == "UNOWNED: v is trained, and no optimiser updates it."
+    assert ("UNOWNED", "w") not in told
+    found = gradwire("flow", path, "--json").json["badges"]
+    assert {(b["badge"], b["where"]) for b in found} == set(told)

@@ -8,7 +8,7 @@ import pytest
 import runtime.build as b
 from runtime.diagram import MoveBlocks, Point, SetParameters, apply
 from runtime.engine import Session
-from runtime.flow import Settings, State, analyse, observe, read
+from runtime.flow import Badge, Mark, Settings, State, analyse, badges, observe, read
 from tests.runtime.flow.specimens import specimen
 
 
@@ -173,6 +173,16 @@ def test_values_are_stale_when_meaning_changes_not_when_places_do():
     assert not reading.stale(diagram)
     assert not reading.stale(apply(diagram, MoveBlocks({"x": Point(9, 9)})).after)
     assert reading.stale(apply(diagram, SetParameters("x", {"trainable": False})).after)
+
+
+def test_a_reading_of_another_diagram_has_the_badge_stale():
+    diagram = b.build(masked())
+    reading = observe(Session(diagram))
+    assert [x.mark for x in badges(reading, diagram=diagram)] == [Mark.SURROGATE]
+    after = apply(diagram, SetParameters("x", {"trainable": False})).after
+    assert badges(reading, diagram=after)[-1] == Badge(
+        Mark.STALE, "", "STALE: the values are older than the diagram."
+    )
 
 
 def test_thresholds_are_settings():

@@ -1,0 +1,94 @@
+"""Badges: what is worth knowing about blocks, ports and wires besides the states of wires."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from blocks.library.gradient import StopGradient
+from runtime.flow.contracts import UNOWNED, Contract, unowned
+from runtime.flow.sentences import names
+from runtime.flow.states import PASSING
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+    from runtime.flow.reading import FlowRun
+
+
+SURROGATE = "≈ What {0} sends back is not the derivative, on purpose."
+STALE = "STALE: the values are older than the diagram."
+
+
+class Mark(StrEnum):
+    """What a badge says."""
+
+    SURROGATE = "surrogate"
+    IDLE_STOP = "cuts nothing"
+    OPEN_STOP = "open"
+    LEAVES = "leaves"
+    CANCELS = "CANCELS"
+    UNOWNED = "UNOWNED"
+    STALE = "STALE"
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A mark on a block, a port, a wire (by its target) or, where ``key`` is empty, on all."""
+
+    mark: Mark
+    key: str
+    sentence: str
+
+
+def badges(
+    reading: FlowRun,
+    contracts: Iterable[Contract] = (),
+    *,
+    updated: Collection[str] = (),
+    diagram: Diagram | None = None,
+) -> list[Badge]:
+    """All badges of a reading; those that take numbers where there was a run.
+
+    ``contracts`` and ``updated`` (a session's) tell who updates what, ``diagram`` what is shown
+    now.
+    """
+    return [
+        *_blocks(reading),
+        *_leaves(reading),
+        *(Badge(Mark.CANCELS, port, c.sentence) for port, c in reading.cancels().items()),
+        *(
+            Badge(Mark.UNOWNED, name, UNOWNED.format(name))
+            for name in unowned(reading.program, contracts, updated)
+        ),
+        *_stale(reading, diagram),
+    ]
+
+
+def _blocks(reading: FlowRun) -> Iterator[Badge]:
+    program = reading.program
+    for path in reading.surrogates:
+        yield Badge(Mark.SURROGATE, path, SURROGATE.format(path))
+    for path, instance in program.instances.items():
+        block = instance.block
+        if isinstance(block, StopGradient) and (block.open or block.spare):
+            what = "all" if block.open else names(block.spare)
+            yield Badge(Mark.OPEN_STOP, path, f"{path} lets gradient through: {what}.")
+    for path, text in reading.idle_stops().items():
+        yield Badge(Mark.IDLE_STOP, path, text)
+
+
+def _leaves(reading: FlowRun) -> Iterator[Badge]:
+    """How many leaves of the trees on wires carry."""
+    states = reading.states() if reading.losses else {}
+    for wire in reading.program.wire_trees:
+        leaves = reading.program.leaf_wires(wire)
+        carrying = sum(states.get(leaf) in PASSING for leaf in leaves)
+        text = f"{carrying} of {len(leaves)} leaves carry."
+        yield Badge(Mark.LEAVES, wire, text)
+
+
+def _stale(reading: FlowRun, diagram: Diagram | None) -> Iterator[Badge]:
+    if diagram is not None and reading.stale(diagram):
+        yield Badge(Mark.STALE, "", STALE)

@@ -53,13 +53,14 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "edit": "&Edit",
         "view": "&View",
         "align": "A&lign",
+        "text": "Te&xt Size",
         "theme": "&Theme",
         "run": "&Run",
         "help": "&Help",
     }
 )
-"""Titles by menu; ``theme`` opens inside ``view``, ``align`` inside ``edit``."""
-_INSIDE = {"theme": "view", "align": "edit"}
+"""Titles by menu; ``text`` and ``theme`` open inside ``view``, ``align`` inside ``edit``."""
+_INSIDE = {"text": "view", "theme": "view", "align": "edit"}
 
 TABLE: tuple[Command, ...] = (
     Command("new", "file", "&New",
@@ -176,6 +177,12 @@ TABLE: tuple[Command, ...] = (
             "Go to another window", submenu=True),
     Command("reduced_motion", "view", "Reduced &Motion",
             "Let nothing move by itself", checkable=True),
+    Command("text_small", "text", "&Small",
+            "Small text in panels, menus and on the canvas", group="text"),
+    Command("text_normal", "text", "&Normal",
+            "Text as large as designed", group="text"),
+    Command("text_large", "text", "&Large",
+            "Large text in panels, menus and on the canvas", group="text"),
     Command("theme_system", "theme", "As the &System",
             "Light or dark as the desktop is", group="theme"),
     Command("theme_light", "theme", "&Light",

@@ -241,7 +241,7 @@ class Commands(QObject):
 
     def zoom_actual(self) -> None:
         """Show the page at 100 %."""
-        self._canvas.set_zoom(1.0)
+        self._canvas.set_zoom(self._canvas.actual())
 
     def zoom_fit(self) -> None:
         """Show the whole page."""
@@ -258,6 +258,22 @@ class Commands(QObject):
     def reduced_motion(self) -> None:
         """Let nothing move by itself, or let it move again."""
         self._settings.still = not self._settings.still
+        self.looksChanged.emit()
+
+    def text_small(self) -> None:
+        """Small text."""
+        self._set_text("small")
+
+    def text_normal(self) -> None:
+        """Text of normal size."""
+        self._set_text("normal")
+
+    def text_large(self) -> None:
+        """Large text."""
+        self._set_text("large")
+
+    def _set_text(self, size: str) -> None:
+        self._settings.text = size
         self.looksChanged.emit()
 
     def theme_system(self) -> None:

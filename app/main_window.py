@@ -134,6 +134,9 @@ class MainWindow(QMainWindow):
     def restyle(self) -> None:
         """Look, move and judge gradients as the settings say."""
         self._set_theme(self.settings.theme)
+        self.canvas.set_actual(look.scale())
+        size = self.settings.text if self.settings.text in look.TEXT_SIZES else "normal"
+        self.actions_by_name[f"text_{size}"].setChecked(True)
         still = self.settings.still
         self.canvas.set_still(still)
         self.setAnimated(not still)
@@ -346,7 +349,7 @@ class MainWindow(QMainWindow):
         menu.popup(self.canvas.mapToGlobal(at))
 
     def _show_zoom(self, zoom: float) -> None:
-        self._zoom.setText(f"{100 * zoom:.0f} %")
+        self._zoom.setText(f"{100 * zoom / self.canvas.actual():.0f} %")
 
     def _show_busy(self, busy: bool) -> None:
         if busy:
@@ -367,7 +370,7 @@ class MainWindow(QMainWindow):
         self._theme = look.THEMES.get(name) or look.system()
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            look.apply(self._theme, application)
+            look.apply(self._theme, application, self.settings.text)
         self.setStyleSheet(sheet(self._theme))
         for panel in (
             self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,

@@ -71,6 +71,15 @@ class Settings:
         self._store.setValue("theme", name)
 
     @property
+    def text(self) -> str:
+        """Size of text: ``small``, ``normal`` or ``large``."""
+        return str(self._store.value("text", "normal"))
+
+    @text.setter
+    def text(self, size: str) -> None:
+        self._store.setValue("text", size)
+
+    @property
     def rate(self) -> float:
         """Learning rate of gradient steps."""
         try:

@@ -21,6 +21,8 @@ BODY = 13
 """Size of names and of all text of the panels, px at 100 %."""
 TITLE = 17
 """Size of symbols and headings, px at 100 %."""
+TEXT_SIZES: Mapping[str, int] = MappingProxyType({"small": 12, "normal": BODY, "large": 16})
+"""Size of the panels' text, px, by its name in the settings; the canvas grows along as a whole."""
 
 HUES: Mapping[str, float | None] = MappingProxyType(
     {
@@ -110,6 +112,17 @@ def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:
     made.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     made.setFeature(QFont.Tag("tnum"), 1)
     return made
+
+
+def scale() -> float:
+    """How large text is shown, against its normal size: the application's font says so."""
+    size = QGuiApplication.font().pixelSize()
+    return size / BODY if size > 0 else 1.0
+
+
+def shown(size: float) -> int:
+    """A size of type in the panels, px, as large as the user wants text."""
+    return round(size * scale())
 
 
 LIGHT = Theme(
@@ -240,13 +253,17 @@ def system() -> Theme:
     return DARK if hints.colorScheme() == Qt.ColorScheme.Dark else LIGHT
 
 
-def apply(theme: Theme, app: QApplication) -> None:
-    """Dress the whole application: style, palette, font size and the few rules of a sheet."""
+def apply(theme: Theme, app: QApplication, text: str = "normal") -> None:
+    """Dress the whole application: style, palette, font and the few rules of a sheet.
+
+    ``text`` is a key of :data:`TEXT_SIZES`.
+    """
     app.setStyle("Fusion")
     app.setPalette(palette(theme))
-    shown = app.font()
-    shown.setPixelSize(BODY)
-    app.setFont(shown)
+    used = app.font()
+    used.setPixelSize(TEXT_SIZES.get(text, BODY))
+    used.setFeature(QFont.Tag("tnum"), 1)
+    app.setFont(used)
     app.setStyleSheet(stylesheet(theme))
 
 
@@ -287,6 +304,9 @@ def palette(theme: Theme) -> QPalette:
 def stylesheet(theme: Theme) -> str:
     """The rules that a palette can't say: flat bars, hairlines, no bevels."""
     return f"""
+    QMenuBar, QMenu, QDockWidget, QToolTip, QMessageBox, QStatusBar, QPushButton, QToolButton {{
+        font-size: {shown(BODY)}px;  /* desktops give some of them a font of their own */
+    }}
     QMainWindow::separator {{ background: {theme.hairline}; width: 1px; height: 1px; }}
     QToolBar {{ background: {theme.surface}; border: none; spacing: 4px; padding: 4px; }}
     QStatusBar {{ background: {theme.surface}; border-top: 1px solid {theme.hairline}; }}
@@ -294,6 +314,9 @@ def stylesheet(theme: Theme) -> str:
     QDockWidget::title {{ background: {theme.surface}; padding: 6px 8px; }}
     QToolTip {{ background: {theme.field}; color: {theme.ink};
                 border: 1px solid {theme.hairline}; padding: 4px 6px; }}
+    QLabel[type="caption"] {{ font-size: {shown(SMALL)}px; }}
+    QLabel[type="heading"] {{ font-size: {shown(SMALL)}px; font-weight: 600; }}
+    QLabel[type="title"] {{ font-size: {shown(TITLE)}px; font-weight: 600; }}
     """
 
 

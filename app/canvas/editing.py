@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
-from app.theme import BODY, font
+from app.theme import BODY, font, shown
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent
@@ -107,5 +107,5 @@ class NoteEdit(QPlainTextEdit):
 
 def _scaled(zoom: float) -> QFont:
     used = font(BODY)
-    used.setPixelSize(max(BODY, round(BODY * zoom)))
+    used.setPixelSize(max(shown(BODY), round(BODY * zoom)))
     return used

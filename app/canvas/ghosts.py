@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from app.canvas import glyphs, lanes
 from app.canvas.courses import flatten
 from app.canvas.curves import draw_lines, strokes
-from app.theme import BODY, font
+from app.theme import BODY, font, shown
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats
@@ -79,7 +79,7 @@ def _paint_open(painter: QPainter, view: View, rect: Floats) -> None:
 
 def _paint_change(painter: QPainter, view: View, rect: Floats, text: str) -> None:
     """A pill below a block, in letters that don't shrink with the page."""
-    theme, letters = view.theme, font(BODY, bold=True)
+    theme, letters = view.theme, font(shown(BODY), bold=True)
     metrics = QFontMetricsF(letters)
     x, y, width, height = rect.tolist()
     middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()

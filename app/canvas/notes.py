@@ -45,9 +45,9 @@ def _paint_note(painter: QPainter, view: View, note: Note, *, selected: bool) ->
     painter.scale(zoom, zoom)
     height = note.height if note.frame else max(note.height, note_height(note.text, note.width))
     box = QRectF(0.0, 0.0, note.width, height)
-    painter.setPen(
-        QPen(QColor(theme.accent if selected else theme.hairline), 1.5 if selected else 1.0)
-    )
+    pen = QPen(QColor(theme.accent if selected else theme.hairline), 1.5 if selected else 1.0)
+    pen.setCosmetic(zoom < 1.0)  # from afar a frame would fade away
+    painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
     painter.drawRoundedRect(box, CORNER, CORNER)
     if zoom >= PLAIN:

@@ -55,6 +55,7 @@ class Stage(QWidget):
         self._cameras: dict[str, Camera] = {}
         self._fit_wanted = True
         self._legend = False
+        self._actual = 1.0
         self._still = False
         self._stale_timer = QTimer(self)
         self._stale_timer.setSingleShot(True)
@@ -116,6 +117,22 @@ class Stage(QWidget):
         """Widget px per scene unit."""
         return self.view.camera.zoom
 
+    def actual(self) -> float:
+        """The zoom that is called 100 %: that at which text is as large as in the panels."""
+        return self._actual
+
+    def set_actual(self, zoom: float) -> None:
+        """Call another zoom 100 %, and show everything as much larger or smaller."""
+        if zoom == self._actual:
+            return
+        factor, self._actual = zoom / self._actual, zoom
+        wanted = self._fit_wanted
+        self.set_zoom(self.zoom() * factor)
+        self._fit_wanted = wanted
+        self._cameras.clear()
+        self.zoomChanged.emit(self.zoom())
+        self.update()
+
     def set_zoom(self, zoom: float) -> None:
         """Zoom with the middle of the widget kept."""
         centre = QRectF(self.rect()).center()
@@ -127,7 +144,7 @@ class Stage(QWidget):
         self.look(camera.zoomed(camera.zoom * factor, at.x(), at.y()))
 
     def zoom_to_fit(self) -> None:
-        """Show all of the page, at most at 100 %."""
+        """Show all of the page, at most at 100 %, see :meth:`actual`."""
         self._fit(self.view.scene.bounds())
 
     def zoom_to_selection(self) -> None:
@@ -213,12 +230,13 @@ class Stage(QWidget):
         with QPainter(self) as painter:
             paint(painter, view, QRectF(event.rect()), self._faces)
             self.paint_over(painter)
+            painter.scale(self._actual, self._actual)
             if self._legend:
                 paint_legend(painter, QPointF(12.0, 12.0), view.theme, key_of(view.facts))
             if view.facts.dimmed:
                 stale = Pill(STALE, grave=True)
-                right = QPointF(self.width() - 12.0 - pill_width(stale), 12.0 + HEIGHT / 2.0)
-                draw_pills(painter, [stale], right, view.theme)
+                left = self.width() / self._actual - 12.0 - pill_width(stale)
+                draw_pills(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)
         if self._faces.behind or view.behind:
             QTimer.singleShot(0, self, self.update)
 
@@ -272,9 +290,9 @@ class Stage(QWidget):
 
     def _fit(self, bounds: Floats | None) -> None:
         if bounds is None:
-            self.look(Camera(1.0, 40.0, 40.0))
+            self.look(Camera(self._actual, 40.0, 40.0))
         else:
-            self.look(Camera.fitting(bounds, self.width(), self.height()))
+            self.look(Camera.fitting(bounds, self.width(), self.height(), most=self._actual))
 
     def _fit_if_wanted(self) -> None:
         if self._fit_wanted and self.isVisible():

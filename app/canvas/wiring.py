@@ -14,7 +14,7 @@ from app.canvas.courses import flatten
 from app.canvas.gestures import Gesture, Host
 from app.canvas.hits import block_at, port_at
 from app.canvas.loose import draw_loose_wire, loose_wire
-from app.theme import BODY, font
+from app.theme import BODY, font, shown
 from runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Wiring(Gesture):
 
     def _paint_refusal(self, painter: QPainter, why: str) -> None:
         theme = self.host.view.theme
-        used = font(BODY)
+        used = font(shown(BODY))
         flags = int(Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap)
         text = QFontMetricsF(used).boundingRect(QRectF(0, 0, 320, 200), flags, why)
         box = text.translated(self._at + QPointF(16.0, 16.0)).adjusted(-8, -5, 8, 5)

@@ -6,7 +6,7 @@ import types
 from typing import Any, Literal, Union, get_args, get_origin
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QFontDatabase, QKeyEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import theme as look
 from app.canvas.readout import dimensions
 from app.panels import notation
 from app.panels.grid import Grid
@@ -274,9 +273,7 @@ class _RowsEdit(QPlainTextEdit):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        fixed.setPixelSize(look.BODY - 1)
-        self.setFont(fixed)
+        self.setProperty("type", "numbers")
         self.document().setDocumentMargin(1)
         self.setLineWrapMode(self.LineWrapMode.NoWrap)
         self.setTabChangesFocus(True)
@@ -296,6 +293,11 @@ class _RowsEdit(QPlainTextEdit):
             self.textCursor().insertBlock()
         else:
             self.committed.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
 
     def focusOutEvent(self, event: Any) -> None:
         super().focusOutEvent(event)

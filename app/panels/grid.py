@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from app.canvas.readout import number
 from app.panels import notation
+from app.panels.lines import Table
 from blocks.values import Tensor
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -78,7 +79,7 @@ class ArrayModel(QAbstractTableModel):
         return True
 
 
-class Grid(QTableView):
+class Grid(Table):
     """The table of an ``ArrayModel``, as large as its content up to a few rows."""
 
     committed = Signal(object)
@@ -91,7 +92,7 @@ class Grid(QTableView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.AllEditTriggers)
         self.horizontalHeader().setDefaultSectionSize(56)
         self.horizontalHeader().setMinimumSectionSize(40)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+        self.fit_rows()
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
 
     def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:

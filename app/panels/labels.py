@@ -1,4 +1,4 @@
-"""Labels in the three sizes of type, coloured by the palette so that every theme fits."""
+"""Labels in the sizes of type that the theme's sheet knows, coloured by the palette."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
-from app import theme as look
 from app.canvas.readout import number
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ Role = QPalette.ColorRole
 def heading(text: str) -> QLabel:
     """The title of a section."""
     label = QLabel(text)
-    label.setFont(look.font(look.SMALL, bold=True))
+    label.setProperty("type", "heading")
     label.setForegroundRole(Role.PlaceholderText)
     label.setContentsMargins(0, 8, 0, 0)
     return label
@@ -33,7 +32,7 @@ def heading(text: str) -> QLabel:
 def caption(text: str = "", *, role: Role = Role.PlaceholderText) -> QLabel:
     """Small text, quiet unless ``role`` says more; wraps."""
     label = _wrapping(text)
-    label.setFont(look.font(look.SMALL))
+    label.setProperty("type", "caption")
     label.setForegroundRole(role)
     return label
 

@@ -1,16 +1,30 @@
-"""A list of what was found in a diagram: one line each, a click or Enter asks for its place."""
+"""Tables, and lists of what was found: one line each, a click or Enter asks for its place."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QAbstractItemModel
 
 
-class Lines(QTableView):
+class Table(QTableView):
+    """A table whose rows are as high as the type wants them."""
+
+    def fit_rows(self) -> None:
+        """Give the rows the height of a line and a little room."""
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit_rows()
+
+
+class Lines(Table):
     """A table without grid or headers whose third column takes the room that is left."""
 
     def lay_out(self, model: QAbstractItemModel, name: str) -> None:
@@ -23,7 +37,7 @@ class Lines(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+        self.fit_rows()
         header = self.horizontalHeader()
         header.hide()
         header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows

@@ -29,7 +29,7 @@ STAR_ROLE = Qt.ItemDataRole.UserRole + 3
 """Whether a block is a favourite; None for what can't be one."""
 
 TILE = 22
-"""Height of a tile, px."""
+"""Height of a tile, px, with text of normal size."""
 TILE_WIDTH = 30
 _GAP = 8
 _STAR = 26.0
@@ -43,7 +43,7 @@ class Tile(QWidget):
         super().__init__(parent)
         self._block: type[Block] | None = None
         self._theme = LIGHT
-        self.setFixedSize(TILE_WIDTH + 6, TILE + 6)
+        self.setFixedSize(look.shown(TILE_WIDTH + 6), look.shown(TILE + 6))
 
     def show_block(self, cls: type[Block] | None, theme: Theme) -> None:
         """Show the tile of another block class."""
@@ -109,7 +109,7 @@ class BlockRows(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        return QSize(120, TILE + 8 if index.data(BLOCK_ROLE) else TILE + 12)
+        return QSize(120, look.shown(TILE + 8 if index.data(BLOCK_ROLE) else TILE + 12))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         painter.save()
@@ -123,7 +123,7 @@ class BlockRows(QStyledItemDelegate):
         painter.restore()
 
     def _paint_family(self, painter: QPainter, rect: QRectF, index: _Index) -> None:
-        painter.setFont(look.font(look.SMALL, bold=True))
+        painter.setFont(look.font(look.shown(look.SMALL), bold=True))
         painter.setPen(QColor(self._theme.ink_soft))
         open_ = self._view.isExpanded(index)
         bottom = Qt.AlignmentFlag.AlignVCenter
@@ -142,11 +142,12 @@ class BlockRows(QStyledItemDelegate):
             wash = self._theme.accent_wash if selected else self._theme.surface
             painter.setBrush(QColor(wash))
             painter.drawRoundedRect(rect.adjusted(0, 1, -1, -1), 5, 5)
-        tile = QRectF(rect.left() + _GAP / 2, rect.center().y() - TILE / 2, TILE_WIDTH, TILE)
+        wide, high = look.shown(TILE_WIDTH), look.shown(TILE)
+        tile = QRectF(rect.left() + _GAP / 2, rect.center().y() - high / 2, wide, high)
         paint_tile(painter, tile, index.data(BLOCK_ROLE), self._theme)
         painter.setPen(QColor(self._theme.ink))
-        painter.setFont(look.font(look.BODY))
-        text = rect.adjusted(TILE_WIDTH + 2 * _GAP, 0, -_STAR, 0)
+        painter.setFont(look.font(look.shown(look.BODY)))
+        text = rect.adjusted(wide + 2 * _GAP, 0, -_STAR, 0)
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
         starred = index.data(STAR_ROLE)
         if starred or (starred is not None and (selected or hovered)):
@@ -162,9 +163,9 @@ def paint_tile(painter: QPainter, rect: QRectF, cls: type[Block], theme: Theme) 
     painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
     symbol = cls.symbol or cls.type_name()[0]
     painter.setPen(theme.symbol(cls.family))
-    face = look.font(look.BODY)
+    face = look.font(look.shown(look.BODY))
     needed = QFontMetricsF(face).horizontalAdvance(symbol)
     if needed > rect.width() - 6:
-        face.setPixelSize(max(7, int(look.BODY * (rect.width() - 4) / needed)))
+        face.setPixelSize(max(7, int(face.pixelSize() * (rect.width() - 4) / needed)))
     painter.setFont(face)
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, symbol)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QFontDatabase
+
 from app.examples import ASSETS
-from app.theme import SMALL, Theme
+from app.theme import BODY, SMALL, Theme, shown
 
 
 def sheet(theme: Theme) -> str:
     """For the window; widgets of the canvas keep the theme's own looks."""
     icons = (ASSETS / "icons").as_posix()
+    fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     ground = "dark" if theme.dark else "light"
     return f"""
     QLineEdit, QPlainTextEdit {{
         background: {theme.field}; color: {theme.ink};
         border: 1px solid {theme.hairline}; border-radius: 4px; padding: 3px 5px;
         selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
+        placeholder-text-color: {theme.ink_faint};
+    }}
+    QPlainTextEdit[type="numbers"] {{
+        font-family: "{fixed.family()}"; font-size: {shown(BODY) - 1}px;
     }}
     QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{ border-color: {theme.accent}; }}
     QComboBox {{
@@ -42,11 +49,25 @@ def sheet(theme: Theme) -> str:
     QTableView QLineEdit {{ border-radius: 0; padding: 0 2px; border-color: {theme.accent}; }}
     QHeaderView {{ background: {theme.surface}; border: none; }}
     QHeaderView::section {{
-        background: {theme.surface}; color: {theme.ink_soft}; font-size: {SMALL}px;
+        background: {theme.surface}; color: {theme.ink_soft}; font-size: {shown(SMALL)}px;
         border: none; padding: 3px 8px;
     }}
     QHeaderView::section:horizontal {{ border-bottom: 1px solid {theme.hairline}; }}
     QTableCornerButton::section {{ background: {theme.surface}; border: none; }}
+    QMenu {{
+        background: {theme.surface}; border: 1px solid {theme.hairline}; padding: 4px;
+    }}
+    QMenu::item {{ padding: 4px 24px 4px 30px; border-radius: 4px; }}
+    QMenu::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
+    QMenu::item:disabled {{ color: {theme.ink_faint}; }}
+    QMenu::separator {{ background: {theme.hairline}; height: 1px; margin: 4px 8px; }}
+    QMenu::indicator {{ width: 14px; height: 14px; left: 8px; }}
+    QMenu::indicator:checked {{ image: url("{icons}/tick_{ground}.svg"); }}
+    QMenu::right-arrow {{ image: url("{icons}/right_{ground}.svg"); width: 12px; height: 12px; }}
+    #qt_dockwidget_closebutton {{
+        qproperty-icon: url("{icons}/close_{ground}.svg"); border: none; border-radius: 3px;
+    }}
+    #qt_dockwidget_closebutton:hover {{ background: {theme.accent_wash}; }}
     QTabBar {{ background: {theme.surface}; qproperty-drawBase: 0; }}
     QTabBar::tab {{
         background: {theme.surface}; color: {theme.ink_soft};

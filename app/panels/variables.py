@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from app.canvas.readout import dimensions
 from app.panels import notation
+from app.panels.lines import Table
 
 if TYPE_CHECKING:
     from app.reading import Reading
@@ -78,7 +79,7 @@ class VariableModel(QAbstractTableModel):
         return f"None — {verdict.sentence}" if verdict else "None"
 
 
-class Variables(QTableView):
+class Variables(Table):
     """The table of variables; a click, or Enter, asks for the block."""
 
     blockRequested = Signal(str)
@@ -94,7 +95,7 @@ class Variables(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+        self.fit_rows()
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows

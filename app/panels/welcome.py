@@ -9,7 +9,6 @@ from pathlib import Path
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from app import theme as look
 from app.examples import SUFFIX, Example
 from app.panels import labels
 
@@ -45,7 +44,7 @@ class Welcome(QScrollArea):
         labels.clear(self._column)
         self._recent = list(recent)
         title = QLabel(self.tr("Gradwire"))
-        title.setFont(look.font(look.TITLE, bold=True))
+        title.setProperty("type", "title")
         self._column.addWidget(title)
         self._column.addWidget(
             labels.body(self.tr("Drag a block from the palette onto this page, or begin with "

@@ -134,6 +134,14 @@ def contracts_of(diagram: Diagram, file: Path | None = None) -> list[Contract]:
     return stated
 
 
+def is_blocked(contracts: Iterable[Contract], name: str, loss: str) -> bool:
+    """Whether one of them asks that a variable gets no gradient from a loss."""
+    return any(
+        contract.kind == "blocked" and matches(contract.pattern, name) and _means(contract, loss)
+        for contract in contracts
+    )
+
+
 def unowned(
     program: Program, contracts: Iterable[Contract], updated: Collection[str] = ()
 ) -> list[str]:
@@ -182,11 +190,7 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def _breaches(contract: Contract, reading: FlowRun | None, flow: Flow) -> Iterator[Breach]:
-    losses = [
-        loss
-        for loss in flow.losses
-        if matches(contract.loss, block_of(loss)) or matches(contract.loss, loss)
-    ]
+    losses = [loss for loss in flow.losses if _means(contract, loss)]
     subjects = _subjects(contract.pattern, flow)
     if not losses:
         yield Breach("", contract.loss, _nothing(contract.loss, "loss", map(block_of, flow.losses)))
@@ -213,6 +217,11 @@ def _not_updated(contract: Contract, every: Sequence[Contract], flow: Flow) -> I
             yield Breach(name, contract.loss, text)
         elif other := next((c.loss for c in others if matches(c.pattern, name)), None):
             yield Breach(name, contract.loss, f"{other} updates {name}, too.")
+
+
+def _means(contract: Contract, loss: str) -> bool:
+    """Whether a contract names a loss, by its block or by its port."""
+    return matches(contract.loss, block_of(loss)) or matches(contract.loss, loss)
 
 
 def _subjects(pattern: str, flow: Flow) -> Sequence[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from runtime.flow.contracts import UNOWNED, Contract, contracts_of, hold, unowned
+from runtime.flow.contracts import UNOWNED, Contract, contracts_of, hold, is_blocked, unowned
 from runtime.flow.fixing import Fix, fix
 from runtime.flow.reading import FlowRun, observe
 from runtime.flow.sizes import SETTINGS, Settings
@@ -70,7 +70,8 @@ def diagnose(
 ) -> list[Finding]:
     """All findings, ranked; raises what ``backward`` raises.
 
-    A variable that any of the losses reaches counts as reached. ``contracts`` are by default what
+    A variable that any of the losses reaches counts as reached, and one that contracts keep from
+    all of them is none to complain of. ``contracts`` are by default what
     the diagram states; raises FileError for a line of it that is none.
     """
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
@@ -78,7 +79,7 @@ def diagnose(
     found = [
         *_not_finite(reading),
         *_breaches(reading, stated),
-        *_variables(session, reading, feeds),
+        *_variables(session, reading, stated, feeds),
         *_cancelling(reading),
         *_unowned(session, reading, stated),
         *_idle(session, reading, feeds),
@@ -112,13 +113,18 @@ def _breaches(reading: FlowRun, contracts: Iterable[Contract]) -> list[Finding]:
 
 
 def _variables(
-    session: Session, reading: FlowRun, feeds: Mapping[str, ArrayLike] | None
+    session: Session,
+    reading: FlowRun,
+    contracts: Sequence[Contract],
+    feeds: Mapping[str, ArrayLike] | None,
 ) -> list[Finding]:
     by_state = {
         State.ZERO: Complaint.ZERO, State.FLOOD: Complaint.FLOOD, State.FAINT: Complaint.FAINT,
     }  # fmt: skip
     found = []
     for name in reading.program.trainable:
+        if all(is_blocked(contracts, name, loss) for loss in reading.losses):
+            continue  # that it gets no gradient is what was asked for
         verdict = reading.variable(name)
         if verdict.state in by_state:
             found.append(_of(by_state[verdict.state], verdict))

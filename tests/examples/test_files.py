@@ -23,7 +23,7 @@ every_example = pytest.mark.parametrize("name", NAMES)
 
 
 def test_all_examples_are_there():
-    singles = {"mxnet_seed", "fan_out", "straight_through", "vq_vae", "gan"}
+    singles = {"mxnet_seed", "fan_out", "freeze_encoder", "straight_through", "vq_vae", "gan"}
     twins = {f"{name}_{how}" for name in TWINS for how in ("stopped", "unstopped")}
     assert set(NAMES) == singles | twins
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.engine import Session
-from runtime.flow import State, analyse
+from runtime.flow import State, analyse, contracts_of, diagnose, fix, hold
 from tests.examples.gallery import NAMES, TWINS, diagram, stops, wires_from
 
 CARRIES, STOPPED, NO_RULE = State.CARRIES, State.STOPPED, State.NO_RULE
@@ -30,10 +30,35 @@ def test_a_wire_carries_exactly_where_it_brings_something_back(name):
 def test_every_stop_cuts_something_and_is_named_as_the_cutter(name):
     flow = analyse(Session(diagram(name)).program)
     for stop in stops(name):
-        verdict = flow.verdict(f"{stop}.x")
-        assert verdict.state is STOPPED
-        assert [str(cutter) for cutter in verdict.cutters] == [stop]
-        assert stop in verdict.sentence
+        for wire in stopped_wires(flow, stop):
+            verdict = flow.verdict(wire)
+            assert verdict.state is STOPPED
+            assert [str(cutter) for cutter in verdict.cutters] == [stop]
+            assert stop in verdict.sentence
+
+
+def stopped_wires(flow, stop):
+    """The wire into a stop; of one with a tree those of the leaves that it stops."""
+    program = flow.program
+    leaves = zip(program.leaf_wires(f"{stop}.x"), program.leaf_ports(f"{stop}.out"), strict=True)
+    found = [wire for wire, port in leaves if program.ports[port].primitive.stops]
+    assert found
+    return found
+
+
+def test_a_stop_on_a_tree_lets_the_leaves_pass_that_it_does_not_select():
+    session = Session(diagram("freeze_encoder"))
+    flow = analyse(session.program)
+    leaves = flow.leaves("freeze.x")
+    assert {path: verdict.state for path, verdict in leaves.items()} == {
+        "encoder/weight": STOPPED, "encoder/bias": STOPPED, "head/weight": CARRIES,
+        "head/bias": CARRIES,
+    }  # fmt: skip
+    assert flow.verdict("freeze.x").leaves == (2, 4)
+    assert fix(session, "freeze.x").switches == ("freeze:encoder/weight", "freeze:encoder/bias")
+    held = hold(contracts_of(session.diagram), None, flow)
+    assert len(held) == 2 and all(outcome.kept for outcome in held)
+    assert diagnose(session) == []
 
 
 @pytest.mark.parametrize("pair", TWINS)

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from blocks.library.containers import Pack, Unpack
 from blocks.library.gradient import StopGradient
 from blocks.library.sources import Constant
 from blocks.library.view import Display
+from blocks.paths import matches, parse_path
+from runtime.diagram import PortName
 from runtime.engine import SGD, Session
+from runtime.flow import WhatIf
 from tests.examples.gallery import NAMES, TWINS, diagram
 from tests.golden.cases import DATA
 
@@ -118,10 +122,25 @@ def without_stops(document: Diagram, values) -> Diagram:
     wires = dict(document.main.wires)
     for name, block in document.main.blocks.items():
         if isinstance(block, StopGradient):
-            value = values[f"{name}.out"]
-            blocks[name] = Constant(value=value.tolist(), dtype=str(value.dtype))
-            wires = {t: s for t, s in wires.items() if t.block != name}
+            before = wires.pop(PortName(name, "x"))
+            leaves = [port.partition(":")[2] for port in values if port.startswith(f"{name}.out:")]
+            if not leaves:
+                blocks[name] = constant(values[f"{name}.out"])
+                continue
+            blocks[name] = Pack(keys=leaves)
+            blocks["parts of " + name] = Unpack(paths=leaves)
+            wires[PortName("parts of " + name, "x")] = before
+            for i, leaf in enumerate(leaves):
+                source = PortName("parts of " + name, leaf)
+                if any(matches(pattern, parse_path(leaf)) for pattern in block.only):
+                    blocks[leaf.replace("/", " ")] = constant(values[f"{name}.out:{leaf}"])
+                    source = PortName(leaf.replace("/", " "), "out")
+                wires[PortName(name, f"items.{i}")] = source
     return document.with_page("main", replace(document.main, blocks=blocks, wires=wires))
+
+
+def constant(value: np.ndarray) -> Constant:
+    return Constant(value=value.tolist(), dtype=str(value.dtype))
 
 
 def slope(session: Session, variable: str, index: tuple[int, ...], step: float) -> float:
@@ -143,6 +162,18 @@ def test_the_seed():
     assert run.gradients["a"].tolist() == [[1, 1]]
     assert run.gradients["b"] is None
     assert run.adjoints["stop.out"].tolist() == [[1, 1]]
+
+
+def test_a_frozen_encoder_gets_no_gradient_and_its_leaves_are_opened_one_by_one():
+    session = Session(diagram("freeze_encoder"))
+    gradients = session.backward().gradients
+    assert gradients["encoder_weight"] is gradients["encoder_bias"] is None
+    told = " ".join(note.text for note in diagram("freeze_encoder").main.notes.values())
+    assert written(gradients["head_weight"][0], 4) in told
+    assert written(gradients["head_bias"][0], 4) in told
+    opened = WhatIf(session).open("freeze:encoder/bias").compare().variables()
+    assert written(opened["encoder_bias"].after, 4) in told
+    assert opened["encoder_weight"].after is None
 
 
 def test_fan_out_adds_what_its_wires_bring():

@@ -221,6 +221,15 @@ def test_the_doctor_holds_a_diagram_to_what_it_states():
     assert diagnose(Session(leaks)) == []
 
 
+def test_what_contracts_ask_for_is_nothing_to_complain_of():
+    x, y = b.variable("x", 1.0), b.variable("y", 1.0)
+    lost = b.loss(b.mul(b.stop_gradient(x, name="sg"), y), name="L1"), b.loss(y, name="L2")
+    assert [f[1] for f in findings(*lost)] == ["x"]
+    assert [f[1] for f in findings(*lost, contracts="blocked(L1 -> x)")] == ["x"]
+    assert findings(*lost, contracts="blocked(L1 -> x)\nblocked(L2 -> *)")[0][1] == "y"
+    assert findings(*lost, contracts="blocked(* -> x)") == []
+
+
 def test_a_stop_that_cuts_nothing_is_found_by_opening_it():
     x = b.variable("x", 1.5)
     kept = b.stop_gradient(b.round(x, name="round1"), name="sg")

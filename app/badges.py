@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runtime.flow import PASSING
+from blocks.errors import GradwireError
+from runtime.flow import PASSING, contracts_of, unowned
+from runtime.flow.contracts import UNOWNED
 
 if TYPE_CHECKING:
     from runtime.flow import FlowRun
-
-UNOWNED = "No loss gives it a gradient, so no optimiser updates it, weight decay included."
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,14 @@ def badges_of(flow: FlowRun) -> Badges:
 
 
 def _unowned(flow: FlowRun) -> dict[str, str]:
-    if not flow.losses or flow.run() is None:
+    """By what the diagram states; lines beside its file are the doctor's to read."""
+    if flow.diagram is None:
         return {}
-    return {name: UNOWNED for name in flow.program.trainable if flow.gradient(name) is None}
+    try:
+        stated = contracts_of(flow.diagram)
+    except GradwireError:  # the doctor says which line is none
+        return {}
+    return {name: UNOWNED.format(name) for name in unowned(flow.program, stated)}
 
 
 def _leaves(flow: FlowRun, loss: str | None) -> dict[str, tuple[int, int]]:

@@ -88,7 +88,7 @@ def _badges(key: Key) -> list[tuple[Pill | str, str]]:
     cancels = _tr("the sum is below {0} of its largest term").format(_power(key.thresholds.cancels))
     return [
         (Pill(pills.CANCELS, grave=True), cancels),
-        (Pill(pills.UNOWNED, grave=True), _tr("to be trained, but no optimiser updates it")),
+        (Pill(pills.UNOWNED, grave=True), _tr("trained, and no optimiser updates it")),
         (Pill(_tr(pills.IDLE)), _tr("a stop without effect")),
         (Pill(pills.SURROGATE), _tr("its gradient is not the derivative, on purpose")),
         (_LEAVES, _tr("leaves of a tree that carry gradient")),

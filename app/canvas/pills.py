@@ -39,7 +39,7 @@ def pills_of(
     found: list[tuple[Pill, str]] = []
     if badges is not None:
         if path in badges.unowned:
-            found.append((Pill(UNOWNED, grave=True), f"{UNOWNED}: {_tr(badges.unowned[path])}"))
+            found.append((Pill(UNOWNED, grave=True), badges.unowned[path]))
         for port in outputs:
             if (sentence := badges.cancels.get(f"{path}.{port}")) is not None:
                 words = CANCELS if len(outputs) == 1 else f"{CANCELS} {port}"

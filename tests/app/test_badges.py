@@ -1,5 +1,7 @@
 """Badges beside the lanes: what a run says of ports, stops, variables and trees, on the canvas."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QColor, QHelpEvent
@@ -9,7 +11,7 @@ from app.canvas.reach import Focus, Kind
 from app.canvas.telling import told
 from app.evaluator import evaluate
 from app.theme import LIGHT
-from runtime.build import block, build, loss, relu, stop_gradient, variable
+from runtime.build import block, build, loss, stop_gradient, variable
 from tests.app.test_insight import opened  # noqa: F401  # a fixture
 
 
@@ -19,7 +21,8 @@ def badged():
     cancelling = w * 3.0 + w * -2.999
     idle = stop_gradient(stop_gradient(u, name="first"), name="idle")
     straight = block("StraightThrough", block("Round", v, name="round"), v, name="straight")
-    return build(loss(cancelling + idle + straight, name="loss"), title="Badges")
+    made = build(loss(cancelling + idle + straight, name="loss"), title="Badges")
+    return replace(made, contracts=("updates(opt -> w)", "updates(opt -> v)"))
 
 
 def tree():
@@ -45,7 +48,7 @@ class TestReading:
         assert badges.idle["first"] == "This stop cuts nothing: idle cuts its routes already."
         assert set(badges.idle) == {"first", "idle"}
         assert set(badges.unowned) == {"u"}
-        assert "weight decay" in badges.unowned["u"]
+        assert badges.unowned["u"] == "UNOWNED: u is trained, and no optimiser updates it."
         assert badges.leaves[None] == {}
 
     def test_leaves_are_counted_on_every_wire_with_a_tree(self):
@@ -53,13 +56,13 @@ class TestReading:
         assert reading.badges.leaves[None]["freeze.x"] == (2, 4)
         assert reading.badges.leaves["loss.out"]["freeze.x"] == (2, 4)
 
-    def test_without_a_loss_no_variable_is_unowned(self):
-        reading = evaluate(build(relu(variable("w", [1.0]), name="gate")))
-        assert reading.badges.unowned == {}
+    def test_where_nothing_is_stated_no_variable_is_unowned(self):
+        assert evaluate(replace(badged(), contracts=())).badges.unowned == {}
 
-    def test_what_is_frozen_is_not_unowned(self):
-        w, v = variable("w", [1.0], trainable=False), variable("v", [1.0])
-        assert evaluate(build(loss(w * v, name="loss"))).badges.unowned == {}
+    def test_a_line_that_is_no_contract_is_left_to_the_doctor(self):
+        reading = evaluate(replace(badged(), contracts=("update(opt -> w)",)))
+        assert reading.badges.unowned == {}
+        assert reading.error is None
 
 
 @pytest.fixture

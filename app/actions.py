@@ -218,7 +218,7 @@ HAND: tuple[tuple[str, str], ...] = (
     ("Ctrl + arrows", "Go on although something is selected"),
     ("Shift + arrows", "Move what is selected by one px"),
     ("Space", "Begin a wire where the focus is, or end it there"),
-    ("W", "Why: number the route from the loss to the selected wire; Esc leaves it"),
+    ("W", "Why: number the route from the loss to the selected wire or variable; Esc leaves it"),
     ("X held", "What a cut of the wire under the pointer would change; a click tries it"),
     ("Click on a port", "Σ: what each wire brings back to the port, and what it adds up to"),
     ("Click on ⊣", "Try a StopGradient open, or closed again"),

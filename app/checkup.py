@@ -58,6 +58,8 @@ class Checkup(QObject):
             insight.follow_link(WIRE + finding.key)
             if (wire := canvas.selected_wire()) is not None:
                 insight.explain(wire)
+        elif flow is not None and finding.key in flow.program.sources("variable"):
+            insight.explain_variable(finding.key)
         else:
             path, _, name = finding.key.rpartition("/")
             block = name.partition(".")[0]

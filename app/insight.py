@@ -17,6 +17,8 @@ from runtime.diagram import MAIN, PortName
 if TYPE_CHECKING:
     from app.main_window import MainWindow
     from app.reading import Reading
+    from runtime.diagram.model import Page
+    from runtime.flow import Verdict
 
 
 class Insight(QObject):
@@ -26,10 +28,13 @@ class Insight(QObject):
         super().__init__(window)
         self._window = window
         self._reading: Reading | None = None
+        self._variable: str | None = None
+        """Path of the variable whose route is shown, over the selected wire."""
         self.asker = Asker(self)
         window.closed.connect(self.asker.shutdown)
         self.asker.answered.connect(self._take)
         window.canvas.whyRequested.connect(self.explain)
+        window.canvas.whyBlockRequested.connect(self.explain_block)
         window.why.blockRequested.connect(self.follow_link)
 
     def show_reading(self, reading: Reading) -> None:
@@ -43,6 +48,7 @@ class Insight(QObject):
         """Let panel and answers be about another wire of the page; an empty key is none."""
         self._window.why.set_wire(key)
         self.ask()
+        self._variable = None
         if key:
             self._window.docks["why"].show()
             self._window.docks["why"].raise_()
@@ -53,6 +59,25 @@ class Insight(QObject):
     def explain(self, key: str) -> None:
         """Show the route of a wire, and the panel."""
         self._window.canvas.select_wire(key)
+        self._draw(True)
+
+    def explain_block(self, name: str) -> None:
+        """Show the route of a variable of the page; of another block nothing is shown."""
+        path = f"{self._window.place.prefix}{name}"
+        if self._reading is not None and path in self._reading.gradients:
+            self.explain_variable(path)
+
+    def explain_variable(self, path: str) -> None:
+        """Show the route from the loss to a variable, and what its wire on that route says."""
+        window = self._window
+        name = window.place.reveal(Location(MAIN, path))
+        verdict = None if self._reading is None else self._reading.variable(path)
+        if name is None or verdict is None:
+            return
+        page = window.document.diagram.pages[window.place.page]
+        window.commands.reveal_here(name)
+        window.canvas.select_wire(_first_wire(page, name, verdict, window.place.prefix))
+        self._variable = path
         self._draw(True)
 
     def follow_link(self, target: str) -> None:
@@ -86,10 +111,26 @@ class Insight(QObject):
             self._window.why.show_answers(answer)
 
     def _draw(self, wanted: bool) -> None:
-        window, reading = self._window, self._reading
-        key, prefix = window.canvas.selected_wire(), window.place.prefix
-        known = reading is not None and key is not None and f"{prefix}{key}" in reading.states
-        verdict = reading.verdict(f"{prefix}{key}") if wanted and known and reading else None
+        window, verdict = self._window, self._verdict() if wanted else None
         page = window.document.diagram.pages[window.place.page]
-        route = None if verdict is None else route_of(verdict, key or "", page, prefix)
+        key = window.canvas.selected_wire() or ""
+        route = None if verdict is None else route_of(verdict, key, page, window.place.prefix)
         window.canvas.show_route(route)
+
+    def _verdict(self) -> Verdict | None:
+        """On the variable that is explained, else on the selected wire."""
+        reading, key = self._reading, self._window.canvas.selected_wire()
+        if reading is None:
+            return None
+        if self._variable is not None:
+            known = self._variable in reading.gradients
+            return reading.variable(self._variable) if known else None
+        wire = f"{self._window.place.prefix}{key}"
+        return reading.verdict(wire) if key is not None and wire in reading.states else None
+
+
+def _first_wire(page: Page, name: str, verdict: Verdict, prefix: str) -> str | None:
+    """The wire from a variable of the page towards the loss; any that leaves it, or none."""
+    leaving = [target for target, source in page.wires.items() if source.block == name]
+    on_route = [t for t in leaving if f"{prefix}{t.block}" in verdict.witness]
+    return next((str(target) for target in [*on_route, *leaving]), None)

@@ -25,6 +25,8 @@ class Explaining(Stage):
 
     whyRequested = Signal(str)
     """Key of the wire whose route is wanted."""
+    whyBlockRequested = Signal(str)
+    """Name of the block whose route is wanted."""
     cutHovered = Signal(str)
     """Key of the wire under the pointer while X is held; empty for none."""
     cutTried = Signal(str)
@@ -116,6 +118,8 @@ class Explaining(Stage):
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
         if event.key() == Qt.Key.Key_W and plain and self.view.wire is not None:
             self.explain(self.view.wire)
+        elif event.key() == Qt.Key.Key_W and plain and len(self.view.selected) == 1:
+            self.whyBlockRequested.emit(next(iter(self.view.selected)))
         elif event.key() == Qt.Key.Key_X and plain:
             self._hold_cut(held=True)
         else:

@@ -70,6 +70,17 @@ def test_a_click_or_enter_leads_to_the_variable(opened, qtbot):  # noqa: F811
     assert window.canvas.selection() == {"w"}
 
 
+def test_the_route_to_the_variable_is_numbered_from_the_loss(opened, qtbot):  # noqa: F811
+    window = opened(ill())
+    click(qtbot, window, row_of(looked(qtbot, window), "No gradient"))
+    route = window.canvas.route()
+    numbers = {name: int(number) for name, number in route.numbers.items()}
+    assert numbers["loss"] == 1
+    assert numbers["w"] == max(numbers.values()) > 2
+    assert "sg.x" in route.cutters
+    assert window.why.isVisible()
+
+
 def test_after_an_edit_it_looks_again(opened, qtbot):  # noqa: F811
     window = opened(ill())
     before = looked(qtbot, window)

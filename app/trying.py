@@ -1,8 +1,8 @@
-"""What if: stops tried open and wires tried cut, without touching the document until Apply."""
+"""What if: stops open, wires cut and repairs made, without touching the document until Apply."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ from app.canvas.facts import same_meaning
 from app.canvas.ghosts import Ghosts
 from app.panels.trial_bar import TrialBar
 from blocks.library.gradient import StopGradient
-from runtime.flow import Comparison, Difference, Settings, WhatIf
+from runtime.flow import Comparison, Difference, Fix, Settings, WhatIf
 from runtime.flow.numbers import size
-from runtime.flow.surgery import open_stops
+from runtime.flow.surgery import Bridge, Close, Cut, Freeze, Open, Step, Train, open_stops
 
 if TYPE_CHECKING:
     from app.main_window import MainWindow
@@ -27,7 +27,7 @@ HOVER, TRIAL = "hover", "trial"
 
 
 class Trying(QObject):
-    """One trial of one window: the stops and cuts that are tried, and what runs say of them."""
+    """One trial of one window: the steps that are tried, and what runs say of them."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -35,8 +35,7 @@ class Trying(QObject):
         self.bar = TrialBar(window)
         self.asker = Asker(self)
         window.closed.connect(self.asker.shutdown)
-        self._opened: tuple[str, ...] = ()
-        self._cuts: tuple[str, ...] = ()
+        self._steps: tuple[Step, ...] = ()
         self._hovered = ""
         self._diagram: Diagram | None = None
         self._found: dict[str, Comparison] = {}
@@ -49,11 +48,13 @@ class Trying(QObject):
         canvas.stopTried.connect(self.toggle)
         canvas.trialLeft.connect(self.discard)
         window.losses.lossChosen.connect(self._tell_again)
+        window.why.repairTried.connect(self.repair)
+        window.why.repairRequested.connect(self.make_repair)
 
     @property
     def active(self) -> bool:
         """Something is tried."""
-        return bool(self._opened or self._cuts)
+        return bool(self._steps)
 
     def over(self, reading: Reading) -> Reading:
         """What shall be shown in place of ``reading``: what the trial made of it."""
@@ -67,20 +68,33 @@ class Trying(QObject):
         self._hovered = f"{self._window.place.prefix}{key}" if key else ""
         self._found.pop(HOVER, None)
         if self._hovered:
-            self._ask(HOVER, (*self._cuts, self._hovered))
+            self._ask(HOVER, (*self._steps, Cut(self._hovered)))
         else:
             self.asker.forget(HOVER)
         self._show_ghosts()
 
     def cut(self, key: str) -> None:
         """Try a cut of this wire of the page, or no more."""
-        self._cuts = _toggled(self._cuts, f"{self._window.place.prefix}{key}")
-        self._try()
+        self._toggle([Cut(f"{self._window.place.prefix}{key}")])
 
     def toggle(self, name: str) -> None:
         """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
-        self._opened = _toggled(self._opened, f"{self._window.place.prefix}{name}")
-        self._try()
+        path = f"{self._window.place.prefix}{name}"
+        tried = [s for s in self._steps if isinstance(s, Open | Close) and s.block == path]
+        is_open = bool(open_stops(self._window.document.diagram, [path]))
+        self._toggle(tried or [Close(path) if is_open else Open(path)])
+
+    def repair(self, found: Fix) -> None:
+        """Try what a repair would do, or no more."""
+        self._toggle(found.steps)
+
+    def make_repair(self, found: Fix) -> None:
+        """Make a repair a change of the document it was found for, as one undo."""
+        reading, now = self._window.evaluator.reading, self._window.document.diagram
+        alike = reading is not None and same_meaning(reading.diagram, now)
+        if found.change is not None and alike:
+            self.discard()
+            self._window.commands.change(found.change)
 
     def try_selected(self) -> None:
         """Try the selected stops open (or closed again), or a cut on the selected wire."""
@@ -107,6 +121,13 @@ class Trying(QObject):
         self._clear()
         self._refresh()
 
+    def _toggle(self, steps: Sequence[Step]) -> None:
+        """Try these steps besides, or none of them where all are tried already."""
+        new = [step for step in steps if step not in self._steps]
+        kept = tuple(step for step in self._steps if new or step not in steps)
+        self._steps = (*kept, *new)
+        self._try()
+
     def _try(self) -> None:
         self._found.pop(TRIAL, None)
         self._hovered = ""
@@ -114,17 +135,12 @@ class Trying(QObject):
             self.discard()
             return
         self._diagram = self._window.document.diagram
-        self._ask(TRIAL, self._cuts)
+        self._ask(TRIAL, self._steps)
         self._tell()
         self._show_ghosts()
 
-    def _ask(self, kind: str, cuts: Iterable[str]) -> None:
-        job = partial(
-            _compare,
-            opened=self._opened,
-            cuts=tuple(dict.fromkeys(cuts)),
-            thresholds=self._window.settings.thresholds,
-        )
+    def _ask(self, kind: str, steps: Sequence[Step]) -> None:
+        job = partial(_compare, steps=tuple(steps), thresholds=self._window.settings.thresholds)
         self.asker.ask(kind, self._window.document.diagram, job)
 
     def _take(self, kind: str, answer: object) -> None:
@@ -139,7 +155,7 @@ class Trying(QObject):
         self._show_ghosts()
 
     def _clear(self) -> None:
-        self._opened = self._cuts = ()
+        self._steps = ()
         self._hovered, self._diagram = "", None
         self._found.clear()
         self.asker.forget(TRIAL)
@@ -152,10 +168,7 @@ class Trying(QObject):
         self._window.show_place()
 
     def _tell(self) -> None:
-        shut = open_stops(self._window.document.diagram, self._opened)
-        parts = [self.tr("{0} closed").format(name) for name in shut]
-        parts += [self.tr("{0} open").format(name) for name in self._opened if name not in shut]
-        parts += [self.tr("{0} cut").format(wire) for wire in self._cuts]
+        parts = [self._told(step) for step in self._steps]
         found = self._found.get(TRIAL)
         changes = [] if found is None else [f"{n}: {t}" for n, t in self._changes(found).items()]
         said = ", ".join(changes[:3]) or self.tr("no gradient changes")
@@ -165,6 +178,21 @@ class Trying(QObject):
             said += self.tr(", and {0} more").format(len(changes) - 3)
         text = self.tr("A trial: {0}. {1}. The diagram is as it was.")
         self.bar.tell(text.format(", ".join(parts), said), ready=found is not None)
+
+    def _told(self, step: Step) -> str:
+        match step:
+            case Open():
+                return self.tr("{0} open").format(step)
+            case Close():
+                return self.tr("{0} closed").format(step.block)
+            case Cut():
+                return self.tr("{0} cut").format(step.wire)
+            case Train():
+                return self.tr("{0} trained").format(step.variable)
+            case Freeze():
+                return self.tr("{0} frozen").format(step.variable)
+            case Bridge():
+                return self.tr("straight through {0}").format(step.hard)
 
     def _tell_again(self) -> None:
         """Tell what the trial changes for another loss."""
@@ -179,10 +207,10 @@ class Trying(QObject):
         here = self._here
         found = self._found.get(HOVER if self._hovered else TRIAL)
         changes = {} if found is None else self._changes(found)
-        cuts = dict.fromkeys([*self._cuts, *([self._hovered] if self._hovered else [])])
+        tried = [step.wire for step in self._steps if isinstance(step, Cut)]
+        cuts = dict.fromkeys([*tried, *([self._hovered] if self._hovered else [])])
         shown = {name: text for path, text in changes.items() for name in here([path])}
-        shut = open_stops(self._window.document.diagram, self._opened)
-        opened = here(name for name in self._opened if name not in shut)
+        opened = here(step.block for step in self._steps if isinstance(step, Open))
         self._window.canvas.show_ghosts(Ghosts(here(cuts), opened, shown))
 
     def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -204,15 +232,7 @@ def told(both: Difference) -> str:
     return f"{text} ({both.percent:+.0f} %)".replace("(-", "(−")
 
 
-def _compare(
-    session: Session, opened: tuple[str, ...], cuts: tuple[str, ...], thresholds: Settings
-) -> Comparison:
-    shut = open_stops(session.diagram, opened)
-    trial = WhatIf(session, settings=thresholds).close(*shut)
-    found = trial.open(*(name for name in opened if name not in shut)).cut(*cuts).compare()
+def _compare(session: Session, steps: tuple[Step, ...], thresholds: Settings) -> Comparison:
+    found = WhatIf(session, settings=thresholds).take(*steps).compare()
     found.after.flow.prepare()  # here, not when the window asks
     return found
-
-
-def _toggled(chosen: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return tuple(x for x in chosen if x != name) if name in chosen else (*chosen, name)

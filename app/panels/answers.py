@@ -6,7 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.canvas.readout import number
 from app.panels import labels, notation
@@ -21,11 +22,43 @@ WIRE = "wire:"
 """What the target of a link begins with that leads to a wire, by its key."""
 
 
+class Repair(QWidget):
+    """The cheapest repair with the number it would give; it can be tried, and made."""
+
+    linkActivated = Signal(str)
+    tried = Signal(object)
+    """The Fix."""
+    applied = Signal(object)
+    """The Fix."""
+
+    def __init__(self, found: Fix, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        names = (*found.opened, *found.straight_through, *found.trained)
+        sentence = labels.body(labels.linked(found.sentence, names))
+        sentence.linkActivated.connect(self.linkActivated)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(labels.heading(_tr("What would let it through")))
+        column.addWidget(sentence)
+        self.try_button = QPushButton(_tr("&Try"), self)
+        self.try_button.setToolTip(_tr("Show what it changes, with the diagram left as it is"))
+        self.apply_button = QPushButton(_tr("&Repair"), self)
+        self.apply_button.setToolTip(_tr("Make it a change of the diagram, one undo"))
+        self.try_button.clicked.connect(lambda: self.tried.emit(found))
+        self.apply_button.clicked.connect(lambda: self.applied.emit(found))
+        row = QHBoxLayout()
+        for button in (self.try_button, self.apply_button):
+            button.setAccessibleDescription(found.sentence)
+            button.setVisible(found.change is not None)
+            row.addWidget(button)
+        row.addStretch(1)
+        column.addLayout(row)
+
+
 def sections(answers: Reasons) -> list[QLabel]:
     """Labels, from top to bottom; links lead to blocks, or to wires after :data:`WIRE`."""
     shown: list[QLabel] = []
-    if answers.fix is not None and answers.fix.sentence:
-        shown += [labels.heading(_tr("What would let it through")), _fix(answers.fix)]
     if answers.dialects:
         shown.append(labels.heading(_tr("What other systems say")))
         shown += [_dialect(told) for told in answers.dialects]
@@ -33,11 +66,6 @@ def sections(answers: Reasons) -> list[QLabel]:
         shown.append(labels.heading("Σ " + _tr("What adds up at {0}").format(answers.port)))
         shown.append(_ledger(answers.account))
     return shown
-
-
-def _fix(found: Fix) -> QLabel:
-    names = (*found.opened, *found.straight_through, *found.trained)
-    return labels.body(labels.linked(found.sentence, names))
 
 
 def _dialect(told: Dialects) -> QLabel:

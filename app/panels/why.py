@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.canvas.readout import dimensions, number
 from app.panels import labels, notation
-from app.panels.answers import sections
+from app.panels.answers import Repair, sections
 from app.panels.block_form import linked
 from app.panels.grid import Grid
 from app.theme import LIGHT, Theme
@@ -53,6 +53,11 @@ class Why(QScrollArea):
 
     blockRequested = Signal(str)
     """Instance path of the block that a link points to; a wire's key comes after ``wire:``."""
+
+    repairTried = Signal(object)
+    """A Fix that shall be tried, or no more."""
+    repairRequested = Signal(object)
+    """A Fix that shall be made."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -153,6 +158,12 @@ class Why(QScrollArea):
     def _add_answers(self) -> None:
         if self._answers is None or self._answers.wire != self._prefix + self._key:
             return
+        if (found := self._answers.fix) is not None and found.sentence:
+            repair = Repair(found, self)
+            repair.linkActivated.connect(self.blockRequested)
+            repair.tried.connect(self.repairTried)
+            repair.applied.connect(self.repairRequested)
+            self._column.addWidget(repair)
         for section in sections(self._answers):
             section.linkActivated.connect(self.blockRequested)
             self._column.addWidget(section)

@@ -105,27 +105,34 @@ class WhatIf:
     def open(self, *stops: str) -> WhatIf:
         """Let gradient pass these StopGradient blocks; ``stop:encoder/w`` for one leaf alone."""
         named = (stop.partition(SIGN) for stop in stops)
-        return self._with(*(Open(block, leaf) for block, _, leaf in named))
+        return self.take(*(Open(block, leaf) for block, _, leaf in named))
 
     def close(self, *stops: str) -> WhatIf:
         """Close these StopGradient blocks, which are open or spare leaves."""
-        return self._with(*map(Close, stops))
+        return self.take(*map(Close, stops))
 
     def cut(self, *wires: str) -> WhatIf:
         """Put a StopGradient on these wires: ``mul1.a``, ``w.out→mul1.a`` or ``w.out->mul1.a``."""
-        return self._with(*map(Cut, wires))
+        return self.take(*map(Cut, wires))
 
     def freeze(self, *variables: str) -> WhatIf:
         """Don't train these variables."""
-        return self._with(*map(Freeze, variables))
+        return self.take(*map(Freeze, variables))
 
     def train(self, *variables: str) -> WhatIf:
         """Train these variables."""
-        return self._with(*map(Train, variables))
+        return self.take(*map(Train, variables))
 
     def bridge(self, hard: str, soft: str, target: str) -> WhatIf:
         """Put a StraightThrough before input ``target``: value of hard, gradient to soft."""
-        return self._with(Bridge(hard, soft, target))
+        return self.take(Bridge(hard, soft, target))
+
+    def take(self, *steps: Step) -> WhatIf:
+        """Make these steps besides, such as those of a Fix."""
+        other = WhatIf(self._session, self._losses, feeds=self._feeds, settings=self._settings)
+        other.steps = (*self.steps, *steps)
+        other._before = self._before
+        return other
 
     def as_change(self) -> Batch:
         """All steps as one change of the diagram, to apply and to undo; raises ChangeError."""
@@ -150,9 +157,3 @@ class WhatIf:
 
     def _observe(self, session: Session, losses: Sequence[str] | None) -> FlowRun:
         return observe(session, losses, feeds=self._feeds, settings=self._settings)
-
-    def _with(self, *steps: Step) -> WhatIf:
-        other = WhatIf(self._session, self._losses, feeds=self._feeds, settings=self._settings)
-        other.steps = (*self.steps, *steps)
-        other._before = self._before
-        return other

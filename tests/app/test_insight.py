@@ -7,13 +7,14 @@ from PySide6.QtGui import QColor
 
 from app.canvas.route import route_of
 from app.main_window import MainWindow
-from app.panels.answers import sign
+from app.panels.answers import Repair, sign
 from app.theme import LIGHT
 from runtime.build import argmax, build, loss, relu, stop_gradient, variable
-from runtime.diagram import save
+from runtime.diagram import SetParameters, save
 from runtime.flow import Cutter, State, Verdict
-from tests.app.canvas.pages import block, page
-from tests.app.mouse import LEFT
+from tests.app.canvas.pages import block as made
+from tests.app.canvas.pages import page
+from tests.app.mouse import LEFT, click_block
 from tests.app.test_main_window import nested
 
 W = Qt.Key.Key_W
@@ -58,6 +59,20 @@ def window(opened):
 
 def click_wire(qtbot, window, key):
     qtbot.mouseClick(window.canvas, LEFT, pos=window.canvas.wire_position(key))
+
+
+def repair(qtbot, window):
+    """The offer to repair, in view."""
+
+    def shown():
+        return [found for found in window.why.findChildren(Repair) if found.isVisible()]
+
+    qtbot.waitUntil(lambda: bool(shown()), timeout=5_000)
+    return shown()[0]
+
+
+def tried(qtbot, window):
+    qtbot.waitUntil(lambda: not window.trying.asker.waits("trial"), timeout=10_000)
 
 
 def answered(qtbot, window):
@@ -111,6 +126,29 @@ class TestRoute:
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
         assert window.canvas.route() is None
 
+    def test_w_on_a_variable_shows_its_route(self, window, qtbot):
+        click_block(qtbot, window, "w")
+        qtbot.keyClick(window.canvas, W)
+        route = window.canvas.route()
+        assert int(route.numbers["w"]) == 6
+        assert route.cutters == {"sg.x": "⊣"}
+        assert window.canvas.selected_wire() == "gate.x"
+        assert window.canvas.selection() == {"w"}
+
+    def test_the_route_of_a_variable_stays_over_a_new_reading(self, window, qtbot):
+        click_block(qtbot, window, "w")
+        qtbot.keyClick(window.canvas, W)
+        window.commands.change(SetParameters("w", {"value": [5.0]}))
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert "w" in window.canvas.route().numbers
+        click_wire(qtbot, window, "add1.b")
+        assert "w" not in window.canvas.route().numbers
+
+    def test_w_on_another_block_shows_nothing(self, window, qtbot):
+        click_block(qtbot, window, "gate")
+        qtbot.keyClick(window.canvas, W)
+        assert window.canvas.route() is None
+
     def test_inside_a_page_the_numbers_go_on(self, opened, qtbot):
         window = opened(nested())
         window.place.enter("enc")
@@ -120,7 +158,7 @@ class TestRoute:
         assert int(route.numbers["stop"]) > 1
 
     def test_a_page_with_several_steps_says_from_where_to_where(self):
-        here = page({"enc": block("Tanh"), "loss": block("Loss")}, {"loss.x": "enc.out"}, {})
+        here = page({"enc": made("Tanh"), "loss": made("Loss")}, {"loss.x": "enc.out"}, {})
         cutter = Cutter("enc/argmax", "x", "no rule")
         verdict = Verdict(
             "enc.x", "loss.out", State.NO_RULE, "", (cutter,), ("loss", "enc/y", "enc/argmax")
@@ -138,6 +176,56 @@ class TestPanel:
         assert "What would let it through" in said
         assert "3.00" in said
         assert 'href="sg"' in said
+
+    def test_the_repair_can_be_tried_and_left(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        answered(qtbot, window)
+        before = window.document.diagram
+        qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
+        tried(qtbot, window)
+        assert dict(window.canvas.ghosts().changes) == {"w": "None → 3.00"}
+        assert "sg open" in window.trying.bar.text()
+        assert "Carries gradient" in window.why.text()
+        assert window.document.diagram is before
+        answered(qtbot, window)
+        qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
+        assert not window.trying.active
+        assert window.document.diagram is before
+
+    def test_the_repair_is_one_undo_and_gives_the_number_it_promised(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        assert ": 3.00." in answered(qtbot, window)
+        before = window.document.diagram
+        qtbot.mouseClick(repair(qtbot, window).apply_button, LEFT)
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.evaluator.reading.gradients["w"].item() == 3.0
+        assert window.document.undo_stack.count() == 1
+        window.actions_by_name["undo"].trigger()
+        assert window.document.diagram is before
+
+    def test_a_trial_of_the_repair_is_applied_by_the_bar(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        answered(qtbot, window)
+        qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
+        tried(qtbot, window)
+        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.evaluator.reading.gradients["w"].item() == 3.0
+        assert window.document.undo_stack.count() == 1
+
+    def test_what_a_block_cannot_repair_is_only_told(self, opened, qtbot):
+        x = variable("x", [[1.0, 2.0]])
+        window = opened(build(loss(argmax(x, name="pick") * 1.0 + 0.0 * x, name="loss")))
+        click_wire(qtbot, window, "pick.x")
+        assert "no block can stand in for" in answered(qtbot, window)
+        found = repair(qtbot, window)
+        assert not found.try_button.isVisible()
+        assert not found.apply_button.isVisible()
+
+    def test_a_wire_that_carries_has_no_repair(self, window, qtbot):
+        click_wire(qtbot, window, "add1.b")
+        answered(qtbot, window)
+        assert not [r for r in window.why.findChildren(Repair) if r.isVisible()]
 
     def test_other_systems_and_their_optimisers(self, window, qtbot):
         click_wire(qtbot, window, "gate.x")

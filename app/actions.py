@@ -115,7 +115,7 @@ TABLE: tuple[Command, ...] = (
             "Remove the selected blocks, or the selected wire", Key.Delete,
             on_canvas=True),
     Command("rename", "edit", "Re&name",
-            "Give the selected block another name", "F2"),
+            "Give the selected block another name", "F2", on_canvas=True),
     Command("select_all", "edit", "Select &All",
             "Select every block of the page", Key.SelectAll,
             on_canvas=True),
@@ -125,6 +125,10 @@ TABLE: tuple[Command, ...] = (
             on_canvas=True),
     Command("ungroup", "edit", "U&ngroup Page",
             "Put the blocks of the selected page in its place", "Ctrl+Shift+G", on_canvas=True),
+    Command("new_page", "edit", "Ne&w Page",
+            "Make a page, used by a block; double-click it to build inside"),
+    Command("unique_page", "edit", "Make Page Uni&que",
+            "Give the selected use of a page a copy of its own, which changes alone"),
     Command("add_note", "edit", "Add &Note",
             "Write a text on the page", "Ctrl+Shift+T", on_canvas=True),
     Command("add_frame", "edit", "Add &Frame",
@@ -227,6 +231,7 @@ HAND: tuple[tuple[str, str], ...] = (
     ("M", "Show the menu of what has the focus"),
     ("Wheel", "Zoom at the pointer; two fingers on a touchpad move the page"),
     ("Tab, double-click", "Add a block by typing"),
+    ("Enter, Ctrl + Enter, F2, Delete", "On a page of the palette: use, show, rename, remove it"),
     ("Ctrl + B, click on ★", "Mark a block of the palette or of quick-add as a favourite"),
     ("Drag from a port", "Draw a wire; let go on nothing to choose a block that fits"),
     ("Drag on nothing", "Select what lies inside; Shift adds to the selection"),
@@ -242,7 +247,7 @@ HAND: tuple[tuple[str, str], ...] = (
 """What keys and mouse do on the canvas that is no action; shown with the shortcuts."""
 
 CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "try_selected", "", "group",
-           "ungroup", "add_frame", "", "zoom_selection", "arrange")  # fmt: skip
+           "ungroup", "unique_page", "add_frame", "", "zoom_selection", "arrange")  # fmt: skip
 """Actions of the canvas's own menu; an empty name is a line."""
 
 

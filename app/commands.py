@@ -9,13 +9,12 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
+from app.canvas.choices import type_choice
 from app.panels.thresholds import Thresholds
 from app.touched import touched
-from blocks.errors import ChangeError, Location
-from blocks.library.pages import Page as PageBlock
+from blocks.errors import Location
 from runtime.diagram import (
     MAIN,
-    AddBlock,
     Arrange,
     Batch,
     Change,
@@ -24,16 +23,14 @@ from runtime.diagram import (
     Point,
     PortName,
     RenameBlock,
-    SetNote,
     SetParameters,
-    group,
-    ungroup,
 )
 from runtime.flow import Settings as Sizes
 from runtime.version import __version__
 
 if TYPE_CHECKING:
     from app.canvas import CanvasView
+    from app.canvas.choices import Choice
     from app.document import Document
     from app.evaluator import Evaluator
     from app.panels.palette import Palette
@@ -85,8 +82,12 @@ class Commands(QObject):
 
     def add_block(self, type_name: str) -> None:
         """Put a new block of that type where the canvas is looking."""
+        self.put(type_choice(type_name))
+
+    def put(self, choice: Choice) -> None:
+        """Put a block where the canvas is looking, in no other's way."""
         middle = self._canvas.scene_position(self._canvas.rect().center())
-        self._canvas.add_block(type_name, _free(self._page(), middle))
+        self._canvas.add(choice, _free(self._page(), middle))
         self._canvas.setFocus()
 
     def reveal(self, location: Location) -> None:
@@ -114,7 +115,7 @@ class Commands(QObject):
         if found is None:
             return
         if found.page != self._place.page:
-            self._place.reveal(Location(found.page))
+            self._place.open(found.page)
         canvas, blocks, wires = self._canvas, found.blocks, found.wires
         if found.wires_only:
             blocks = found.cut.union(PortName.parse(wire).block for wire in wires)
@@ -163,29 +164,6 @@ class Commands(QObject):
     def arrange(self) -> None:
         """Lay the page out."""
         self.change(Arrange(page=self._place.page))
-
-    def group(self) -> None:
-        """Move the selected blocks to a page of their own, with the notes among them."""
-        try:
-            picked = self._canvas.view.picked
-            change = group(self._document.diagram, self._place.page, *picked)
-        except ChangeError as error:
-            self._document.problem.emit(str(error))
-            return
-        if self.change(change):
-            self._canvas.select(b.name for b in change.changes if isinstance(b, AddBlock))
-
-    def ungroup(self) -> None:
-        """Put the blocks of the selected page in its place."""
-        diagram, page = self._document.diagram, self._place.page
-        for name in self._canvas.selection():
-            if isinstance(diagram.pages[page].blocks[name], PageBlock):
-                change = ungroup(diagram, page, name)
-                if self.change(change):
-                    added = [b.name for b in change.changes if isinstance(b, AddBlock)]
-                    notes = [n.id for n in change.changes if isinstance(n, SetNote)]
-                    self._canvas.select(added, notes)
-                return
 
     def add_note(self) -> None:
         """Write a note."""
@@ -250,10 +228,6 @@ class Commands(QObject):
     def zoom_selection(self) -> None:
         """Show the selection."""
         self._canvas.zoom_to_selection()
-
-    def leave_page(self) -> None:
-        """Go back to the page that uses this one."""
-        self._place.leave()
 
     def reduced_motion(self) -> None:
         """Let nothing move by itself, or let it move again."""

@@ -30,6 +30,7 @@ from app.file_commands import FileCommands, dropped_files
 from app.help_commands import HelpCommands
 from app.insight import Insight
 from app.menus import Menus
+from app.page_commands import PageCommands
 from app.panels.breadcrumbs import Breadcrumbs
 from app.panels.find_bar import FindBar
 from app.panels.inspector import Inspector
@@ -98,12 +99,21 @@ class MainWindow(QMainWindow):
             self.place,
             self.settings,
         )
+        self.pages = PageCommands(self)
         self.clipboard = ClipboardCommands(self.commands, self.document, self.canvas, self.place)
         self.welcome = Welcome(self.canvas, examples())
         self._fit_wanted = False
         self._arrange_panels()
         pictures, finding = PictureCommands(self), HelpCommands(self)
-        targets = (self.commands, self.files, self.clipboard, pictures, finding, self.trying)
+        targets = (
+            self.commands,
+            self.files,
+            self.clipboard,
+            self.pages,
+            pictures,
+            finding,
+            self.trying,
+        )
         self.actions_by_name, menus = actions.build(self.menuBar(), targets, self.canvas)
         self.actions_by_name["picture_legend"].setChecked(self.settings.picture_legend)
         self.menus = Menus(self, menus)
@@ -278,8 +288,9 @@ class MainWindow(QMainWindow):
         self.inspector.set_diagram(diagram, page)
         self.why.set_diagram(diagram, page)
         self.find_bar.set_diagram(diagram)
-        self.breadcrumbs.show_trail(self.place.trail)
-        self.actions_by_name["leave_page"].setEnabled(bool(self.place.trail))
+        self.palette_panel.set_diagram(diagram, page)
+        self.breadcrumbs.show_trail(self.place.trail, self.place.root)
+        self.actions_by_name["leave_page"].setEnabled(bool(self.place.prefix))
         if self.evaluator.reading is not None:
             self._show_reading(self.evaluator.reading)
 

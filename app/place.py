@@ -25,7 +25,13 @@ class Place(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._diagram = Diagram()
+        self._root = MAIN
         self._trail: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> str:
+        """The page that the trail begins on: ``main``, or one that was opened by itself."""
+        return self._root
 
     @property
     def trail(self) -> tuple[str, ...]:
@@ -35,50 +41,67 @@ class Place(QObject):
     @property
     def page(self) -> str:
         """Name of the page that is shown."""
-        return page_at(self._diagram, self._trail) or MAIN
+        return page_at(self._diagram, self._trail, self._root) or MAIN
 
     @property
     def prefix(self) -> str:
-        """What instance paths of this page begin with: ``enc/``, nothing on ``main``."""
-        return "".join(f"{name}/" for name in self._trail)
+        """What instance paths of this page begin with: ``enc/``, nothing on ``main``.
+
+        Of a page by itself, ``page:``, which no path begins with: nothing of it was run.
+        """
+        inner = "".join(f"{name}/" for name in self._trail)
+        return inner if self._root == MAIN else f"{self._root}:{inner}"
 
     def set_diagram(self, diagram: Diagram) -> None:
         """Stay where it was as far as that place still exists."""
         self._diagram = diagram
-        trail = self._trail
-        while page_at(diagram, trail) is None:
+        there = self._root in diagram.pages
+        root, trail = (self._root, self._trail) if there else (MAIN, ())
+        while page_at(diagram, trail, root) is None:
             trail = trail[:-1]
-        self.go(trail)
+        self.go(trail, root)
 
-    def go(self, trail: Sequence[str]) -> None:
+    def go(self, trail: Sequence[str], root: str = MAIN) -> None:
         """Show the page at the end of ``trail``; nothing happens where none is."""
-        new = tuple(trail)
-        if new != self._trail and page_at(self._diagram, new) is not None:
-            self._trail = new
+        new = (root, tuple(trail))
+        if new != (self._root, self._trail) and page_at(self._diagram, trail, root) is not None:
+            self._root, self._trail = new
             self.changed.emit()
+
+    def open(self, page: str) -> None:
+        """Go to a page by the shortest way from ``main``; by itself where nothing uses it."""
+        trail = next(_uses(self._diagram, page), None)
+        if trail is None:
+            self.go((), page)
+        else:
+            self.go(trail)
 
     def enter(self, block: str) -> None:
         """Go into a page block of this page."""
-        self.go((*self._trail, block))
+        self.go((*self._trail, block), self._root)
 
     def leave(self) -> None:
-        """Go back to the page that uses this one."""
-        self.go(self._trail[:-1])
+        """Go back to the page that uses this one, or from a page by itself to ``main``."""
+        if self._trail:
+            self.go(self._trail[:-1], self._root)
+        else:
+            self.go(())
 
     def reveal(self, location: Location) -> str | None:
         """Go to the page of ``location``; the name of its block there, None if it has none."""
         *trail, block = (location.block or "").split("/")
         if location.page not in (None, self.page, MAIN):
-            trail = list(next(_uses(self._diagram, location.page), ()))
-        elif location.page == self.page and not trail:
-            trail = list(self._trail)
-        self.go(trail)
+            self.open(location.page or MAIN)
+        elif location.page != self.page or trail:
+            self.go(trail)
         return block or None
 
 
-def page_at(diagram: Diagram, trail: Sequence[str]) -> str | None:
-    """Name of the page that ``trail`` leads to; None when a step is no page block."""
-    page = MAIN
+def page_at(diagram: Diagram, trail: Sequence[str], root: str = MAIN) -> str | None:
+    """Name of the page that ``trail`` leads to from ``root``; None when a step is no page block."""
+    if root not in diagram.pages:
+        return None
+    page = root
     for name in trail:
         block = diagram.pages[page].blocks.get(name)
         if not isinstance(block, PageBlock) or block.page not in diagram.pages:

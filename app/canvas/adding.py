@@ -59,9 +59,9 @@ class Adding:
             canvas.redraw()
             if choice is not None:
                 canvas.favourites.use(choice.kind)
-                change = edits.placing(view, choice, corner, port)
+                name, change = edits.placing(view, choice, corner, port)
                 canvas.ask(change)
-                canvas.select([edits.added(change)])
+                canvas.select([name])
 
         self.box = QuickAdd(
             canvas.widget(), at.toPoint(), offered, view.theme, canvas.favourites, done

@@ -11,6 +11,7 @@ from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.registry import registry
 from runtime.diagram import MAIN
+from runtime.diagram.grouping import FIRST_PORTS
 from runtime.diagram.model import page_ports
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A block to add, and the names of its first ports; empty where it has none of that side."""
+    """A block to add, and the names of its first ports; empty where it has none of that side.
+
+    A page block without the name of a page is a new page.
+    """
 
     title: str
     block: Block
@@ -39,20 +43,40 @@ class Choice:
 
 def choices(diagram: Diagram, page: str) -> list[Choice]:
     """All types of the registry, in its order, then the pages that can be used on ``page``."""
-    found = [choice(cls()) for cls in registry().classes.values() if _addable(cls)]
-    for name, other in diagram.pages.items():
-        if name != MAIN and page not in _within(diagram, name):
-            ports = page_ports(other)
-            first = (next(iter(side), "") for side in (ports.inputs, ports.outputs))
-            found.append(Choice(name, PageBlock(page=name), *first))
-    return found
+    types = registry().classes.items()
+    found = [type_choice(name) for name, cls in types if not issubclass(cls, Opaque)]
+    return found + [
+        page_choice(diagram, name)
+        for name in diagram.pages
+        if name != MAIN and page_refusal(diagram, page, name) is None
+    ]
 
 
-def choice(block: Block) -> Choice:
-    """The choice of a block with the ports of its type."""
-    cls = type(block)
+def type_choice(type_name: str) -> Choice:
+    """A new block of a type; of the type Page, a new page. Raises UnknownBlockError."""
+    cls = registry().get(type_name)
+    if issubclass(cls, PageBlock):
+        return Choice(type_name, cls(), *FIRST_PORTS)
     first = next((f"{p.name}.0" if p.variadic else p.name for p in cls.inputs), "")
-    return Choice(cls.type_name(), block, first, next(iter(cls.outputs), ""))
+    return Choice(type_name, cls(), first, next(iter(cls.outputs), ""))
+
+
+def page_choice(diagram: Diagram, name: str) -> Choice:
+    """One more use of a page of the diagram."""
+    ports = page_ports(diagram.pages[name])
+    first = (next(iter(side), "") for side in (ports.inputs, ports.outputs))
+    return Choice(name, PageBlock(page=name), *first)
+
+
+def page_refusal(diagram: Diagram, page: str, used: str) -> str | None:
+    """Why page ``used`` can't be used on ``page``, as a sentence; None if it can."""
+    if used not in diagram.pages:
+        return f"There is no page {used!r} in this diagram."
+    if used == page:
+        return f"Page {used!r} can't be used on itself: it would never end."
+    if page in _within(diagram, used):
+        return f"Page {used!r} can't be used here: it stands on page {page!r} itself."
+    return None
 
 
 def found(among: Iterable[Choice], text: str, favourites: Favourites | None = None) -> list[Choice]:
@@ -97,10 +121,6 @@ def standing(words: list[str], title: str, starred: bool) -> tuple[int, bool, in
 @cache
 def _words(cls: type[Block]) -> tuple[str, ...]:
     return tuple(f"{cls.family.replace('_', ' ')} {cls.summary()}".casefold().split())
-
-
-def _addable(cls: type[Block]) -> bool:
-    return not issubclass(cls, PageBlock | Opaque)
 
 
 def _within(diagram: Diagram, page: str) -> set[str]:

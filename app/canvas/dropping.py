@@ -1,21 +1,26 @@
-"""Blocks dragged onto the canvas from the palette: shown where they would go, added when let go."""
+"""What is dragged from the palette onto the canvas: blocks, and pages to be used once more."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 from app.canvas import edits
+from app.canvas.choices import page_choice, page_refusal, type_choice
 from app.canvas.gestures import Host
+from blocks.errors import BlockError
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QPoint
+    from PySide6.QtCore import QMimeData, QPoint
     from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
     from PySide6.QtWidgets import QWidget
 
+    from app.canvas.choices import Choice
     from runtime.diagram.model import Point
 
 BLOCK_MIME = "application/x-gradwire-block"
 """What the palette drags: the type name of a block in UTF-8."""
+PAGE_MIME = "application/x-gradwire-page"
+"""The name of a page of the diagram in UTF-8."""
 
 
 class Floor(Host, Protocol):
@@ -24,8 +29,8 @@ class Floor(Host, Protocol):
     def scene_position(self, position: QPoint) -> Point:
         """The scene point under a widget position."""
 
-    def add_block(self, type_name: str, at: Point) -> None:
-        """Ask for a block of that type."""
+    def add(self, choice: Choice, at: Point) -> None:
+        """Ask for a block."""
 
     def widget(self) -> QWidget:
         """What gets the keyboard after a drop."""
@@ -38,25 +43,50 @@ class Dropping:
         self._canvas = canvas
 
     def enter(self, event: QDragEnterEvent) -> None:
-        """Something comes over the canvas: only blocks are taken."""
-        if event.mimeData().hasFormat(BLOCK_MIME):
+        """Something comes over the canvas: only blocks and pages are taken."""
+        mime = event.mimeData()
+        if mime.hasFormat(BLOCK_MIME) or mime.hasFormat(PAGE_MIME):
             event.acceptProposedAction()
 
     def move(self, event: QDragMoveEvent) -> None:
-        """It moves on."""
-        canvas = self._canvas
-        self._mark(edits.marks_under(canvas.view, _type_name(event), self._at(event)))
+        """It moves on: the wire it would be put into is marked, or it is said why it can't be."""
+        choice = self._choice(event)
+        if choice is None:
+            event.ignore()
+            return
+        event.acceptProposedAction()
+        wire = edits.dropping(self._canvas.view, choice, self._at(event))[2]
+        self._mark({wire: "accent"} if wire else {})
 
     def leave(self) -> None:
         """It goes elsewhere."""
         self._mark({})
+        self._canvas.hint("")
 
     def drop(self, event: QDropEvent) -> None:
         """It is let go."""
         self._mark({})
-        self._canvas.add_block(_type_name(event), self._at(event))
+        choice = self._choice(event)
+        if choice is None:
+            event.ignore()
+            return
+        self._canvas.add(choice, self._at(event))
         event.acceptProposedAction()
         self._canvas.widget().setFocus()
+
+    def _choice(self, event: QDropEvent) -> Choice | None:
+        """What is dragged; None, and a hint why, where it can't be added."""
+        scene, mime = self._canvas.view.scene, event.mimeData()
+        try:
+            if not mime.hasFormat(PAGE_MIME):
+                return type_choice(_text(mime, BLOCK_MIME))
+        except BlockError as error:
+            self._canvas.hint(str(error))
+            return None
+        page = _text(mime, PAGE_MIME)
+        reason = page_refusal(scene.diagram, scene.page_name, page)
+        self._canvas.hint(reason or "")
+        return None if reason else page_choice(scene.diagram, page)
 
     def _at(self, event: QDropEvent) -> Point:
         return self._canvas.scene_position(event.position().toPoint())
@@ -66,5 +96,5 @@ class Dropping:
         self._canvas.redraw()
 
 
-def _type_name(event: QDropEvent) -> str:
-    return bytes(event.mimeData().data(BLOCK_MIME).data()).decode()
+def _text(mime: QMimeData, kind: str) -> str:
+    return bytes(mime.data(kind).data()).decode()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.choices import Choice, choice
 from app.canvas.frames import carried, moving, resized
 from app.canvas.geometry import overlapping
 from app.canvas.gestures import GRID
@@ -15,8 +14,7 @@ from app.canvas.notes import note_height
 from app.canvas.reach import Kind
 from app.canvas.shown import Picked
 from app.canvas.splicing import splicing, wire_under
-from blocks.errors import BlockError
-from blocks.registry import registry
+from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
     AddBlock,
     Batch,
@@ -27,8 +25,9 @@ from runtime.diagram import (
     RenameBlock,
     SetNote,
     apply,
-    fresh_name,
     fresh_names,
+    new_page,
+    page_of,
 )
 from runtime.diagram.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import Note, Point, PortName
@@ -36,6 +35,7 @@ from runtime.diagram.model import Note, Point, PortName
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF
 
+    from app.canvas.choices import Choice
     from app.canvas.geometry import Floats, Scene
     from app.canvas.shown import View
 
@@ -89,57 +89,42 @@ def resizing(view: View, dx: float, dy: float) -> Change | None:
     return changes[0] if changes else None
 
 
-def addition(view: View, type_name: str, at: Point) -> AddBlock:
-    """Add a block of a type with its top left at ``at``, on the grid; raises UnknownBlockError."""
-    block = registry().get(type_name)()
-    name = fresh_name(view.scene.page, type_name)
-    return AddBlock(name, block, _on_grid(np.array(at)), page=view.scene.page_name)
-
-
-def placing(view: View, choice: Choice, at: Floats, port: int | None) -> Change:
+def placing(view: View, choice: Choice, at: Floats, port: int | None) -> tuple[str, Change]:
     """Add a chosen block with its top left at ``at`` (2,), or with its port there, and wire it.
 
-    ``port`` is where the wire in the hand begins, if there is one.
+    ``port`` is where the wire in the hand begins, if there is one. Gives the block's name, too.
     """
     scene = view.scene
-    name = next(fresh_names(choice.title, scene.page.blocks))
     if port is None:
-        return AddBlock(name, choice.block, _on_grid(at), page=scene.page_name)
+        return adding(scene, choice, _on_grid(at))
     from_output = not scene.port_is_input[port]
+    offset = (0.0 if from_output else WIDTH, HEADER + ROW / 2.0)
+    name, add = adding(scene, choice, _on_grid(at - offset))
     inner = PortName(name, choice.input if from_output else choice.output)
     outer = scene.port_name(port)
-    offset = (0.0 if from_output else WIDTH, HEADER + ROW / 2.0)
-    add = AddBlock(name, choice.block, _on_grid(at - offset), page=scene.page_name)
     ends = (outer, inner) if from_output else (inner, outer)
-    return Batch(f"Add {name}", (add, Connect(*ends, page=scene.page_name)))
+    return name, Batch(f"Add {name}", (add, Connect(*ends, page=scene.page_name)))
 
 
-def added(change: Change) -> str:
-    """Name of the block that ``placing`` adds."""
-    first = change.changes[0] if isinstance(change, Batch) else change
-    assert isinstance(first, AddBlock)
-    return first.name
+def adding(scene: Scene, choice: Choice, at: Point) -> tuple[str, Change]:
+    """The name of a chosen block, and the change that adds it with its top left at ``at``."""
+    page = scene.page_name
+    if isinstance(choice.block, PageBlock) and not choice.block.page:
+        batch = new_page(scene.diagram, page, at)
+        return page_of(batch), batch
+    name = next(fresh_names(choice.title, scene.page.blocks))
+    return name, AddBlock(name, choice.block, at, page=page)
 
 
-def spliced(view: View, change: AddBlock) -> Batch | None:
-    """The block of ``change`` put into the wire that it comes to lie on; None without one."""
-    scene, new = view.scene, choice(change.block)
-    size = block_height(max(1, len(type(change.block).inputs)))
-    wire = wire_under(scene, np.array([*change.at, WIDTH, size]))
-    if wire is None:
-        return None
-    return splicing(scene, change, change.name, new.input, new.output, wire)
-
-
-def marks_under(view: View, type_name: str, at: Point) -> dict[str, str]:
-    """The wire that a block of a type would be put into at ``at``, marked; none if it can't be."""
-    try:
-        change = addition(view, type_name, at)
-    except BlockError:
-        return {}
-    found = spliced(view, change)
-    last = None if found is None else found.changes[-1]
-    return {str(last.target): "accent"} if isinstance(last, Connect) else {}
+def dropping(view: View, choice: Choice, at: Point) -> tuple[str, Change, str | None]:
+    """A chosen block let go at ``at``: its name, the change, the wire it is put into or None."""
+    scene = view.scene
+    corner = _on_grid(np.array(at))
+    name, change = adding(scene, choice, corner)
+    size = block_height(max(1, len(type(choice.block).inputs)))
+    wire = wire_under(scene, np.array([*corner, WIDTH, size]))
+    joined = wire and splicing(scene, change, name, choice.input, choice.output, wire)
+    return (name, joined, wire) if joined else (name, change, None)
 
 
 def note_around(view: View, at: QPointF, *, frame: bool) -> SetNote:

@@ -36,11 +36,11 @@ from app.canvas.shown import Picked
 from app.canvas.walking import Walking
 from app.canvas.writing import Writing
 from app.favourites import Favourites
-from blocks.errors import BlockError
 from runtime.diagram.model import MAIN, Point
 
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
+    from app.canvas.choices import Choice
     from app.canvas.reach import Focus
     from runtime.diagram import Change, Diagram
 
@@ -174,16 +174,12 @@ class CanvasView(Explaining):
         """Ask to make the selected notes, or the one with the focus, larger by scene units."""
         self.ask(edits.resizing(self.view, dx, dy))
 
-    def add_block(self, type_name: str, at: Point) -> None:
-        """Ask for a block of that type with its top left at ``at``, and select it."""
-        try:
-            change = edits.addition(self.view, type_name, at)
-        except BlockError as error:
-            self.hint(str(error))
-            return
-        self.favourites.use(type_name)
-        self.ask(edits.spliced(self.view, change) or change)
-        self.select([change.name])
+    def add(self, choice: Choice, at: Point) -> None:
+        """Ask for a block with its top left at ``at``, put into the wire there, and select it."""
+        name, change, _ = edits.dropping(self.view, choice, at)
+        self.favourites.use(choice.kind)
+        self.ask(change)
+        self.select([name])
 
     def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
         """Open the search box for a block at ``at``, and for the wire from ``port``.

@@ -6,13 +6,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.panels import labels
+from runtime.diagram import MAIN
 
 
 class Breadcrumbs(QWidget):
     """A button for every page on the way here; hidden on the outermost one."""
 
-    trailRequested = Signal(object)
-    """Names of the blocks to have entered, a tuple."""
+    trailRequested = Signal(object, str)
+    """Names of the blocks to have entered, a tuple, and the page to have begun on."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -21,20 +22,25 @@ class Breadcrumbs(QWidget):
         self._row.setSpacing(2)
         self.hide()
 
-    def show_trail(self, trail: tuple[str, ...]) -> None:
-        """Show another place."""
+    def show_trail(self, trail: tuple[str, ...], root: str = MAIN) -> None:
+        """Show another place: the blocks that were entered from ``root`` on."""
         labels.clear(self._row)
-        self.setVisible(bool(trail))
-        for depth, name in enumerate(("main", *trail)):
-            if depth:
+        self.setVisible(bool(trail) or root != MAIN)
+        steps = [(name, trail[:depth], root) for depth, name in enumerate((root, *trail))]
+        if root != MAIN:
+            steps.insert(0, (MAIN, (), MAIN))
+        for number, (name, to, start) in enumerate(steps):
+            if number:
                 separator = QLabel("▸")
                 separator.setForegroundRole(labels.Role.PlaceholderText)
                 self._row.addWidget(separator)
             button = QToolButton(self)
             button.setText(name)
             button.setAutoRaise(True)
-            button.setEnabled(depth < len(trail))
+            button.setEnabled(number < len(steps) - 1)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.clicked.connect(lambda _=False, to=trail[:depth]: self.trailRequested.emit(to))
+            button.clicked.connect(
+                lambda _=False, to=to, start=start: self.trailRequested.emit(to, start)
+            )
             self._row.addWidget(button)
         self._row.addStretch(1)

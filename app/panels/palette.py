@@ -1,20 +1,21 @@
-"""The palette: every block of the registry by family, to search and to drag onto the canvas."""
+"""The palette: blocks by family and pages, to search and to drag onto the canvas."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
-from app.panels.rows import BLOCK_ROLE, BlockRows, Stars, is_star
+from app.panels.rows import BLOCK_ROLE, PAGE_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 from app.panels.stock import Search, Stock
 
 if TYPE_CHECKING:
     from app.favourites import Favourites
     from app.theme import Theme
     from blocks.registry import Registry
+    from runtime.diagram import Diagram
 
 
 class Palette(QWidget):
@@ -22,6 +23,16 @@ class Palette(QWidget):
 
     blockChosen = Signal(str)
     """Type name of a block to add where the canvas is looking."""
+    pageChosen = Signal(str)
+    """Name of a page to use once more there."""
+    pageOpened = Signal(str)
+    """Name of a page to be shown."""
+    pageRenamed = Signal(str, str)
+    """A page's old name and its new one."""
+    pageCopied = Signal(str)
+    """Name of a page of which a copy is wanted."""
+    pageRemoved = Signal(str)
+    """Name of a page that nothing uses."""
 
     def __init__(
         self, registry: Registry, favourites: Favourites, parent: QWidget | None = None
@@ -36,7 +47,11 @@ class Palette(QWidget):
         self.search_line.installEventFilter(self)
         self.tree = QTreeView(self)
         self._rows = BlockRows(self.tree)
-        self._search = Search(Stock(registry, favourites, self), favourites, self)
+        self._stock = Stock(registry, favourites, self)
+        # Once the field is closed: the rows are made anew when the diagram changes.
+        queued = Qt.ConnectionType.QueuedConnection
+        self._stock.pageRenamed.connect(self.pageRenamed, queued)
+        self._search = Search(self._stock, self)
         self._set_up_tree()
         favourites.changed.connect(self._show_favourites)
         column = QVBoxLayout(self)
@@ -50,6 +65,17 @@ class Palette(QWidget):
         self._rows.set_theme(theme)
         self.tree.viewport().update()
 
+    def set_diagram(self, diagram: Diagram, page: str) -> None:
+        """List the pages of a diagram, as they can be used on ``page``."""
+        chosen = self.tree.currentIndex().data(PAGE_ROLE)
+        if self._stock.set_diagram(diagram, page):
+            pages = self._search.mapFromSource(self._stock.pages())
+            self.tree.expand(pages)
+            rows = range(self._search.rowCount(pages)) if chosen is not None else ()
+            for index in (self._search.index(row, 0, pages) for row in rows):
+                if index.data(PAGE_ROLE) == chosen:
+                    self.tree.setCurrentIndex(index)
+
     def focus_search(self) -> None:
         """Put the cursor into the search line, its text selected."""
         self.search_line.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -60,9 +86,44 @@ class Palette(QWidget):
             if is_star(event):
                 self._star(self.tree.currentIndex())
                 return True
+            if watched is self.tree and self._page_key(event):
+                return True
             if watched is self.search_line:
                 return self._search_key(event)
         return super().eventFilter(watched, event)
+
+    def _page_key(self, event: QKeyEvent) -> bool:
+        """Whether a key in the list was for the page it stands on."""
+        page = self.tree.currentIndex().data(PAGE_ROLE)
+        control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        if page is None:
+            return False
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and control:
+            self.pageOpened.emit(page)
+        elif event.key() == Qt.Key.Key_Delete:
+            self.pageRemoved.emit(page)
+        else:
+            return False
+        return True
+
+    def _show_menu(self, at: QPoint) -> None:
+        """What can be done with a row, by right click or by the menu key."""
+        index = self.tree.indexAt(at)
+        if not index.data(BLOCK_ROLE):
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("&Add to the Page"), lambda: self._choose(index))
+        if (page := index.data(PAGE_ROLE)) is None:
+            starred = index.data(STAR_ROLE)
+            text = self.tr("No &Favourite any More") if starred else self.tr("Make a &Favourite")
+            menu.addAction(text, lambda: self._star(index))
+        else:
+            menu.addAction(self.tr("&Open"), lambda: self.pageOpened.emit(page))
+            menu.addAction(self.tr("&Rename"), lambda: self.tree.edit(index))
+            menu.addAction(self.tr("Make a &Copy"), lambda: self.pageCopied.emit(page))
+            menu.addAction(self.tr("Re&move"), lambda: self.pageRemoved.emit(page))
+        menu.popup(self.tree.viewport().mapToGlobal(at))
 
     def _search_key(self, event: QKeyEvent) -> bool:
         """Whether a key in the search line was for the list."""
@@ -94,6 +155,9 @@ class Palette(QWidget):
         tree.clicked.connect(self._fold)
         tree.activated.connect(self._choose)
         tree.installEventFilter(self)
+        tree.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        tree.customContextMenuRequested.connect(self._show_menu)
         Stars(tree).clicked.connect(self._star)
 
     def _look_for(self, text: str) -> None:
@@ -105,11 +169,13 @@ class Palette(QWidget):
         self.tree.scrollToTop()
 
     def _choose(self, index: QModelIndex) -> None:
-        if cls := index.data(BLOCK_ROLE):
+        if page := index.data(PAGE_ROLE):
+            self.pageChosen.emit(page)
+        elif cls := index.data(BLOCK_ROLE):
             self.blockChosen.emit(cls.type_name())
 
     def _star(self, index: QModelIndex) -> None:
-        if cls := index.data(BLOCK_ROLE):
+        if index.data(STAR_ROLE) is not None and (cls := index.data(BLOCK_ROLE)):
             self._favourites.toggle(cls.type_name())
 
     def _show_favourites(self) -> None:

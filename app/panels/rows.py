@@ -27,6 +27,12 @@ BLOCK_ROLE = Qt.ItemDataRole.UserRole + 1
 """The block class of a row; None for a family."""
 STAR_ROLE = Qt.ItemDataRole.UserRole + 3
 """Whether a block is a favourite; None for what can't be one."""
+PAGE_ROLE = Qt.ItemDataRole.UserRole + 4
+"""Name of the page of a row; None for other blocks."""
+ASIDE_ROLE = Qt.ItemDataRole.UserRole + 5
+"""What stands faintly at the end of a row."""
+REFUSAL_ROLE = Qt.ItemDataRole.UserRole + 6
+"""Why a page can't be used where the canvas is; empty where it can."""
 
 TILE = 22
 """Height of a tile, px, with text of normal size."""
@@ -145,15 +151,39 @@ class BlockRows(QStyledItemDelegate):
         wide, high = look.shown(TILE_WIDTH), look.shown(TILE)
         tile = QRectF(rect.left() + _GAP / 2, rect.center().y() - high / 2, wide, high)
         paint_tile(painter, tile, index.data(BLOCK_ROLE), self._theme)
-        painter.setPen(QColor(self._theme.ink))
+        refused = bool(index.data(REFUSAL_ROLE))
+        painter.setPen(QColor(self._theme.ink_faint if refused else self._theme.ink))
         painter.setFont(look.font(look.shown(look.BODY)))
-        text = rect.adjusted(wide + 2 * _GAP, 0, -_STAR, 0)
+        text = text_rect(rect)
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
+        self._paint_aside(painter, text, index)
         starred = index.data(STAR_ROLE)
         if starred or (starred is not None and (selected or hovered)):
             painter.setPen(QColor(self._theme.ink_soft if starred else self._theme.ink_faint))
             centre = Qt.AlignmentFlag.AlignCenter
             painter.drawText(star_rect(rect), centre, "★" if starred else "☆")
+
+    def _paint_aside(self, painter: QPainter, room: QRectF, index: _Index) -> None:
+        """At the end of the row, as far as the name leaves room."""
+        taken = painter.fontMetrics().horizontalAdvance(str(index.data())) + 2 * _GAP
+        painter.setFont(look.font(look.shown(look.SMALL)))
+        painter.setPen(QColor(self._theme.ink_faint))
+        left = room.adjusted(taken, 0, _STAR - _GAP, 0)
+        aside = painter.fontMetrics().elidedText(
+            index.data(ASIDE_ROLE) or "", Qt.TextElideMode.ElideRight, int(left.width())
+        )
+        end = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        painter.drawText(left, end, aside)
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: _Index
+    ) -> None:
+        editor.setGeometry(text_rect(QRectF(option.rect)).toRect())
+
+
+def text_rect(row: QRectF) -> QRectF:
+    """Where the name of a row is."""
+    return row.adjusted(look.shown(TILE_WIDTH) + 2 * _GAP, 0, -_STAR, 0)
 
 
 def paint_tile(painter: QPainter, rect: QRectF, cls: type[Block], theme: Theme) -> None:

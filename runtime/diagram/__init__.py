@@ -25,7 +25,7 @@ from runtime.diagram.changes import (
 from runtime.diagram.checks import check
 from runtime.diagram.diagnostics import Diagnostic, Severity
 from runtime.diagram.files import Pulse, dumps, load, loads, save
-from runtime.diagram.grouping import group, ungroup
+from runtime.diagram.grouping import copied_page, group, new_page, own_page, page_of, ungroup, uses
 from runtime.diagram.layout import arrange
 from runtime.diagram.model import (
     MAIN,
@@ -75,6 +75,7 @@ __all__ = [
     "arrange",
     "can_connect",
     "check",
+    "copied_page",
     "dumps",
     "fresh_name",
     "fresh_names",
@@ -84,7 +85,11 @@ __all__ = [
     "layout",
     "load",
     "loads",
+    "new_page",
+    "own_page",
+    "page_of",
     "ports",
     "save",
     "ungroup",
+    "uses",
 ]

@@ -24,6 +24,7 @@ from runtime.diagram.changes import (
     RemoveBlocks,
     RemovePage,
     SetNote,
+    SetParameters,
 )
 from runtime.diagram.enclosing import box_around, notes_within
 from runtime.diagram.model import Diagram, Note, Page, Point, PortName
@@ -32,6 +33,8 @@ from runtime.diagram.names import fresh_names
 if TYPE_CHECKING:
     from blocks.block import Block
 
+FIRST_PORTS = ("x", "y")
+"""Input and output of a new page."""
 ASIDE = 240.0
 """From the blocks of a new page to its ports, px at 100 %."""
 
@@ -75,6 +78,62 @@ def group(
     changes.append(RemoveBlocks(tuple(chosen), page=page))
     changes += [SetNote(name, None, page=page) for name in texts]
     return Batch(f"Group into {title}", tuple(changes))
+
+
+def new_page(diagram: Diagram, page: str, at: Point = Point(0.0, 0.0)) -> Batch:
+    """Make a page that passes its input on, and put a block that stands for it on ``page``.
+
+    Both get the same name, :func:`page_of` the batch.
+    """
+    title = next(fresh_names("Page", {*diagram.pages, *diagram.pages[page].blocks}))
+    x, y = FIRST_PORTS
+    inner = Page(
+        {x: PageInput(), y: PageOutput()},
+        {PortName(y, "x"): PortName(x, "out")},
+        {x: Point(0.0, 0.0), y: Point(2 * ASIDE, 0.0)},
+    )
+    use = AddBlock(title, PageBlock(page=title), at, page=page)
+    return Batch(f"Add page {title}", (InsertPage(title, inner), use))
+
+
+def page_of(batch: Batch) -> str:
+    """Name of the page that a batch begins with."""
+    first = batch.changes[0]
+    assert isinstance(first, InsertPage)
+    return first.name
+
+
+def copied_page(diagram: Diagram, page: str) -> InsertPage:
+    """Make a copy of a page, which nothing uses yet."""
+    title = next(fresh_names(page.rstrip("0123456789_ ") or page, diagram.pages))
+    return InsertPage(title, diagram.pages[page])
+
+
+def own_page(diagram: Diagram, page: str, name: str) -> Batch:
+    """Let the use ``name`` stand for a copy of its page, so that others don't change with it.
+
+    Raises ChangeError where ``name`` is no use of a page of the diagram.
+    """
+    copy = copied_page(diagram, _use(diagram, page, name).page)
+    change = SetParameters(name, {"page": copy.name}, page=page)
+    return Batch(f"Give {name} a page of its own", (copy, change))
+
+
+def uses(diagram: Diagram, page: str) -> tuple[tuple[str, str], ...]:
+    """Page and name of each block that stands for ``page``."""
+    return tuple(
+        (where, name)
+        for where, content in diagram.pages.items()
+        for name, block in content.blocks.items()
+        if isinstance(block, PageBlock) and block.page == page
+    )
+
+
+def _use(diagram: Diagram, page: str, name: str) -> PageBlock:
+    use = diagram.pages[page].blocks.get(name)
+    if not isinstance(use, PageBlock) or use.page not in diagram.pages:
+        raise ChangeError(f"{name!r} stands for no page.", location=Location(page, name))
+    return use
 
 
 def _wired(
@@ -161,10 +220,7 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
     The page goes, too, where nothing else stands for it. Raises ChangeError where ``name`` is no
     use of a page of the diagram.
     """
-    here = diagram.pages[page]
-    use = here.blocks.get(name)
-    if not isinstance(use, PageBlock) or use.page not in diagram.pages:
-        raise ChangeError(f"{name!r} stands for no page.", location=Location(page, name))
+    here, use = diagram.pages[page], _use(diagram, page, name)
     unpacked = _Unpacked(here, name, use, diagram.pages[use.page])
     changes: list[Change] = [
         AddBlock(new, block, at, page=page) for new, block, at in unpacked.blocks()
@@ -173,8 +229,7 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
         changes += _wired(source, target, bends, page)
     changes += [SetNote(new, note, page=page) for new, note in unpacked.notes()]
     changes.append(RemoveBlocks((name,), page=page))
-    uses = [b for p in diagram.pages.values() for b in p.blocks.values() if b is not use]
-    if not any(isinstance(block, PageBlock) and block.page == use.page for block in uses):
+    if uses(diagram, use.page) == ((page, name),):
         changes.append(RemovePage(use.page))
     return Batch(f"Ungroup {name}", tuple(changes))
 

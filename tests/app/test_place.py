@@ -63,6 +63,29 @@ def test_places_are_found_by_path_and_by_page():
     assert place.reveal(Location("main")) is None
 
 
+def test_a_page_that_nothing_uses_is_shown_by_itself_and_left_for_main():
+    place = at(nested())
+    place.open("dense")
+    assert (place.root, place.trail) == ("main", ("enc", "layer"))
+    place.open("alone")
+    assert (place.root, place.trail, place.page, place.prefix) == ("alone", (), "alone", "alone:")
+    place.leave()
+    assert (place.root, place.page, place.prefix) == ("main", "main", "")
+    place.open("alone")
+    place.set_diagram(Diagram())
+    assert place.page == "main"
+
+
+def test_pages_are_entered_from_one_by_itself():
+    alone = Page({"layer": PageBlock(page="dense")})
+    place = at(nested().with_page("alone", alone))
+    place.open("alone")
+    place.enter("layer")
+    assert (place.page, place.prefix, place.trail) == ("dense", "alone:layer/", ("layer",))
+    place.leave()
+    assert place.page == "alone"
+
+
 def test_a_page_that_contains_itself_leads_nowhere_endless():
     diagram = Diagram(
         {

@@ -170,4 +170,6 @@ class TestChoices:
 
 
 def _pages(diagram: Diagram, where: str) -> list[str]:
-    return [c.title for c in choices(diagram, where) if isinstance(c.block, PageBlock)]
+    return [
+        c.title for c in choices(diagram, where) if isinstance(c.block, PageBlock) and c.block.page
+    ]

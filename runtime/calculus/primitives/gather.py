@@ -61,14 +61,24 @@ def _along_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
 
 
 def _along_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
-    out[...] = np.take_along_axis(x, _checked(indices, x.shape[axis]), axis)
+    out[...] = x[_places(x, indices, axis)]
 
 
 def _add_along_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
+    places = _places(x, indices, axis)
     out[...] = x
-    place: list[Any] = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
-    place[axis] = _checked(indices, x.shape[axis])
-    np.add.at(out, tuple(place), updates)
+    if indices.shape[axis] == 1:  # no element is added to twice
+        out[places] += updates
+    else:
+        np.add.at(out, places, updates)
+
+
+def _places(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """What x is indexed by so that along ``axis`` the indices are, and elsewhere every element."""
+    rank = len(indices.shape)
+    places = [np.arange(n).reshape(n, *(1,) * (rank - 1 - i)) for i, n in enumerate(indices.shape)]
+    places[axis] = _checked(indices, x.shape[axis])
+    return tuple(places)
 
 
 def _argsort_kernel(x: Any, *, out: Any, axis: int, descending: bool) -> None:

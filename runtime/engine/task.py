@@ -66,18 +66,18 @@ class PlainTask(Task):
         self.values = (value,)
         self.inputs = inputs
         self.can_fail = value.primitive.name == "power" and value.dtype not in FLOATS
-        self.in_place = inputs if isinstance(value.primitive.kernel, np.ufunc) else ()
+        self.kernel = value.primitive.kernel
+        self.in_place = inputs if isinstance(self.kernel, np.ufunc) else ()
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One call of the kernel; a view that can't be one is copied."""
-        value, out = self.value, arrays[self.value]
-        primitive = value.primitive
+        value, out, kernel = self.value, arrays[self.value], self.kernel
         inputs = [arrays[source] for source in self.inputs]
-        if primitive.view:
-            return [partial(_copy, primitive.kernel, inputs[0], out, value.attributes)]
-        if isinstance(primitive.kernel, np.ufunc) and primitive.kernel not in _KEYWORD_OUT:
-            return [partial(primitive.kernel, *inputs, out)]
-        return [partial(primitive.kernel, *inputs, out=out, **value.attributes)]
+        if value.primitive.view:
+            return [partial(_copy, kernel, inputs[0], out, value.attributes)]
+        if isinstance(kernel, np.ufunc) and kernel not in _KEYWORD_OUT:
+            return [partial(kernel, *inputs, out)]
+        return [partial(kernel, *inputs, out=out, **value.attributes)]
 
 
 class FreshTask(Task):
@@ -91,6 +91,7 @@ class FreshTask(Task):
         self.value = task.value
         self.values = ()
         self.inputs = task.inputs
+        self._kernel = task.kernel
         self._given: list[Array] = []
         self._result: Array | None = None
         self._taken = False
@@ -107,7 +108,7 @@ class FreshTask(Task):
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step that finds an array and fills it."""
-        kernel, attributes = self.value.primitive.kernel, self.value.attributes
+        kernel, attributes = self._kernel, self.value.attributes
         inputs = [arrays[source] for source in self.inputs]
 
         def run() -> None:

@@ -12,6 +12,7 @@ from runtime.engine.lowerings.convolutions import convolutions
 from runtime.engine.lowerings.fused import fused
 from runtime.engine.lowerings.groups import groups
 from runtime.engine.lowerings.joins import joins
+from runtime.engine.lowerings.products import products
 from runtime.engine.lowerings.scalars import scalars
 from runtime.engine.lowerings.sums import sums
 from runtime.engine.lowerings.tiles import tiles
@@ -26,7 +27,9 @@ Lowering: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 DEFAULT: tuple[Lowering, ...] = (convolutions, joins, sums, groups, scalars, tiles)
 """What numpy alone can do."""
 
-FAST: tuple[Lowering, ...] = (convolutions, joins, sums, groups, scalars, fused, tiles)
+FAST: tuple[Lowering, ...] = (
+    convolutions, products, joins, sums, groups, scalars, fused, tiles,
+)  # fmt: skip
 """With machine code, where the ``fast`` extra is installed."""
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-LARGE = 1 << 18
+LARGE = 1 << 16
 """Elements from which a region is worth compiling."""
 
 SMALLEST = 2

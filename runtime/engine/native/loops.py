@@ -63,7 +63,8 @@ class Kernel:
 @lru_cache(maxsize=256)
 def compiled(recipe: Recipe) -> Kernel:
     """The kernel; some milliseconds for ten operations where none of its recipe is there yet."""
-    return Kernel(*machine.function(text(recipe), "region"))
+    code = machine.code(text(recipe), "region", vectorise=True)
+    return Kernel(code.call, code)
 
 
 def text(recipe: Recipe) -> str:
@@ -165,7 +166,7 @@ def _frame(
         "end:",
         "ret void",
         "}",
-        'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }',
+        machine.ATTRIBUTES,
         "!0 = distinct !{}",
         "!1 = distinct !{!1, !2, !3, !4, !5}",
         '!2 = !{!"llvm.loop.vectorize.enable", i1 true}',

@@ -1,4 +1,4 @@
-"""What a run says of ports, wires and blocks besides the states of lanes, each with a sentence."""
+"""What a run says of ports, wires and blocks besides the states of lanes, by what it is about."""
 
 from __future__ import annotations
 
@@ -7,49 +7,42 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError
-from runtime.flow import PASSING, contracts_of, unowned
-from runtime.flow.contracts import UNOWNED
+from runtime.flow import PASSING, Badge, badges, contracts_of
 
 if TYPE_CHECKING:
     from runtime.flow import FlowRun
+    from runtime.flow.contracts import Contract
 
 
 @dataclass(frozen=True)
 class Badges:
-    """Sentences by instance path, and by wire how many leaves of its tree carry, of how many."""
+    """The badges of a run, and how many leaves of the trees on its wires carry."""
 
-    cancels: Mapping[str, str] = field(default_factory=dict)
-    """By output port, where what comes back adds up to next to nothing."""
-    idle: Mapping[str, str] = field(default_factory=dict)
-    """By StopGradient that cuts nothing."""
-    unowned: Mapping[str, str] = field(default_factory=dict)
-    """By variable that is to be trained and that no optimiser updates."""
+    about: Mapping[str, tuple[Badge, ...]] = field(default_factory=dict)
+    """By instance path of a block, or port; about all losses together."""
     leaves: Mapping[str | None, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
-    """By loss (None: all together) and wire."""
+    """By loss (None: all together) and wire: how many leaves carry, of how many."""
 
 
 NONE = Badges()
 
 
 def badges_of(flow: FlowRun) -> Badges:
-    """The badges of a run; those of ports and blocks are about all losses together."""
-    return Badges(
-        {port: found.sentence for port, found in flow.cancels().items()},
-        flow.idle_stops(),
-        _unowned(flow),
-        {loss: _leaves(flow, loss) for loss in (None, *flow.losses)},
-    )
+    """The badges of a run."""
+    about: dict[str, tuple[Badge, ...]] = {}
+    for badge in badges(flow, _stated(flow)):
+        about[badge.key] = (*about.get(badge.key, ()), badge)
+    return Badges(about, {loss: _leaves(flow, loss) for loss in (None, *flow.losses)})
 
 
-def _unowned(flow: FlowRun) -> dict[str, str]:
-    """By what the diagram states; lines beside its file are the doctor's to read."""
+def _stated(flow: FlowRun) -> list[Contract]:
+    """What the diagram states; lines beside its file are the doctor's to read."""
     if flow.diagram is None:
-        return {}
+        return []
     try:
-        stated = contracts_of(flow.diagram)
+        return contracts_of(flow.diagram)
     except GradwireError:  # the doctor says which line is none
-        return {}
-    return {name: UNOWNED.format(name) for name in unowned(flow.program, stated)}
+        return []
 
 
 def _leaves(flow: FlowRun, loss: str | None) -> dict[str, tuple[int, int]]:

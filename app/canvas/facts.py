@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.badges import NONE
 from app.canvas.faces import Look, PortLook
 from app.canvas.pills import Pill, pills_of
 from app.canvas.readout import (
@@ -147,7 +148,7 @@ class Facts:
         return "\n".join(text)
 
     def _pills(self, i: int) -> list[tuple[Pill, str]]:
-        badges = None if self.reading is None or self.stale else self.reading.badges
+        badges = NONE if self.reading is None or self.stale else self.reading.badges
         block, path = self.scene.blocks[i], self.prefix + self.scene.names[i]
         outputs = self.scene.slots[i].outputs
         return pills_of(badges, path, outputs, surrogate=type(block).surrogate)

@@ -12,9 +12,10 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas import glyphs, lanes, pills
 from app.canvas.lanes import CODES, STYLES, Bundle
-from app.canvas.pills import Pill
+from app.canvas.pills import Pill, pill_of
 from app.canvas.readout import number, power_of_ten
 from app.theme import SMALL, Theme, font
+from runtime.flow.badges import Mark
 from runtime.flow.sizes import SETTINGS
 
 if TYPE_CHECKING:
@@ -87,12 +88,13 @@ def _badges(key: Key) -> list[tuple[Pill | str, str]]:
     """Pills, and words on a lane, with what they mean."""
     cancels = _tr("the sum is below {0} of its largest term").format(_power(key.thresholds.cancels))
     return [
-        (Pill(pills.CANCELS, grave=True), cancels),
-        (Pill(pills.UNOWNED, grave=True), _tr("trained, and no optimiser updates it")),
-        (Pill(_tr(pills.IDLE)), _tr("a stop without effect")),
-        (Pill(pills.SURROGATE), _tr("its gradient is not the derivative, on purpose")),
+        (pill_of(Mark.CANCELS), cancels),
+        (pill_of(Mark.UNOWNED), _tr("trained, and no optimiser updates it")),
+        (pill_of(Mark.IDLE_STOP), _tr("a stop without effect")),
+        (pill_of(Mark.OPEN_STOP), _tr("a stop that lets gradient through")),
+        (pill_of(Mark.SURROGATE), _tr("its gradient is not the derivative, on purpose")),
         (_LEAVES, _tr("leaves of a tree that carry gradient")),
-        (Pill(pills.STALE, grave=True), _tr("numbers of an older diagram")),
+        (pill_of(Mark.STALE), _tr("numbers of an older diagram")),
     ]
 
 

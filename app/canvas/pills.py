@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.theme import SMALL, Theme, font
+from runtime.flow.badges import SURROGATE, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +20,9 @@ HEIGHT = 15.0
 """Height of a pill, px at 100 %."""
 _PAD = 6.0
 _GAP = 4.0
-CANCELS, IDLE, UNOWNED, SURROGATE, STALE = (
-    "CANCELS", "cuts nothing", "UNOWNED", "≈", "STALE",
-)  # fmt: skip
+_ON_FACES = (Mark.UNOWNED, Mark.CANCELS, Mark.OPEN_STOP, Mark.IDLE_STOP)
+_GRAVE = (Mark.UNOWNED, Mark.CANCELS, Mark.STALE)
+_SIGNS = {Mark.SURROGATE: "≈"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +33,29 @@ class Pill:
     grave: bool = False
 
 
+def pill_of(mark: Mark) -> Pill:
+    """How a badge is drawn."""
+    return Pill(_SIGNS.get(mark) or _tr(mark.value), grave=mark in _GRAVE)
+
+
 def pills_of(
-    badges: Badges | None, path: str, outputs: Sequence[str], *, surrogate: bool
+    badges: Badges, path: str, outputs: Sequence[str], *, surrogate: bool
 ) -> list[tuple[Pill, str]]:
-    """The pills of the block at an instance path, each with its sentence."""
-    found: list[tuple[Pill, str]] = []
-    if badges is not None:
-        if path in badges.unowned:
-            found.append((Pill(UNOWNED, grave=True), badges.unowned[path]))
-        for port in outputs:
-            if (sentence := badges.cancels.get(f"{path}.{port}")) is not None:
-                words = CANCELS if len(outputs) == 1 else f"{CANCELS} {port}"
-                found.append((Pill(words, grave=True), sentence))
-        if path in badges.idle:
-            found.append((Pill(_tr(IDLE)), badges.idle[path]))
-    if surrogate:
-        sentence = _tr("≈ The gradient is deliberately not the derivative: a surrogate.")
-        found.append((Pill(SURROGATE), sentence))
-    return found
+    """The pills of the block at an instance path, each with its sentence.
+
+    What cancels at one of several outputs is said with the name of the port.
+    """
+    found = [badge for badge in badges.about.get(path, ()) if badge.mark in _ON_FACES]
+    told = [(pill_of(badge.mark), badge.sentence) for badge in found]
+    for port in outputs:
+        for badge in badges.about.get(f"{path}.{port}", ()):
+            pill = pill_of(badge.mark)
+            several = len(outputs) > 1
+            words = f"{pill.words} {port}" if several else pill.words
+            told.append((Pill(words, pill.grave), badge.sentence))
+    if surrogate:  # which is known without a run
+        told.append((pill_of(Mark.SURROGATE), SURROGATE.format(path)))
+    return told
 
 
 def draw_pills(painter: QPainter, pills: Sequence[Pill], start: QPointF, theme: Theme) -> None:

@@ -17,11 +17,12 @@ from app.canvas.geometry import Floats, Scene
 from app.canvas.lanes import NAMES, STYLES
 from app.canvas.legend import key_of, paint_legend
 from app.canvas.painter import paint, paint_fitted
-from app.canvas.pills import HEIGHT, STALE, Pill, draw_pills, pill_width
+from app.canvas.pills import HEIGHT, draw_pills, pill_of, pill_width
 from app.canvas.shown import View
 from app.theme import Theme, system
 from runtime.diagram import Diagram
 from runtime.diagram.model import MAIN, Point
+from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
     from app.canvas.reading import Reading
@@ -234,7 +235,7 @@ class Stage(QWidget):
             if self._legend:
                 paint_legend(painter, QPointF(12.0, 12.0), view.theme, key_of(view.facts))
             if view.facts.dimmed:
-                stale = Pill(STALE, grave=True)
+                stale = pill_of(Mark.STALE)
                 left = self.width() / self._actual - 12.0 - pill_width(stale)
                 draw_pills(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)
         if self._faces.behind or view.behind:

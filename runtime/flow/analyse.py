@@ -156,17 +156,17 @@ class Flow:
     # ---- repairs ------------------------------------------------------------------------------
 
     def repairs(self, loss: str | None = None) -> Mapping[str, Sequence[Cutter]]:
-        """The fewest slots to open for every wire that is stopped or has no rule, from the loss on;
-        linear time for all of them together.
+        """The fewest slots to open for every wire that has any, from the loss on; linear time for
+        all of them together.
         """
         found: dict[str, Sequence[Cutter]] = {}
         states = self.states(loss)
         for wire, state in states.items():
-            if state in (State.STOPPED, State.NO_RULE):
+            if state in (State.STOPPED, State.NO_RULE, State.FROZEN):
                 alike = [w for w in self.program.leaf_wires(wire) if states[w] is state]
                 made = [self._repair(leaf, loss) for leaf in alike]
                 found[wire] = made[0] if alike == [wire] else all_repairs(made)
-        return found
+        return {wire: repair for wire, repair in found.items() if repair}
 
     def _repair(self, wire: str, loss: str | None) -> Sequence[Cutter]:
         heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
@@ -185,14 +185,14 @@ class Flow:
         )
 
     def to_train(self, verdict: Verdict) -> tuple[str, ...]:
-        """The frozen variable at the end of the cheapest route, where no trained one is."""
+        """The variable at the end of the cheapest route, where it is frozen."""
         value, head = self._value(verdict.wire), verdict.loss
         if value is None or head is None:
             return ()
-        _, trained, frozen = self._searches.levels(head, value)
-        if trained is not None or frozen is None:
-            return ()
-        return (str(self._searches.route(head, value)[-1].owner),)
+        end = self._searches.route(head, value)[-1]
+        block = self.program.sources("variable").get(str(end.owner))
+        frozen = block is not None and not block.wants_gradient and is_float(end.dtype)
+        return (str(end.owner),) if frozen else ()
 
     # ---- ports, for those who read a run ------------------------------------------------------
 

@@ -21,6 +21,7 @@ from runtime.flow.surgery import Bridge, Open, Step, Train, change_of
 
 if TYPE_CHECKING:
     from runtime.diagram import Batch
+    from runtime.engine import Run
 
 Array = NDArray[Any]
 REPAIRABLE = (State.STOPPED, State.NO_RULE, State.FROZEN)
@@ -34,7 +35,8 @@ class Fix:
     StraightThrough would get past (the gradient is then that of the surrogate), ``trained``
     variables to make trainable. ``change`` makes the repair; it is None, with the reason in
     ``obstacle``, where blocks alone can't. ``gradient`` is the variable's, or what the wire
-    would bring back, and ``rms`` its size. Of a wire with a tree ``leaves`` are the gradients by
+    would bring back (what the StraightThrough does where it leads past the wire), and ``rms`` its
+    size. Of a wire with a tree ``leaves`` are the gradients by
     leaf, ``gradient`` is None and ``rms`` the size of them all; a stop is opened for these leaves
     alone.
     """
@@ -199,8 +201,17 @@ def _run(
     except GradwireError as error:
         return replace(found, obstacle=f"it can't be run: {error.what}")
     gradients = run.contributions if wire else run.gradients
+    if wire and gradients.get(key) is None and list(wanted) == [key]:
+        gradients = {key: _past(session, run)}
     known = [array for name in wanted if (array := gradients.get(name)) is not None]
     found = replace(found, change=change, rms=together((rms(array), array.size) for array in known))
     if list(wanted) == [key]:
         return replace(found, gradient=gradients.get(key))
     return replace(found, leaves={n.partition(SIGN)[2]: gradients.get(n) for n in wanted})
+
+
+def _past(session: Session, run: Run) -> Array | None:
+    """What a StraightThrough that is new brings back, in place of a wire that it leads past."""
+    known = session.program.wire_sources
+    new = (array for wire, array in run.contributions.items() if wire not in known)
+    return next((array for array in new if array is not None), None)

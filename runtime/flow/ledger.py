@@ -55,7 +55,7 @@ class Account:
 
 
 def ledger(program: Program, run: Run) -> dict[str, Account]:
-    """The account of every port that gradient arrives at.
+    """The account of every port that gradient arrives at and goes on from to a trained variable.
 
     The order of the rows is that in which backward adds them, so that adding them up gives the
     gradient to the last bit. Where a Gradient block reads values from inside other blocks the
@@ -67,7 +67,9 @@ def ledger(program: Program, run: Run) -> dict[str, Account]:
             leaving.setdefault(source, []).append(wire)
     readers = _inside_readers(program)
     found = {}
-    for port in program.ports:
+    for port, value in program.ports.items():
+        if value not in program.reached:
+            continue
         account = _account(program, run, port, leaving.get(port, []), readers.get(port, ()))
         if account.rows:
             found[port] = account

@@ -98,7 +98,8 @@ class Reasons:
         text = sentences.frozen(
             frozen, trained, behind, self._passed_on(head, value), itself=[key] == frozen
         )
-        return Verdict(key, head, State.FROZEN, text, frozen=tuple(frozen))
+        repair = self.repair(head, value)
+        return Verdict(key, head, State.FROZEN, text, frozen=tuple(frozen), repair=repair)
 
     def _passed_on(self, head: str, value: Value) -> list[str]:
         """Trained variables that get gradient through the block that a value goes into."""

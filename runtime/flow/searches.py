@@ -66,7 +66,8 @@ class Searches:
 
     def repair(self, head: str, value: Value) -> Sequence[Edge]:
         """The fewest slots to open between a head and a value and on to a variable, from the head
-        on; stops rather than slots without a rule, trained variables rather than frozen ones.
+        on; stops rather than slots without a rule, trained variables rather than frozen ones, but
+        to train one rather than to do without a rule.
         """
         ahead, behind = self._cheapest(head, value)
         if ahead is None or behind is None:
@@ -92,11 +93,12 @@ class Searches:
 
     def _cheapest(self, head: str, value: Value) -> tuple[Reach | None, Reach | None]:
         ahead, trained, frozen = self.levels(head, value)
-        behind = None if frozen is None else self.frozen[frozen]
-        return (
-            None if ahead is None else self.to_loss(head, ahead),
-            behind if trained is None else self.trained[trained],
-        )
+        thaw = ahead is frozen is Kind.OPEN and trained is Kind.NO_RULE
+        if trained is None or thaw:
+            behind = None if frozen is None else self.frozen[frozen]
+        else:
+            behind = self.trained[trained]
+        return None if ahead is None else self.to_loss(head, ahead), behind
 
 
 def _first(value: Value, reaches: Iterable[Reach]) -> Kind | None:

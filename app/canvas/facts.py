@@ -75,7 +75,7 @@ class Facts:
                 continue
             value = values.get(f"{prefix}{name}.{slots.outputs[0]}")
             if value is None and isinstance(self.scene.blocks[i], PageBlock):
-                value = self._value(name, slots.outputs[0])
+                value = self.value(name, slots.outputs[0])
             if value is not None:
                 shape = value.shape
                 counts[i] = known.get(shape) or known.setdefault(shape, lines(shape))
@@ -142,7 +142,7 @@ class Facts:
             if found is None:
                 return "\n".join([*text, *self._unwired(name.block, name.port)])
             source = found
-        value = self._value(source.block, source.port)
+        value = self.value(source.block, source.port)
         if value is not None:
             text.append(described(value))
         return "\n".join(text)
@@ -181,7 +181,8 @@ class Facts:
                 port = "" if deeper else place.port or ""
                 self.problems.setdefault((block, port), []).append(diagnostic)
 
-    def _value(self, block: str, port: str) -> NDArray[Any] | None:
+    def value(self, block: str, port: str) -> NDArray[Any] | None:
+        """What an output gives, if that is known; of a page, what comes out of it."""
         if self.reading is None:
             return None
         values = self.reading.values
@@ -196,7 +197,7 @@ class Facts:
 
     def _values(self, i: int) -> list[NDArray[Any] | None]:
         name = self.scene.names[i]
-        return [self._value(name, port) for port in self.scene.slots[i].outputs]
+        return [self.value(name, port) for port in self.scene.slots[i].outputs]
 
     def _sections(self, i: int) -> tuple[Section, ...]:
         if self.reading is None:

@@ -20,6 +20,7 @@ from app.canvas.reach import Kind, area, exists
 from app.canvas.route import Route, paint_route
 from app.canvas.shown import View
 from app.canvas.signs import paint_signs
+from app.canvas.tracing import paint_ends, paint_net
 from runtime.diagram.measures import WIDTH
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
         _paint_wires(painter, view, wires)
         _paint_faces(painter, view, blocks, faces)
         paint_signs(painter, view, wires, vector=False)
+    paint_notes(painter, view, shown, frames=False)
     _paint_trace(painter, view, area, faces)
     _paint_marks(painter, view)
-    paint_notes(painter, view, shown, frames=False)
     _paint_selection(painter, view, blocks)
     _paint_ports(painter, view)
     _paint_focus(painter, view)
@@ -253,6 +254,8 @@ def _paint_trace(painter: QPainter, view: View, area: QRectF, faces: FaceCache |
     veil = QColor(view.theme.canvas)
     veil.setAlphaF(_VEIL)
     painter.fillRect(area, veil)
+    if view.route is None:
+        paint_net(painter, view, route.wire)
     _draw_lanes(painter, view, chosen)
     painter.setPen(QPen(QColor(view.theme.ink), 2.2 * view.camera.unit))
     for _, courses in view.scene.courses(chosen):
@@ -262,6 +265,8 @@ def _paint_trace(painter: QPainter, view: View, area: QRectF, faces: FaceCache |
     elif faces is not None:
         _paint_faces(painter, view, blocks, faces)
     paint_signs(painter, view, chosen, vector=faces is None)
+    if view.route is None:
+        paint_ends(painter, view, route.wire, QRectF(painter.window()))
 
 
 def _paint_marks(painter: QPainter, view: View) -> None:

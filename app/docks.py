@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QWidget
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QAbstractButton, QDockWidget, QWidget
+
+from app.examples import ASSETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from app.main_window import MainWindow
+    from app.theme import Theme
 
 _Area = Qt.DockWidgetArea
 
@@ -40,6 +46,16 @@ def docks(window: MainWindow) -> dict[str, QDockWidget]:
     window.resizeDocks([made["inspector"], made["why"]], [460, 300], vertical)
     window.resizeDocks([made["variables"]], [180], vertical)
     return made
+
+
+def dress(docks: Iterable[QDockWidget], theme: Theme) -> None:
+    """Give the close buttons a cross that can be seen on the theme's ground."""
+    ground = "dark" if theme.dark else "light"
+    cross = QIcon(str(ASSETS / "icons" / f"close_{ground}.svg"))
+    for dock in docks:
+        button = dock.findChild(QAbstractButton, "qt_dockwidget_closebutton")
+        if button is not None:
+            button.setIcon(cross)
 
 
 def _add(

@@ -22,7 +22,7 @@ from app.canvas import CanvasView
 from app.checkup import Checkup, count_in
 from app.clipboard_commands import ClipboardCommands
 from app.commands import Commands
-from app.docks import docks
+from app.docks import docks, dress
 from app.document import Document
 from app.evaluator import Evaluator
 from app.examples import examples
@@ -383,6 +383,7 @@ class MainWindow(QMainWindow):
         if isinstance(application, QApplication):
             look.apply(self._theme, application, self.settings.text)
         self.setStyleSheet(sheet(self._theme))
+        dress(self.docks.values(), self._theme)
         for panel in (
             self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
             self.files.offer, self.trying.bar, self.checkup.panel, self.waiting.bar,

@@ -188,6 +188,7 @@ class BlockForm(QWidget):
         grid.addWidget(field, row, 1)
         self._add_complaint(grid, name)
         field.committed.connect(lambda value: self.committed.emit(name, value))
+        field.failed.connect(lambda reason: self.refuse(name, reason))
         field.draftChanged.connect(lambda text: self.draftChanged.emit(name, text))
         self.fields[name] = field
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.canvas.readout import dimensions
 from app.panels import notation
+from app.panels.array_tools import ArrayTools
 from app.panels.grid import Grid
 from blocks.values import DTYPES, PortLiteral, Tensor
 
@@ -39,6 +40,8 @@ class Field(QWidget):
     committed = Signal(object)
     draftChanged = Signal(object)
     """The uncommitted text, or None when there is none (any more)."""
+    failed = Signal(str)
+    """Why no value came of what was chosen."""
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
         """Show a value of the diagram; ``keep_text`` leaves a draft where it is."""
@@ -138,9 +141,13 @@ class ArrayField(Field):
         self.switch.setAutoRaise(True)
         self.switch.setToolTip(self.tr("Edit cell by cell"))
         self.switch.toggled.connect(self._show_side)
+        self.tools = ArrayTools(self)
+        self.tools.made.connect(self.committed)
+        self.tools.failed.connect(self.failed)
         foot = QHBoxLayout()
         foot.addWidget(self.about, 1)
         foot.addWidget(self.switch)
+        foot.addWidget(self.tools)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
@@ -159,6 +166,7 @@ class ArrayField(Field):
         if not keep_text:
             self.text.show_text(self._shown)
         self.about.setText(f"{dimensions(tensor.shape)} · {tensor.dtype}" if tensor else "")
+        self.tools.show_tensor(tensor)
         griddable = tensor is not None and not large and 1 <= tensor.array.ndim <= 2
         self.grid.show_array(tensor.array if tensor and griddable else None)
         self.switch.setVisible(griddable)
@@ -309,6 +317,9 @@ class _RowsEdit(QPlainTextEdit):
         self.setFixedHeight(rows * self.fontMetrics().lineSpacing() + _FRAME)
         scrolls = self.blockCount() > rows
         policy = Qt.ScrollBarPolicy
+        self.setHorizontalScrollBarPolicy(  # in a single row it would cover the text
+            policy.ScrollBarAsNeeded if self.blockCount() > 1 else policy.ScrollBarAlwaysOff
+        )
         self.setVerticalScrollBarPolicy(
             policy.ScrollBarAsNeeded if scrolls else policy.ScrollBarAlwaysOff
         )

@@ -90,10 +90,15 @@ class Grid(Table):
         self.table.edited.connect(self.committed)
         self.setModel(self.table)
         self.setEditTriggers(QAbstractItemView.EditTrigger.AllEditTriggers)
-        self.horizontalHeader().setDefaultSectionSize(56)
         self.horizontalHeader().setMinimumSectionSize(40)
         self.fit_rows()
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+
+    def fit_rows(self) -> None:
+        """Give the cells room for a number of four digits."""
+        super().fit_rows()
+        wide = self.fontMetrics().horizontalAdvance("−0.123456") + 12
+        self.horizontalHeader().setDefaultSectionSize(wide)
 
     def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:
         """Show ``array``, keeping the current cell where it still exists."""

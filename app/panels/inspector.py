@@ -11,6 +11,7 @@ from app.panels import labels
 from app.panels.block_form import BlockForm, form_shape
 from app.theme import LIGHT, Theme
 from blocks.errors import GradwireError
+from blocks.values import Tensor
 from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, SetTitle, apply
 
 if TYPE_CHECKING:
@@ -149,7 +150,8 @@ class Inspector(QScrollArea):
             drafts.pop(field, None)
             self.changeRequested.emit(change)
         else:
-            drafts[field] = (drafts.get(field, (str(value), ""))[0], reason)
+            if not isinstance(value, Tensor):  # which nobody typed
+                drafts[field] = (drafts.get(field, (str(value), ""))[0], reason)
             form.refuse(field, reason)
 
     def _rename(self, form: BlockForm, new: str) -> None:

@@ -64,9 +64,8 @@ def sheet(theme: Theme) -> str:
     QMenu::indicator {{ width: 14px; height: 14px; left: 8px; }}
     QMenu::indicator:checked {{ image: url("{icons}/tick_{ground}.svg"); }}
     QMenu::right-arrow {{ image: url("{icons}/right_{ground}.svg"); width: 12px; height: 12px; }}
-    #qt_dockwidget_closebutton {{
-        qproperty-icon: url("{icons}/close_{ground}.svg"); border: none; border-radius: 3px;
-    }}
+    ArrayTools::menu-indicator {{ image: none; }}
+    #qt_dockwidget_closebutton {{ border: none; border-radius: 3px; }}
     #qt_dockwidget_closebutton:hover {{ background: {theme.accent_wash}; }}
     QTabBar {{ background: {theme.surface}; qproperty-drawBase: 0; }}
     QTabBar::tab {{

@@ -1,0 +1,189 @@
+"""Arrays from and to files, made by a rule, and changed in part; no Qt here."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from types import EllipsisType, MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.errors import FileError
+
+Array: TypeAlias = NDArray[Any]
+Index: TypeAlias = tuple[int | slice | EllipsisType, ...]
+
+KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "zeros": (),
+        "ones": (),
+        "constant": ("value",),
+        "normal": ("mean", "deviation", "seed"),
+        "uniform": ("least", "largest", "seed"),
+        "linspace": ("first", "last"),
+        "identity": (),
+    }
+)
+"""Rules that make an array, with the names of the numbers they take."""
+DEFAULTS: Mapping[str, float] = MappingProxyType(
+    {"value": 1, "mean": 0, "deviation": 1, "least": 0, "largest": 1, "first": 0, "last": 1,
+     "seed": 0}
+)  # fmt: skip
+MOST = 2**31
+"""Elements of an array that is made here, at most."""
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
+_PART = re.compile(r"(-?\d+)?(:)?(-?\d+)?(?::(-?\d+))?")
+
+
+def read(path: Path) -> dict[str, Array]:
+    """The arrays of a file by name; of a file with one array, it has the file's name.
+
+    Reads ``.npy``, ``.npz``, ``.safetensors`` and numbers as text in rows, ``.csv``, ``.tsv`` and
+    ``.txt``, whose first line may be a head. Raises FileError.
+    """
+    ending = path.suffix.lower()
+    try:
+        if ending == ".npy":
+            return {path.stem: np.load(path, allow_pickle=False)}
+        if ending == ".npz":
+            with np.load(path, allow_pickle=False) as held:
+                return {name: held[name] for name in held.files}
+        if ending == ".safetensors":
+            from safetensors.numpy import load_file
+
+            return dict(load_file(path))
+        if ending in _SEPARATORS:
+            return {path.stem: _rows(path, _SEPARATORS[ending])}
+    except Exception as error:  # each reader raises what it likes
+        raise FileError(f"Can't read an array: {error}.", path=str(path)) from error
+    raise FileError(
+        f"No array is read from {ending or 'such'} files.",
+        path=str(path),
+        expected=".npy, .npz, .safetensors, .csv, .tsv or .txt",
+    )
+
+
+def write(path: Path, array: Array) -> None:
+    """Write ``.npy``, or numbers in rows as ``.csv`` or ``.tsv``, wholly or not at all.
+
+    Raises FileError.
+    """
+    ending = path.suffix.lower()
+    if ending != ".npy" and (ending not in _SEPARATORS or array.ndim > 2):
+        raise FileError(
+            f"An array with {array.ndim} axes is not written to {ending or 'such'} files.",
+            path=str(path),
+            expected=".npy, or with at most two axes .csv or .tsv",
+        )
+    beside = path.with_name(f".gradwire-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(beside, "wb") as file:
+            if ending == ".npy":
+                np.save(file, array, allow_pickle=False)
+            else:
+                form = "%d" if array.dtype.kind in "biu" else f"%.{_digits(array)}g"
+                between = _SEPARATORS[ending] or " "
+                np.savetxt(file, np.atleast_2d(array), form, between)
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        reason = error.strerror or str(error)
+        raise FileError(f"Can't write the file: {reason}.", path=str(path)) from error
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """The shape that ``2, 3`` or ``2 × 3`` says; of no text that of a scalar. Raises ValueError."""
+    words = re.split(r"[\s,×x]+", text.strip().strip("()[]").strip(", "))
+    if words == [""]:
+        return ()
+    if not all(word.isdecimal() for word in words):
+        raise ValueError("A shape is whole numbers: 2, 3.")
+    shape = tuple(map(int, words))
+    if np.prod(shape, dtype=float) > MOST:
+        raise ValueError(f"At most {MOST:,} elements.")
+    return shape
+
+
+def made(kind: str, shape: tuple[int, ...], dtype: str, numbers: Mapping[str, float]) -> Array:
+    """An array made by one of :data:`KINDS`. Raises ValueError for what makes none."""
+    given = {**DEFAULTS, **numbers}
+    count = int(np.prod(shape, dtype=np.int64))
+    random = np.random.default_rng(abs(int(given["seed"])))
+    if kind == "identity":
+        if len(shape) != 2:
+            raise ValueError("An identity has two axes.")
+        return np.eye(*shape).astype(dtype)
+    if kind == "normal":
+        if given["deviation"] < 0:
+            raise ValueError("A deviation is not negative.")
+        return random.normal(given["mean"], given["deviation"], shape).astype(dtype)
+    if kind == "uniform":
+        if given["largest"] < given["least"]:
+            raise ValueError("The largest is less than the least.")
+        return random.uniform(given["least"], given["largest"], shape).astype(dtype)
+    if kind == "linspace":
+        return np.linspace(given["first"], given["last"], count).reshape(shape).astype(dtype)
+    constants = {"zeros": 0.0, "ones": 1.0, "constant": given["value"]}
+    return np.full(shape, constants[kind]).astype(dtype)
+
+
+def index_of(text: str, shape: tuple[int, ...]) -> Index:
+    """The part that ``0:3, :, -1`` says; all for no text. Raises ValueError with the reason."""
+    words = [word.strip() for word in text.strip().strip("[]").split(",") if word.strip()]
+    parts = [_part(word) for word in words]
+    axes = len(parts) - parts.count(Ellipsis)
+    if parts.count(Ellipsis) > 1 or axes > len(shape):
+        raise ValueError(f"The array has {len(shape)} axes.")
+    ahead = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
+    lengths = (*shape[:ahead], 0, *shape[len(shape) - axes + ahead :])
+    for part, length in zip(parts, lengths, strict=False):
+        if isinstance(part, int) and not -length <= part < length:
+            raise ValueError(f"There is no {part}: the axis has {length}.")
+    return tuple(parts)
+
+
+def with_part(array: Array, index: Index, part: Any) -> Array:
+    """A copy of ``array`` with another part at ``index``."""
+    changed = array.copy()
+    changed[index] = part
+    return changed
+
+
+def _rows(path: Path, separator: str | None) -> Array:
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    numbers = [line for line in lines if line.strip()]
+    head = 0 if not numbers or _is_row(numbers[0], separator) else 1
+    found = np.loadtxt(numbers[head:], delimiter=separator, ndmin=2)
+    return found[0] if found.shape[0] == 1 else found[:, 0] if found.shape[1] == 1 else found
+
+
+def _is_row(line: str, separator: str | None) -> bool:
+    try:
+        [float(word) for word in line.split(separator)]
+    except ValueError:
+        return False
+    return True
+
+
+def _digits(array: Array) -> int:
+    """Digits that tell every number of the dtype from the next."""
+    return {"float16": 5, "float32": 9}.get(array.dtype.name, 17)
+
+
+def _part(word: str) -> int | slice | EllipsisType:
+    if word == "...":
+        return Ellipsis
+    found = _PART.fullmatch(word)
+    if found is None:
+        raise ValueError(f"{word!r} is no part of an axis: 3, 0:5, : or ...")
+    start, colon, stop, step = found.groups()
+    if not colon:
+        return int(word)
+    if step is not None and int(step) == 0:
+        raise ValueError("A step is not zero.")
+    return slice(*(None if n is None else int(n) for n in (start, stop, step)))

@@ -11,7 +11,6 @@ from blocks.errors import ChangeError
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
     AddBlock,
-    Batch,
     RemovePage,
     RenamePage,
     SetNote,
@@ -22,7 +21,10 @@ from runtime.diagram import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from app.main_window import MainWindow
+    from runtime.diagram import Batch
 
 
 class PageCommands(QObject):
@@ -47,25 +49,20 @@ class PageCommands(QObject):
 
     def group(self) -> None:
         """Move the selected blocks to a page of their own, with the notes among them."""
-        try:
-            picked = self._canvas.view.picked
-            change = group(self._document.diagram, self._place.page, *picked)
-        except ChangeError as error:
-            self._document.problem.emit(str(error))
-            return
-        self._change(change)
+        self._change(self._made(group, *self._canvas.view.picked))
 
     def ungroup(self) -> None:
         """Put the blocks of the selected page in its place."""
         for name in self._selected_uses():
-            self._change(ungroup(self._document.diagram, self._place.page, name))
+            self._change(self._made(ungroup, name))
             return
 
     def unique_page(self) -> None:
         """Give the selected use a page of its own, so that other uses don't change with it."""
         uses = self._selected_uses()
         for name in uses:
-            self._window.commands.change(own_page(self._document.diagram, self._place.page, name))
+            if (change := self._made(own_page, name)) is not None:
+                self._window.commands.change(change)
         if not uses:
             self._canvas.hint(self.tr("Select a block that stands for a page."))
 
@@ -104,9 +101,17 @@ class PageCommands(QObject):
         blocks = self._document.diagram.pages[self._place.page].blocks
         return [n for n in sorted(self._canvas.selection()) if isinstance(blocks[n], PageBlock)]
 
-    def _change(self, change: Batch) -> None:
-        """Make a change, and select what it adds to this page."""
-        if self._window.commands.change(change):
+    def _made(self, make: Callable[..., Batch], *what: object) -> Batch | None:
+        """The change that ``make`` makes of the page; None, and told, where it can't be."""
+        try:
+            return make(self._document.diagram, self._place.page, *what)
+        except ChangeError as error:
+            self._document.problem.emit(str(error))
+            return None
+
+    def _change(self, change: Batch | None) -> None:
+        """Make a change, if there is one, and select what it adds to this page."""
+        if change is not None and self._window.commands.change(change):
             blocks = [part.name for part in change.changes if isinstance(part, AddBlock)]
             notes = [part.id for part in change.changes if isinstance(part, SetNote)]
             self._canvas.select(blocks, notes)

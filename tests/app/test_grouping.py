@@ -4,7 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from runtime.diagram import Connect, PortName
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram import AddBlock, Connect, PortName
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
@@ -56,3 +57,13 @@ def test_a_frame_goes_into_the_page_and_comes_back_selected(window):
     QTest.keyClick(window.canvas, Qt.Key.Key_G, CONTROL | Qt.KeyboardModifier.ShiftModifier)
     assert dict(window.document.diagram.main.notes) == dict(before.notes)
     assert window.canvas.view.picked == ({"tanh1"}, {"frame1"})
+
+
+@pytest.mark.parametrize("command", ["ungroup", "unique_page"])
+def test_a_block_whose_page_is_missing_is_told_of(window, command):
+    window.commands.change(AddBlock("use", PageBlock(page="gone")))
+    before = window.document.diagram
+    window.canvas.select(["use"])
+    window.actions_by_name[command].trigger()
+    assert "'use' stands for no page" in window.notice.text()
+    assert window.document.diagram is before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
@@ -14,15 +13,12 @@ from PySide6.QtGui import (
     QDragMoveEvent,
     QDropEvent,
     QFocusEvent,
-    QHelpEvent,
     QHideEvent,
     QKeyEvent,
     QMouseEvent,
-    QNativeGestureEvent,
     QPainter,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.canvas import accessible, edits
 from app.canvas.adding import Adding
@@ -30,8 +26,8 @@ from app.canvas.aligning import Way, alignment
 from app.canvas.dropping import Dropping
 from app.canvas.explaining import Explaining
 from app.canvas.hand import Hand
-from app.canvas.hits import block_at, port_at
 from app.canvas.minimap import MiniMap
+from app.canvas.sensing import Sensing
 from app.canvas.shown import Picked
 from app.canvas.walking import Walking
 from app.canvas.writing import Writing
@@ -39,6 +35,8 @@ from app.favourites import Favourites
 from runtime.diagram.model import MAIN, Point
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
     from app.canvas.camera import Camera
     from app.canvas.choices import Choice
     from app.canvas.reach import Focus
@@ -72,6 +70,7 @@ class CanvasView(Explaining):
         self.walking = Walking(self)
         self.favourites = Favourites(parent=self)
         self._hand = Hand(self)
+        Sensing(self, self._hand)
         self._adding = Adding(self)
         self._dropping = Dropping(self)
         self._writing = Writing(self)
@@ -319,29 +318,3 @@ class CanvasView(Explaining):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             self.show_menu(QPointF(event.pos()))
-
-    def event(self, event: QEvent) -> bool:
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            QToolTip.showText(event.globalPos(), _wrapped(self._tip(event.pos())), self)
-            return True
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            if event.key() == Qt.Key.Key_Tab and self._hand.tab(event):
-                return True
-        if isinstance(event, QNativeGestureEvent):
-            if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
-                self.zoom_at(1.0 + event.value(), event.position())
-                return True
-        return super().event(event)
-
-    def _tip(self, at: QPoint) -> str:
-        scene, camera = self.view.scene, self.view.camera
-        port = port_at(scene, camera, at.x(), at.y())
-        if port is not None:
-            return self.view.facts.port_tip(port)
-        block = block_at(scene, camera, at.x(), at.y())
-        return "" if block is None else self.view.facts.tip(block)
-
-
-def _wrapped(text: str) -> str:
-    """``text`` as it is, lines broken where they are long: Qt wraps rich text only."""
-    return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""

@@ -79,6 +79,33 @@ def test_the_icon_can_be_drawn(qapp):
     icon = QIcon(str(ASSETS / "icons" / "gradwire.svg"))
     assert icon.pixmap(64, 64).toImage().pixelColor(32, 40).blue() > 100
 
+HURT = """
+import sys
+import numpy as np
+from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication
+from app.canvas import CanvasView
+application = QApplication([])
+sys.excepthook = lambda *error: print("told", error[0].__name__)
+class Hurt(CanvasView):
+    def mousePressEvent(self, event):
+        np.zeros(0).min()
+canvas = Hurt()
+canvas.show()
+at, left = QPointF(9, 9), Qt.MouseButton.LeftButton
+press = QMouseEvent(QEvent.Type.MouseButtonPress, at, at, left, left, Qt.NoModifier)
+QTimer.singleShot(0, lambda: application.postEvent(canvas, press))
+QTimer.singleShot(50, application.quit)
+application.exec()
+print("alive")
+"""
+
+
+def test_an_error_of_numpy_under_the_pointer_does_not_kill_the_editor():
+    ended = start(HURT, QT_QPA_PLATFORM="offscreen")
+    assert ended.stdout.split("\n")[-3:-1] == ["told ValueError", "alive"], ended.stderr
+
 
 class Windows:
     """As much of the windows as the hook needs."""

@@ -1,0 +1,61 @@
+"""What the canvas takes before Qt hands an event to its own methods: tips, Tab and pinches.
+
+A filter and not an override of ``event``: PySide kills the process when an error of C code, such
+as numpy's, comes out of a method that was called through an ``event`` written in Python.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QToolTip
+
+from app.canvas.hits import block_at, port_at
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QPoint
+    from PySide6.QtGui import QHelpEvent, QKeyEvent, QNativeGestureEvent
+
+    from app.canvas.hand import Hand
+    from app.canvas.stage import Stage
+
+
+class Sensing(QObject):
+    """Watches one canvas."""
+
+    def __init__(self, canvas: Stage, hand: Hand) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self._hand = hand
+        canvas.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        match event.type():
+            case QEvent.Type.ToolTip:
+                at = cast("QHelpEvent", event)
+                QToolTip.showText(at.globalPos(), _wrapped(self._tip(at.pos())), self._canvas)
+                return True
+            case QEvent.Type.KeyPress:
+                key = cast("QKeyEvent", event)
+                return key.key() == Qt.Key.Key_Tab and self._hand.tab(key)
+            case QEvent.Type.NativeGesture:
+                gesture = cast("QNativeGestureEvent", event)
+                if gesture.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
+                    self._canvas.zoom_at(1.0 + gesture.value(), gesture.position())
+                    return True
+        return False
+
+    def _tip(self, at: QPoint) -> str:
+        view = self._canvas.view
+        port = port_at(view.scene, view.camera, at.x(), at.y())
+        if port is not None:
+            return view.facts.port_tip(port)
+        block = block_at(view.scene, view.camera, at.x(), at.y())
+        return "" if block is None else view.facts.tip(block)
+
+
+def _wrapped(text: str) -> str:
+    """``text`` as it is, lines broken where they are long: Qt wraps rich text only."""
+    return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""

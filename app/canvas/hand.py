@@ -119,6 +119,7 @@ class Hand:
         left = event.button() == Qt.MouseButton.LeftButton
         if self.gesture is not None or (left and self.canvas.try_cut()):
             return
+        self._begin = self._click = None  # of a button that is still down
         self.canvas.walking.leave()
         self.canvas.trace(None)
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._space):

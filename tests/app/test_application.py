@@ -79,6 +79,7 @@ def test_the_icon_can_be_drawn(qapp):
     icon = QIcon(str(ASSETS / "icons" / "gradwire.svg"))
     assert icon.pixmap(64, 64).toImage().pixelColor(32, 40).blue() > 100
 
+
 HURT = """
 import sys
 import numpy as np

@@ -133,6 +133,15 @@ class TestMoving:
         QTest.mouseRelease(canvas, LEFT, PLAIN, start)
         assert not shell.changes
 
+    def test_a_press_while_a_button_is_down_takes_its_place(self, canvas, shell):
+        at = middle(canvas, "mul1")
+        QTest.mousePress(canvas, LEFT, PLAIN, at)
+        QTest.mousePress(canvas, LEFT, CTRL, at)
+        assert not canvas.selection()
+        move(canvas, at + QPoint(60, 60))
+        QTest.mouseRelease(canvas, LEFT, PLAIN, at + QPoint(60, 60))
+        assert not shell.changes
+
     def test_a_refused_move_puts_it_back(self, canvas):
         canvas.set_diagram(diagram({"m": block("Mul")}, layout={"m": (0, 0)}))
         rect, start = canvas.block_rect("m"), middle(canvas, "m")

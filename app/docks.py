@@ -35,10 +35,12 @@ def docks(window: MainWindow) -> dict[str, QDockWidget]:
             ("variables", window.tr("Variables"), window.variables, bottom),
             ("problems", window.tr("Problems"), window.problems, bottom),
             ("doctor", window.tr("Doctor"), window.checkup.panel, bottom),
+            ("matrix", window.tr("Losses"), window.ownership.panel, bottom),
         )
     }
     window.tabifyDockWidget(made["variables"], made["problems"])
     window.tabifyDockWidget(made["problems"], made["doctor"])
+    window.tabifyDockWidget(made["doctor"], made["matrix"])
     made["variables"].raise_()
     window.resize(1280, 820)
     horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical

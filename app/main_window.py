@@ -30,6 +30,7 @@ from app.file_commands import FileCommands, dropped_files
 from app.help_commands import HelpCommands
 from app.insight import Insight
 from app.menus import Menus
+from app.ownership import Ownership
 from app.page_commands import PageCommands
 from app.panels.breadcrumbs import Breadcrumbs
 from app.panels.find_bar import FindBar
@@ -86,6 +87,7 @@ class MainWindow(QMainWindow):
         self.losses = Losses(self)
         self.trying = Trying(self)
         self.checkup = Checkup(self)
+        self.ownership = Ownership(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
         self.find_bar = FindBar(self)
@@ -255,6 +257,7 @@ class MainWindow(QMainWindow):
         self.problems.countChanged.connect(partial(count_in, self.docks["problems"]))
         self.breadcrumbs.trailRequested.connect(self.place.go)
         self.docks["doctor"].visibilityChanged.connect(self.checkup.see)
+        self.docks["matrix"].visibilityChanged.connect(self.ownership.see)
         self.losses.lossChosen.connect(self.show_place)
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
@@ -304,6 +307,7 @@ class MainWindow(QMainWindow):
         self.variables.show_reading(reading)
         self.problems.show_problems(reading.diagnostics)
         self.checkup.show_reading(reading)
+        self.ownership.show_reading(reading)
         if reading.error is not None:
             self.notice.tell(reading.error)
 
@@ -387,6 +391,7 @@ class MainWindow(QMainWindow):
         for panel in (
             self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
             self.files.offer, self.trying.bar, self.checkup.panel, self.waiting.bar,
+            self.ownership.panel,
         ):  # fmt: skip
             panel.set_theme(self._theme)
         chosen = name.replace(" ", "_") if name in look.THEMES else "system"

@@ -45,7 +45,7 @@ def docks(window: MainWindow) -> dict[str, QDockWidget]:
     window.resize(1280, 820)
     horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
     window.resizeDocks([made["palette"], made["inspector"]], [220, 300], horizontal)
-    window.resizeDocks([made["inspector"], made["why"]], [460, 300], vertical)
+    window.resizeDocks([made["inspector"], made["why"]], [330, 430], vertical)
     window.resizeDocks([made["variables"]], [180], vertical)
     return made
 

@@ -55,6 +55,8 @@ class Evaluation:
                 verdict=flow.verdict,
                 variable=flow.variable,
                 ports=session.program.ports,
+                trees=session.program.trees,
+                wire_trees=session.program.wire_trees,
                 losses=losses,
             )
             if superseded():

@@ -13,6 +13,7 @@ from app.panels.answers import WIRE
 from app.reasons import Reasons, reasons
 from blocks.errors import Location
 from runtime.diagram import MAIN, PortName
+from runtime.engine.trees import SIGN
 
 if TYPE_CHECKING:
     from app.main_window import MainWindow
@@ -36,6 +37,7 @@ class Insight(QObject):
         window.canvas.whyRequested.connect(self.explain)
         window.canvas.whyBlockRequested.connect(self.explain_block)
         window.why.blockRequested.connect(self.follow_link)
+        window.why.leafChosen.connect(self._follow_leaf)
 
     def show_reading(self, reading: Reading) -> None:
         """Go over to another reading; what was said of the wire before it is asked again."""
@@ -92,6 +94,11 @@ class Insight(QObject):
             self._window.canvas.select(())
             self._window.canvas.select_wire(f"{name}.{port}")
 
+    def _follow_leaf(self, path: str) -> None:
+        """One leaf of the wire is shown by itself, or all of them again."""
+        self.ask()
+        self._draw(self._window.canvas.route() is not None)
+
     def ask(self) -> None:
         """Have the fix, the dialects and the ledger of the selected wire worked out."""
         window, reading = self._window, self._reading
@@ -102,7 +109,8 @@ class Insight(QObject):
         if reading is None or source is None:
             self.asker.forget("why")
             return
-        wire, port = f"{prefix}{key}", f"{prefix}{source}"
+        leaf = f"{SIGN}{window.why.leaf}" if window.why.leaf else ""
+        wire, port = f"{prefix}{key}{leaf}", f"{prefix}{source}{leaf}"
         about = partial(reasons, reading=reading, wire=wire, port=port)
         self.asker.ask("why", reading.diagram, about)
 
@@ -125,7 +133,8 @@ class Insight(QObject):
         if self._variable is not None:
             known = self._variable in reading.gradients
             return reading.variable(self._variable) if known else None
-        wire = f"{self._window.place.prefix}{key}"
+        leaf = self._window.why.leaf
+        wire = f"{self._window.place.prefix}{key}" + (f"{SIGN}{leaf}" if leaf else "")
         return reading.verdict(wire) if key is not None and wire in reading.states else None
 
 

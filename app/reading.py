@@ -15,6 +15,7 @@ from runtime.flow import FlowRun, State, Verdict
 from runtime.flow import Settings as Thresholds
 
 if TYPE_CHECKING:
+    from blocks.trees import Tree
     from runtime.diagram import Diagnostic, Diagram
 
 Array: TypeAlias = NDArray[np.generic]
@@ -48,6 +49,10 @@ class Reading:
     contributions: Mapping[str, Array | None] = field(default_factory=dict)
     ports: Mapping[str, Any] = field(default_factory=dict)
     """By port what is known without a run: ``.shape`` and ``.dtype``."""
+    trees: Mapping[str, Tree] = field(default_factory=dict)
+    """By port that gives a tree: its array leaves are the names of ports."""
+    wire_trees: Mapping[str, Tree] = field(default_factory=dict)
+    """By wire that carries a tree, likewise: its array leaves are the names of wires."""
     losses: tuple[str, ...] = ()
     variable: Callable[..., Verdict | None] = _no_verdict
     """Of a variable: ``variable(name, loss=None)``."""

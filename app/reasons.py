@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runtime.engine.trees import SIGN, without_leaf
 from runtime.flow import Account, Dialects, Fix, dialects, fix, ledger
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ def variables(program: Program, port: str) -> list[str]:
     known = set(program.sources("variable"))
     before: dict[str, list[str]] = {}
     for wire, source in program.wire_sources.items():
-        before.setdefault(wire.rpartition(".")[0], []).append(source.rpartition(".")[0])
-    start = port.rpartition(".")[0]
+        if SIGN not in wire:
+            before.setdefault(wire.rpartition(".")[0], []).append(source.rpartition(".")[0])
+    start = without_leaf(port).rpartition(".")[0]
     waiting, seen = deque([start]), {start}
     found: list[str] = []
     while waiting and len(found) < MOST_VARIABLES:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.badges import NONE
 from app.canvas.faces import Look, PortLook
+from app.canvas.outlines import counted, listed, outline
 from app.canvas.pills import Pill, pills_of
 from app.canvas.readout import (
     Readout,
@@ -27,6 +28,7 @@ from blocks.library.pages import Page as PageBlock
 if TYPE_CHECKING:
     from app.canvas.geometry import Ints, Scene, Slots
     from app.canvas.reading import Reading
+    from blocks.trees import Tree
     from runtime.diagram import Diagnostic, Diagram
 
 STATES_WORST_FIRST = (
@@ -76,7 +78,9 @@ class Facts:
             value = values.get(f"{prefix}{name}.{slots.outputs[0]}")
             if value is None and isinstance(self.scene.blocks[i], PageBlock):
                 value = self.value(name, slots.outputs[0])
-            if value is not None:
+            if value is None and (tree := self._tree(name, slots.outputs[0])) is not None:
+                counts[i] = len(outline(tree, self.reading.ports).cells)
+            elif value is not None:
                 shape = value.shape
                 counts[i] = known.get(shape) or known.setdefault(shape, lines(shape))
         for i in np.flatnonzero(self.scene.least_rows > 1).tolist():
@@ -143,8 +147,11 @@ class Facts:
                 return "\n".join([*text, *self._unwired(name.block, name.port)])
             source = found
         value = self.value(source.block, source.port)
+        tree = self._tree(source.block, source.port)
         if value is not None:
             text.append(described(value))
+        elif tree is not None and self.reading is not None:
+            text.append(listed(tree, self.reading.ports))
         return "\n".join(text)
 
     def _pills(self, i: int) -> list[tuple[Pill, str]]:
@@ -191,6 +198,13 @@ class Facts:
             found = values.get(f"{self.prefix}{block}/{port}.out")
         return found
 
+    def _tree(self, block: str, port: str) -> Tree | None:
+        trees = {} if self.reading is None else self.reading.trees
+        found = trees.get(f"{self.prefix}{block}.{port}")
+        if found is None and isinstance(self.scene.page.blocks.get(block), PageBlock):
+            found = trees.get(f"{self.prefix}{block}/{port}.out")
+        return found
+
     def _gradient(self, i: int) -> NDArray[Any] | None:
         gradients = {} if self.reading is None else self.reading.gradients
         return gradients.get(self.prefix + self.scene.names[i])
@@ -202,15 +216,24 @@ class Facts:
     def _sections(self, i: int) -> tuple[Section, ...]:
         if self.reading is None:
             return ()
-        values = self._values(i)
+        name, outputs, values = self.scene.names[i], self.scene.slots[i].outputs, self._values(i)
         if len(values) != 1:
-            return tuple(Section("", _DASH if v is None else brief(v)) for v in values)
+            return tuple(
+                Section("", self._brief(name, port) if value is None else brief(value))
+                for port, value in zip(outputs, values, strict=True)
+            )
         if values[0] is None:
-            return ()
+            tree = self._tree(name, outputs[0])
+            return () if tree is None else (Section("", outline(tree, self.reading.ports)),)
         shown = [charted(values[0])]
         if self.scene.least_rows[i] > 1:
             shown.append(Section("∇", gradient_readout(self._gradient(i))))
         return tuple(shown)
+
+    def _brief(self, block: str, port: str) -> Readout:
+        """What one line says of an output that has no array."""
+        tree = self._tree(block, port)
+        return _DASH if tree is None else Readout(((counted(tree),),), prose=True)
 
     def worst_inside(self, name: str) -> str:
         """The worst state of a wire inside the page used as block ``name``; empty if none is bad.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from app.badges import Badges
+    from blocks.trees import Tree
     from runtime.diagram import Diagnostic, Diagram
     from runtime.flow import FlowRun, State, Verdict
 
@@ -27,6 +28,14 @@ class Reading(Protocol):
     @property
     def values(self) -> Mapping[str, NDArray[Any]]:
         """By output port; ports that were not computed are absent."""
+
+    @property
+    def trees(self) -> Mapping[str, Tree]:
+        """By output port that gives a tree: its array leaves are the names of ports."""
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        """By port, those of leaves among them, what is known without a run: shape and dtype."""
 
     @property
     def gradients(self) -> Mapping[str, NDArray[Any] | None]:

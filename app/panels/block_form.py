@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from app.canvas.outlines import listed
 from app.canvas.readout import dimensions
 from app.panels import labels, notation
 from app.panels.fields import Field, LiteralField, field_for
@@ -263,7 +264,9 @@ def _carried(reading: Reading | None, port: str) -> str:
     value = reading.values.get(port)
     known = value if value is not None else reading.ports.get(port)
     if known is None:
-        return ""
+        tree = reading.trees.get(port)
+        shown = "" if tree is None else escape(listed(tree, reading.ports))
+        return shown.replace("\n", "<br>")
     kind = f"{dimensions(tuple(known.shape))} · {known.dtype}"
     shown = "" if value is None else f"<br>{escape(notation.glimpse(value))}"
     return f"<span>{kind}</span>{shown}"

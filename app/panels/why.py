@@ -23,13 +23,17 @@ from app.panels import labels, notation
 from app.panels.answers import Repair, sections
 from app.panels.block_form import linked
 from app.panels.grid import Grid
+from app.panels.leaves import LEAF, LeafRow, leaf_head, leaf_rows
 from app.theme import LIGHT, Theme
+from blocks.paths import path_text
 from runtime.diagram import MAIN, Diagram, PortName
+from runtime.engine.trees import SIGN
 from runtime.flow import State, Verdict
 
 if TYPE_CHECKING:
     from app.reading import Reading
     from app.reasons import Reasons
+    from blocks.trees import Tree
 
 WORDS = {
     State.CARRIES: "Carries gradient",
@@ -54,6 +58,8 @@ class Why(QScrollArea):
     blockRequested = Signal(str)
     """Instance path of the block that a link points to; a wire's key comes after ``wire:``."""
 
+    leafChosen = Signal(str)
+    """Path of the leaf of the wire's tree that is shown by itself; empty for the whole wire."""
     repairTried = Signal(object)
     """A Fix that shall be tried, or no more."""
     repairRequested = Signal(object)
@@ -68,6 +74,7 @@ class Why(QScrollArea):
         self._reading: Reading | None = None
         self._prefix = ""
         self._key = ""
+        self._leaf = ""
         self._answers: Reasons | None = None
         self._theme = LIGHT
         self._column = QVBoxLayout()
@@ -85,8 +92,20 @@ class Why(QScrollArea):
 
     def set_wire(self, key: str) -> None:
         """Show another wire of the page, by its target port; none for an empty text."""
-        self._key = key
+        self._key, self._leaf = key, ""
         self._rebuild()
+
+    @property
+    def leaf(self) -> str:
+        """The leaf that is shown by itself, by its path; empty for the whole wire."""
+        return self._leaf
+
+    def show_leaf(self, path: str) -> None:
+        """Show one leaf of the wire's tree by itself; the whole wire for an empty path."""
+        if path != self._leaf:
+            self._leaf = path
+            self._rebuild()
+            self.leafChosen.emit(path)
 
     def set_reading(self, reading: Reading | None, prefix: str = "") -> None:
         """Take verdicts and numbers from another run."""
@@ -115,7 +134,11 @@ class Why(QScrollArea):
             self._say(self.tr("Click a wire to see whether a gradient passes, and why not."))
         else:
             self._column.addWidget(labels.heading(f"{source} → {self._key}"))
+            if self._leaf:
+                self._add_leaves()
             self._add_verdicts()
+            if not self._leaf:
+                self._add_leaves()
             self._add_answers()
             self._add_numbers(source)
         self._column.addStretch(1)
@@ -125,8 +148,38 @@ class Why(QScrollArea):
             return None
         return self._diagram.pages[self._page].wires.get(PortName.parse(self._key))
 
+    @property
+    def _wire(self) -> str:
+        """The wire, or the leaf of it, as readings name it."""
+        return f"{self._prefix}{self._key}{self._suffix}"
+
+    @property
+    def _suffix(self) -> str:
+        return f"{SIGN}{self._leaf}" if self._leaf else ""
+
+    def _add_leaves(self) -> None:
+        """One row a leaf, or which one is shown by itself."""
+        reading = self._reading
+        tree = None if reading is None else reading.wire_trees.get(self._prefix + self._key)
+        if reading is None or tree is None:
+            return
+        shown = leaf_head(self._leaf) if self._leaf else leaf_rows(self._leaf_rows(reading, tree))
+        shown.linkActivated.connect(lambda target: self.show_leaf(target.removeprefix(LEAF)))
+        if not self._leaf:
+            self._column.addWidget(labels.heading(self.tr("Leaves")))
+        self._column.addWidget(shown)
+
+    def _leaf_rows(self, reading: Reading, tree: Tree) -> list[LeafRow]:
+        rows = []
+        for path, wire in tree.arrays.items():
+            state, norm = reading.states[wire], reading.norms.get(wire)
+            colour = self._theme.lane(state.name).name()
+            size = "" if norm is None else number(norm, 3)
+            rows.append(LeafRow(path_text(path), self.tr(WORDS[state]), colour, size))
+        return rows
+
     def _add_verdicts(self) -> None:
-        reading, wire = self._reading, self._prefix + self._key
+        reading, wire = self._reading, self._wire
         if reading is None or wire not in reading.states:
             self._say(self.tr("Not computed."))
             return
@@ -156,7 +209,7 @@ class Why(QScrollArea):
             self._column.addWidget(cut)
 
     def _add_answers(self) -> None:
-        if self._answers is None or self._answers.wire != self._prefix + self._key:
+        if self._answers is None or self._answers.wire != self._wire:
             return
         if (found := self._answers.fix) is not None and found.sentence:
             repair = Repair(found, self)
@@ -172,7 +225,7 @@ class Why(QScrollArea):
         reading = self._reading
         if reading is None:
             return
-        wire, port = self._prefix + self._key, f"{self._prefix}{source}"
+        wire, port = self._wire, f"{self._prefix}{source}{self._suffix}"
         norm = reading.norms.get(wire)
         if norm is not None:
             self._say(self.tr("Contribution, rms {0}").format(number(norm)))

@@ -85,6 +85,8 @@ class Reading:
     diagnostics: tuple[Any, ...] = ()
     verdict: Callable[[str], Verdict | None] = lambda wire: None
     badges: Badges = NONE
+    trees: Mapping[str, Any] = field(default_factory=dict)
+    ports: Mapping[str, Any] = field(default_factory=dict)
     loss: str | None = None
     losses: tuple[str, ...] = ()
     apart: tuple[Reading, ...] = ()

@@ -1,0 +1,53 @@
+"""The leaves of a wire's tree in the Why panel: one row each, with what it says of its gradient."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QCoreApplication
+
+from app.panels import labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtWidgets import QLabel
+
+LEAF = "leaf:"
+"""What the target of a link begins with that leads to a leaf, by its path; alone, to all."""
+_MOST = 100
+
+
+class LeafRow(NamedTuple):
+    """One array of a tree: its path, its state in words and colour, and its size as text."""
+
+    path: str
+    words: str
+    colour: str
+    size: str
+
+
+def leaf_rows(rows: Sequence[LeafRow]) -> QLabel:
+    """A table of leaves; each path is a link."""
+    lines = [
+        f"<tr><td>{labels.link(LEAF + row.path, row.path)}&nbsp;&nbsp;</td>"
+        f"<td><span style='color:{row.colour}'>●</span>&nbsp;{_whole(row.words)}&nbsp;&nbsp;</td>"
+        f"<td align='right'>{escape(row.size)}</td></tr>"
+        for row in rows[:_MOST]
+    ]
+    if len(rows) > _MOST:
+        more = QCoreApplication.translate("leaves", "{0} more").format(len(rows) - _MOST)
+        lines.append(f"<tr><td>… {more}</td></tr>")
+    return labels.body(f"<table cellspacing='2'>{''.join(lines)}</table>")
+
+
+def leaf_head(path: str) -> QLabel:
+    """Which leaf is shown by itself, and the way back to all of them."""
+    back = labels.link(LEAF, QCoreApplication.translate("leaves", "all leaves"))
+    return labels.body(f"<b>{escape(path)}</b> · {back}")
+
+
+def _whole(words: str) -> str:
+    """Words that are not parted at the end of a line."""
+    return escape(words).replace(" ", "&nbsp;")

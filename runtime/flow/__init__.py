@@ -14,7 +14,7 @@ from runtime.flow.contracts import (
 )
 from runtime.flow.dialects import Dialects, dialects
 from runtime.flow.doctor import Complaint, Finding, diagnose
-from runtime.flow.fixing import Fix, fix, with_fix
+from runtime.flow.fixing import Fix, fix, fixes, with_fix
 from runtime.flow.ledger import Account, LossMatrix, Row, ledger, loss_matrix
 from runtime.flow.reading import Cancel, FlowRun, observe, read
 from runtime.flow.sizes import Settings
@@ -51,6 +51,7 @@ __all__ = [
     "diagnose",
     "dialects",
     "fix",
+    "fixes",
     "hold",
     "ledger",
     "loss_matrix",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from runtime.flow.contracts import UNOWNED, Contract, contracts_of, hold, is_blocked, unowned
-from runtime.flow.fixing import Fix, fix
+from runtime.flow.fixing import Fix, fixes
 from runtime.flow.reading import FlowRun, observe
 from runtime.flow.sizes import SETTINGS, Settings
 from runtime.flow.states import State, Verdict
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 TRIALS = 64
-"""At most so many stops are opened, to see whether they cut anything."""
+"""At most so many repairs are run, and so many stops opened to see whether they cut anything."""
+BLOCKS = 12_000
+"""The same, counted in blocks that are run again: large diagrams have fewer trials."""
+CUT = (State.STOPPED, State.NO_RULE, State.OFF_ROUTE)
 
 
 class Complaint(IntEnum):
@@ -121,18 +124,21 @@ def _variables(
     by_state = {
         State.ZERO: Complaint.ZERO, State.FLOOD: Complaint.FLOOD, State.FAINT: Complaint.FAINT,
     }  # fmt: skip
+    asked = {
+        name: reading.variable(name)
+        for name in reading.program.trainable
+        if not all(is_blocked(contracts, name, loss) for loss in reading.losses)
+    }
+    cut = [name for name, verdict in asked.items() if verdict.state in CUT]
+    repairs = fixes(session, cut, feeds=feeds, flow=reading.flow, most=_trials(reading))
     found = []
-    for name in reading.program.trainable:
-        if all(is_blocked(contracts, name, loss) for loss in reading.losses):
-            continue  # that it gets no gradient is what was asked for
-        verdict = reading.variable(name)
+    for name, verdict in asked.items():
         if verdict.state in by_state:
             found.append(_of(by_state[verdict.state], verdict))
-        elif verdict.state in (State.STOPPED, State.NO_RULE, State.OFF_ROUTE):
-            repair = fix(session, name, feeds=feeds, flow=reading.flow)
-            text = f"No gradient: {verdict.sentence}"
-            if repair is not None:
-                text += f" {repair.sentence}"
+        elif verdict.state in CUT:
+            repair = repairs.get(name)
+            told = f" {repair.sentence}" if repair else ""
+            text = f"No gradient: {verdict.sentence}{told}"
             found.append(_of(Complaint.NO_GRADIENT, verdict, text, repair))
     return found
 
@@ -161,12 +167,16 @@ def _idle(
     found = [Finding(Complaint.IDLE_STOP, stop, text) for stop, text in told.items()]
     others = [stop for stop in reading.stops if stop not in told]
     trial = WhatIf(session, reading.losses, feeds=feeds)
-    for stop in others[:TRIALS]:
+    for stop in others[: _trials(reading)]:
         after = trial.open(stop).compare()
         if all(_same(d.before, d.after) for d in after.variables().values()):
             text = "This stop cuts nothing: opening it changes no gradient."
             found.append(Finding(Complaint.IDLE_STOP, stop, text))
     return found
+
+
+def _trials(reading: FlowRun) -> int:
+    return max(2, min(TRIALS, BLOCKS // max(1, len(reading.program.instances))))
 
 
 def _same(before: Array | None, after: Array | None) -> bool:

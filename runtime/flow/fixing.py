@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -108,9 +109,38 @@ def fix(
     possible = [(v, plan) for v, plan in plans if not plan.obstacle]
     if not possible:
         return plans[0][1] if plans else None
+    loss = str(possible[0][0].loss)
+    if key not in flow.program.wire_sources:
+        return _of_variables(session, {key: possible[0][1]}, loss, feeds)[key]
     wanted = [verdict.wire for verdict, _ in possible]
     found = Fix(*_together([plan for _, plan in possible]))
-    return _run(session, found, key, wanted, str(possible[0][0].loss), feeds)
+    return _of_wire(session, found, key, wanted, loss, feeds)
+
+
+def fixes(
+    session: Session,
+    variables: Iterable[str],
+    *,
+    feeds: Mapping[str, ArrayLike] | None = None,
+    flow: Flow | None = None,
+    most: int | None = None,
+) -> dict[str, Fix]:
+    """The fix of each variable that has one. Those that ask for the same share a run, and ``most``
+    runs are made: variables that would need another have none here.
+    """
+    flow = flow or analyse(session.program)
+    found: dict[str, Fix] = {}
+    alike: dict[tuple[str, tuple[Step, ...]], dict[str, Fix]] = {}
+    for name in variables:
+        for verdict in _repairable(flow, name, None):
+            plan = _planned(flow, verdict)
+            if plan is not None and plan.obstacle:
+                found[name] = plan
+            elif plan is not None:
+                alike.setdefault((str(verdict.loss), plan.steps), {})[name] = plan
+    for (loss, _), plans in islice(alike.items(), most):
+        found |= _of_variables(session, plans, loss, feeds)
+    return found
 
 
 def _repairable(flow: Flow, key: str, loss: str | None) -> list[Verdict]:
@@ -176,14 +206,38 @@ def trial(session: Session, steps: tuple[Step, ...]) -> tuple[Session, Batch]:
     """
     change = change_of(session.diagram, steps)
     repaired = Session(apply(session.diagram, change).after, partial=session.partial)
+    known = repaired.program.instances  # asked once: every value that is set is looked at for it
     for name, value in session.values.items():
-        if name in repaired.program.instances:
+        if name in known:
             repaired.set(name, value)
     repaired.step_number = session.step_number
     return repaired, change
 
 
-def _run(
+def _of_variables(
+    session: Session,
+    plans: Mapping[str, Fix],
+    loss: str,
+    feeds: Mapping[str, ArrayLike] | None,
+) -> dict[str, Fix]:
+    """The gradients of variables, by one run, once what their plans have in common is done."""
+    names = list(plans)
+    try:
+        repaired, change = trial(session, plans[names[0]].steps)
+        run = repaired.backward([loss], feeds=feeds, ports=[loss], contributions=False, wrt=names)
+    except GradwireError as error:
+        told = f"it can't be run: {error.what}"
+        return {name: replace(plan, obstacle=told) for name, plan in plans.items()}
+    return {
+        name: replace(
+            plan, change=change, gradient=gradient, rms=None if gradient is None else rms(gradient)
+        )
+        for name, plan in plans.items()
+        for gradient in [run.gradients[name]]
+    }
+
+
+def _of_wire(
     session: Session,
     found: Fix,
     key: str,
@@ -191,17 +245,14 @@ def _run(
     loss: str,
     feeds: Mapping[str, ArrayLike] | None,
 ) -> Fix:
-    """The gradient at ``key``, or with a tree at its ``wanted`` leaves, once all is repaired."""
+    """What comes back at ``key``, or with a tree at its ``wanted`` leaves, once all is repaired."""
     try:
         repaired, change = trial(session, found.steps)
-        wire = key in repaired.program.wire_sources
-        run = repaired.backward(
-            [loss], feeds=feeds, ports=[loss], contributions=wire, wrt=None if wire else [key]
-        )
+        run = repaired.backward([loss], feeds=feeds, ports=[loss])
     except GradwireError as error:
         return replace(found, obstacle=f"it can't be run: {error.what}")
-    gradients = run.contributions if wire else run.gradients
-    if wire and gradients.get(key) is None and list(wanted) == [key]:
+    gradients = run.contributions
+    if gradients.get(key) is None and list(wanted) == [key]:
         gradients = {key: _past(session, run)}
     known = [array for name in wanted if (array := gradients.get(name)) is not None]
     found = replace(found, change=change, rms=together((rms(array), array.size) for array in known))

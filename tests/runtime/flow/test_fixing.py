@@ -25,8 +25,8 @@ from runtime.build import (
 )
 from runtime.diagram import apply, dumps
 from runtime.engine import Session
-from runtime.flow import State, WhatIf, analyse, diagnose, fix, observe, with_fix
-from runtime.flow.fixing import REPAIRABLE
+from runtime.flow import State, WhatIf, analyse, diagnose, fix, fixes, fixing, observe, with_fix
+from runtime.flow.fixing import REPAIRABLE, trial
 from runtime.flow.surgery import Open, change_of
 from tests.runtime.flow.specimens import blocks_of, specimen
 
@@ -121,6 +121,40 @@ def test_a_repair_that_can_be_made_gives_a_gradient_always() -> None:
                 trained += bool(found.trained)
                 bridged += bool(found.straight_through)
     assert tried > 400 and trained > 50 and bridged > 20
+
+
+def test_fixes_of_several_variables_are_those_of_each() -> None:
+    shared = 0
+    for seed in range(80):
+        session = Session(specimen(seed))
+        flow = analyse(session.program)
+        names = list(session.program.sources("variable"))
+        found = fixes(session, names, flow=flow)
+        for name in names:
+            alone = fix(session, name, flow=flow)
+            assert (alone is None) == (name not in found), (seed, name)
+            if alone is not None:
+                assert found[name].sentence == alone.sentence
+                assert found[name].steps == alone.steps
+                np.testing.assert_array_equal(found[name].gradient, alone.gradient)
+        shared += len(found)
+    assert shared > 30
+
+
+def test_variables_behind_one_stop_share_a_run(monkeypatch):
+    made = []
+    monkeypatch.setattr(fixing, "trial", lambda *given: made.append(given) or trial(*given))
+    total = add_n(*(variable(f"v{i}", 1.0) for i in range(30)))
+    session = Session(build(loss(stop_gradient(total, name="sg"))))
+    found = diagnose(session)
+    assert len(found) == 30 and all(f.fix.gradient == 1.0 for f in found)
+    assert len(made) == 1
+
+
+def test_no_more_than_the_most_runs_are_made():
+    parts = [stop_gradient(variable(f"v{i}", 1.0), name=f"s{i}") for i in range(5)]
+    session = Session(build(loss(add_n(*parts))))
+    assert list(fixes(session, [f"v{i}" for i in range(5)], most=2)) == ["v0", "v1"]
 
 
 def test_repairs_of_all_wires_are_those_of_each() -> None:

@@ -177,6 +177,16 @@ TABLE: tuple[Command, ...] = (
             "Choose the loss that lanes, gradients and reasons are about", submenu=True),
     Command("panels", "view", "&Panels",
             "Show and hide the panels", submenu=True),
+    Command("next_panel", "view", "&Next Panel",
+            "Give the keyboard to the next panel, or back to the canvas", "F6"),
+    Command("previous_panel", "view", "Pre&vious Panel",
+            "Give the keyboard to the panel before, or back to the canvas", "Shift+F6"),
+    Command("larger_panel", "view", "Lar&ger Panel",
+            "Make the panel with the keyboard larger", "Alt+Shift+Right"),
+    Command("smaller_panel", "view", "Sma&ller Panel",
+            "Make the panel with the keyboard smaller", "Alt+Shift+Left"),
+    Command("move_panel", "view", "Mo&ve Panel",
+            "Put the panel with the keyboard to the next side: left, bottom, right"),
     Command("windows", "view", "&Windows",
             "Go to another window", submenu=True),
     Command("reduced_motion", "view", "Reduced &Motion",
@@ -215,36 +225,6 @@ TABLE: tuple[Command, ...] = (
             "Version and licence"),
 )  # fmt: skip
 """Every action, menu by menu, in the order it is shown."""
-
-
-HAND: tuple[tuple[str, str], ...] = (
-    ("Arrows", "Go from block to port to block along the wires; move what is selected"),
-    ("Ctrl + arrows", "Go on although something is selected"),
-    ("Shift + arrows", "Move what is selected by one px"),
-    ("Space", "Begin a wire where the focus is, or end it there"),
-    ("W", "Why: number the route from the loss to the selected wire or variable; Esc leaves it"),
-    ("X held", "What a cut of the wire under the pointer would change; a click tries it"),
-    ("Click on a port", "Σ: what each wire brings back to the port, and what it adds up to"),
-    ("Click on ⊣", "Try a StopGradient open, or closed again"),
-    ("Space + drag", "Move the page"),
-    ("Enter", "Show the fields of a block, enter a page, write a note"),
-    ("M", "Show the menu of what has the focus"),
-    ("Wheel", "Zoom at the pointer; two fingers on a touchpad move the page"),
-    ("Tab, double-click", "Add a block by typing"),
-    ("Enter, Ctrl + Enter, F2, Delete", "On a page of the palette: use, show, rename, remove it"),
-    ("Ctrl + B, click on ★", "Mark a block of the palette or of quick-add as a favourite"),
-    ("Drag from a port", "Draw a wire; let go on nothing to choose a block that fits"),
-    ("Drag on nothing", "Select what lies inside; Shift adds to the selection"),
-    ("Alt + drag", "Select what a drawn line encloses"),
-    ("Ctrl + Shift + drag, right drag", "Cut the wires that the line crosses"),
-    ("Drop a block on a wire", "Put it into the wire"),
-    ("Rest on a wire", "Show it from end to end, all else dimmed"),
-    ("Drag a note's corner", "Resize it"),
-    ("Double-click a block", "Enter a page, or write a block's name"),
-    ("Esc", "Drop what is in the hand, then the selection"),
-    ("?", "This sheet"),
-)
-"""What keys and mouse do on the canvas that is no action; shown with the shortcuts."""
 
 CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "try_selected", "", "group",
            "ungroup", "unique_page", "add_frame", "", "zoom_selection", "arrange")  # fmt: skip

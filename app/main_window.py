@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import (
     QApplication,
     QLabel,
@@ -32,6 +31,7 @@ from app.insight import Insight
 from app.menus import Menus
 from app.ownership import Ownership
 from app.page_commands import PageCommands
+from app.panel_commands import PanelCommands
 from app.panels.breadcrumbs import Breadcrumbs
 from app.panels.find_bar import FindBar
 from app.panels.inspector import Inspector
@@ -115,13 +115,12 @@ class MainWindow(QMainWindow):
             pictures,
             finding,
             self.trying,
+            PanelCommands(self),
         )
         self.actions_by_name, menus = actions.build(self.menuBar(), targets, self.canvas)
         self.actions_by_name["picture_legend"].setChecked(self.settings.picture_legend)
         self.menus = Menus(self, menus)
-        QShortcut("?", self.canvas, context=Qt.ShortcutContext.WidgetShortcut).activated.connect(
-            self.actions_by_name["shortcuts"].trigger
-        )
+        self.canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
         self._build_status_bar()
         self.insight = Insight(self)
         self._connect_document()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from app.canvas.choices import Choice, choices
 from app.canvas.gestures import Host
 from app.canvas.loose import draw_loose_wire
 from app.canvas.quick_add import QuickAdd
+from runtime.diagram.measures import WIDTH, block_height
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from app.favourites import Favourites
+    from runtime.diagram import Change
 
 
 class Board(Host, Protocol):
@@ -43,7 +46,7 @@ class Adding:
         ``make_room``: the block goes to the nearest place where none is in its way.
         """
         self.close()
-        canvas, view = self._canvas, self._canvas.view
+        view = self._canvas.view
         corner = view.camera.to_scene(np.array([at.x(), at.y()]))
         offered = choices(view.scene.diagram, view.scene.page_name)
         if port is not None:
@@ -52,6 +55,32 @@ class Adding:
             self._wire = (port, at)
         if make_room:
             corner = edits.free_corner(view.scene, corner)
+        self._open(at, offered, lambda choice: edits.placing(view, choice, corner, port))
+
+    def open_for_wire(self, at: QPointF, wire: str) -> None:
+        """Open the box at ``at`` for a block that is put into a wire."""
+        self.close()
+        view = self._canvas.view
+        middle = view.camera.to_scene(np.array([at.x(), at.y()]))
+        corner = edits.free_corner(view.scene, middle - (WIDTH / 2.0, block_height(1) / 2.0))
+        everything = choices(view.scene.diagram, view.scene.page_name)
+        offered = [choice for choice in everything if choice.input and choice.output]
+
+        def place(choice: Choice) -> tuple[str, Change]:
+            inserted = edits.inserting(view, choice, corner, wire)
+            if inserted is None:
+                self._canvas.hint(f"{choice.title} does not fit into the wire to {wire}.")
+            return inserted or edits.placing(view, choice, corner, None)
+
+        self._open(at, offered, place)
+
+    def _open(
+        self,
+        at: QPointF,
+        offered: Sequence[Choice],
+        place: Callable[[Choice], tuple[str, Change]],
+    ) -> None:
+        canvas = self._canvas
 
         def done(choice: Choice | None) -> None:
             self.box = self._wire = None
@@ -59,12 +88,12 @@ class Adding:
             canvas.redraw()
             if choice is not None:
                 canvas.favourites.use(choice.kind)
-                name, change = edits.placing(view, choice, corner, port)
+                name, change = place(choice)
                 canvas.ask(change)
                 canvas.select([name])
 
         self.box = QuickAdd(
-            canvas.widget(), at.toPoint(), offered, view.theme, canvas.favourites, done
+            canvas.widget(), at.toPoint(), offered, canvas.view.theme, canvas.favourites, done
         )
         canvas.redraw()
 

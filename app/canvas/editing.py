@@ -46,8 +46,7 @@ class NameEdit(QLineEdit):
             self._accept = accept
             self.selectAll()
             return
-        self.deleteLater()
-        self.hide()
+        _go(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in _COMMIT:
@@ -86,8 +85,7 @@ class NoteEdit(QPlainTextEdit):
             return
         if take:
             accept(self.toPlainText())
-        self.deleteLater()
-        self.hide()
+        _go(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         held = event.modifiers() & Qt.KeyboardModifier.ControlModifier
@@ -103,6 +101,15 @@ class NoteEdit(QPlainTextEdit):
         super().focusOutEvent(event)
         if event.reason() != Qt.FocusReason.PopupFocusReason:
             self.close_field(take=True)
+
+
+def _go(field: QWidget) -> None:
+    """Close a field; what it stands on gets the keyboard that the field had."""
+    below = field.parentWidget()
+    if below is not None and field.hasFocus():
+        below.setFocus()
+    field.deleteLater()
+    field.hide()
 
 
 def _scaled(zoom: float) -> QFont:

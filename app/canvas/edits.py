@@ -13,7 +13,7 @@ from app.canvas.gestures import GRID
 from app.canvas.notes import note_height
 from app.canvas.reach import Kind
 from app.canvas.shown import Picked
-from app.canvas.splicing import splicing, wire_under
+from app.canvas.splicing import free_ports, splicing, wire_under
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
     AddBlock,
@@ -21,6 +21,7 @@ from runtime.diagram import (
     Change,
     Connect,
     Disconnect,
+    MoveBlocks,
     RemoveBlocks,
     RenameBlock,
     SetNote,
@@ -125,6 +126,23 @@ def dropping(view: View, choice: Choice, at: Point) -> tuple[str, Change, str | 
     wire = wire_under(scene, np.array([*corner, WIDTH, size]))
     joined = wire and splicing(scene, change, name, choice.input, choice.output, wire)
     return (name, joined, wire) if joined else (name, change, None)
+
+
+def insertion(view: View) -> Change | None:
+    """Put the one selected block, where it stands, into the selected wire; None if it can't be."""
+    scene = view.scene
+    if len(view.selected) != 1 or view.wire is None:
+        return None
+    (name,) = view.selected
+    stay = MoveBlocks({}, page=scene.page_name)
+    return splicing(scene, stay, name, *free_ports(scene, name), view.wire)
+
+
+def inserting(view: View, choice: Choice, at: Floats, wire: str) -> tuple[str, Change] | None:
+    """A chosen block put into a wire, its top left at ``at`` (2,); None where it doesn't fit."""
+    name, change = adding(view.scene, choice, _on_grid(at))
+    joined = splicing(view.scene, change, name, choice.input, choice.output, wire)
+    return None if joined is None else (name, joined)
 
 
 def note_around(view: View, at: QPointF, *, frame: bool) -> SetNote:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtCore import QPointF, Signal
 
 from app.canvas.faces import GUTTER, SYMBOL
 from app.canvas.ghosts import Ghosts, paint_ghosts
@@ -14,7 +14,7 @@ from blocks.library.gradient import StopGradient
 from runtime.diagram.measures import HEADER
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter
+    from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
     from app.canvas.route import Route
@@ -76,6 +76,10 @@ class Explaining(Stage):
         """Ask why a wire carries its gradient or not."""
         self.whyRequested.emit(wire)
 
+    def explain_block(self, name: str) -> None:
+        """Ask for the route of a variable."""
+        self.whyBlockRequested.emit(name)
+
     def explain_port(self, port: int) -> None:
         """Ask about the wire into an input, or the first out of an output: its ledger is told."""
         scene = self.view.scene
@@ -114,27 +118,8 @@ class Explaining(Stage):
         if self._ghosts is not None:
             paint_ghosts(painter, self.view, self._ghosts)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
-        if event.key() == Qt.Key.Key_W and plain and self.view.wire is not None:
-            self.explain(self.view.wire)
-        elif event.key() == Qt.Key.Key_W and plain and len(self.view.selected) == 1:
-            self.whyBlockRequested.emit(next(iter(self.view.selected)))
-        elif event.key() == Qt.Key.Key_X and plain:
-            self._hold_cut(held=True)
-        else:
-            super().keyPressEvent(event)
-
-    def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_X and not event.isAutoRepeat():
-            self._hold_cut(held=False)
-        super().keyReleaseEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._hold_cut(held=False)
-        super().focusOutEvent(event)
-
-    def _hold_cut(self, *, held: bool) -> None:
+    def hold_cut(self, *, held: bool) -> None:
+        """Show what a cut of the wire under the pointer would change, or no more."""
         if held != self._cutting:
             self._cutting = held
             self.cutHovered.emit((self._over or "") if held else "")

@@ -1,4 +1,4 @@
-"""Mouse and keys, told apart: which gesture a press begins, and what a click or a key asks for."""
+"""The mouse, told apart: which gesture a press begins, and what a click asks for."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from PySide6.QtCore import QPointF, Qt
 from app.canvas.cutting import Cut
 from app.canvas.dragging import Drag
 from app.canvas.frames import ResizeNote, grip_at
-from app.canvas.gestures import GRID, Gesture, Host, Lasso, Pan, RubberBand
+from app.canvas.gestures import Gesture, Host, Lasso, Pan, RubberBand
 from app.canvas.hits import block_at, note_at, port_at, wire_at
 from app.canvas.shown import Picked
 from app.canvas.wiring import Wiring
 from blocks.library.pages import Page as PageBlock
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+    from PySide6.QtGui import QMouseEvent, QWheelEvent
 
     from app.canvas.geometry import Floats
     from app.canvas.walking import Walking
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 CLICK = 3.0
 """How far the pointer may wander in a click, widget px."""
 _WHEEL = 1.0015
-_ARROWS = {
-    Qt.Key.Key_Left: (-1.0, 0.0),
-    Qt.Key.Key_Right: (1.0, 0.0),
-    Qt.Key.Key_Up: (0.0, -1.0),
-    Qt.Key.Key_Down: (0.0, 1.0),
-}
 _ADDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 
 
@@ -40,23 +34,8 @@ class Commands(Host, Protocol):
 
     walking: Walking
 
-    def rename(self) -> None:
-        """Open the field of what is selected or has the focus."""
-
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
-
-    def delete_selection(self) -> None:
-        """Ask to remove what is selected."""
-
-    def select_all(self) -> None:
-        """Select every block and note."""
-
-    def nudge(self, dx: float, dy: float) -> None:
-        """Ask to move what is selected."""
-
-    def resize_notes(self, dx: float, dy: float) -> None:
-        """Ask to make notes larger."""
 
     def start_rename(self, name: str) -> None:
         """Open the field of a block's name."""
@@ -78,9 +57,6 @@ class Commands(Host, Protocol):
 
     def explain_port(self, port: int) -> None:
         """Ask what adds up at a port."""
-
-    def leave_explanation(self) -> bool:
-        """Leave the route or the trial that is shown; False if there is none."""
 
     def try_cut(self) -> bool:
         """Try a cut on the wire under the pointer, if the key for it is held."""
@@ -185,68 +161,12 @@ class Hand:
         self.canvas.show_cursor(Qt.CursorShape.ArrowCursor)
         return held
 
-    def key(self, event: QKeyEvent) -> bool:
-        """A key went down; False if it means nothing here."""
-        control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        key, canvas = event.key(), self.canvas
-        if key == Qt.Key.Key_Space:
-            if not canvas.walking.act():
-                self._hold_space(held=True)
-        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            canvas.delete_selection()
-        elif key == Qt.Key.Key_Escape:
-            self._escape()
-        elif key == Qt.Key.Key_F2:
-            canvas.rename()
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            return canvas.walking.enter()
-        elif key == Qt.Key.Key_M and event.modifiers() == Qt.KeyboardModifier.NoModifier:
-            canvas.show_menu(canvas.walking.place())
-        elif key in _ARROWS and event.modifiers() & _ADDING == _ADDING:
-            dx, dy = _ARROWS[Qt.Key(key)]
-            canvas.resize_notes(dx * GRID, dy * GRID)
-        elif key in _ARROWS and (control or canvas.view.picked == Picked()):
-            dx, dy = _ARROWS[Qt.Key(key)]
-            canvas.walking.walk((int(dx), int(dy)))
-        elif key in _ARROWS:
-            step = 1.0 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else GRID
-            dx, dy = _ARROWS[Qt.Key(key)]
-            canvas.nudge(dx * step, dy * step)
-        elif key == Qt.Key.Key_A and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
-            canvas.select_all()
-        else:
-            return False
-        return True
-
-    def _escape(self) -> None:
-        """Let go of one thing: what is in the hand, the wire, the selection, the focus."""
-        view, walking = self.canvas.view, self.canvas.walking
-        if self.cancel() or walking.drop_wire() or self.canvas.leave_explanation():
-            return
-        if view.picked != Picked() or not walking.leave():
-            self._choose(Picked())
-
-    def tab(self, event: QKeyEvent) -> bool:
-        """Tab looks for a block to add; Ctrl+Tab goes on to the next field, as Shift+Tab back."""
-        if event.modifiers() != Qt.KeyboardModifier.NoModifier:
-            return False
-        walking = self.canvas.walking
-        if walking.wire is not None:
-            port, at = walking.wire, walking.place()
-            walking.drop_wire()
-            self.canvas.quick_add(at, port)
-        elif self.gesture is None:
-            self.canvas.quick_add()
-        return True
-
-    def key_up(self, event: QKeyEvent) -> None:
-        """A key went up."""
-        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
-            self._hold_space(held=False)
-
-    def leave(self) -> None:
-        """The window lost the keyboard: no key is held any more."""
-        self._hold_space(held=False)
+    def hold_space(self, *, held: bool) -> None:
+        """While the space bar is held, the left button moves the page."""
+        if held != self._space:
+            self._space = held
+            shape = Qt.CursorShape.OpenHandCursor if held else Qt.CursorShape.ArrowCursor
+            self.canvas.show_cursor(shape)
 
     def wheel(self, event: QWheelEvent) -> None:
         """Zoom at the pointer; a touchpad's two fingers pan, with Ctrl they zoom."""
@@ -358,9 +278,3 @@ class Hand:
             return None
         wire = wire_at(scene, camera, at.x(), at.y(), self.canvas.view.strands)
         return None if wire is None else scene.wire_keys[wire]
-
-    def _hold_space(self, *, held: bool) -> None:
-        if held != self._space:
-            self._space = held
-            shape = Qt.CursorShape.OpenHandCursor if held else Qt.CursorShape.ArrowCursor
-            self.canvas.show_cursor(shape)

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QHelpEvent, QKeyEvent, QNativeGestureEvent
 
-    from app.canvas.hand import Hand
+    from app.canvas.keys import Keys
     from app.canvas.stage import Stage
 
 
 class Sensing(QObject):
     """Watches one canvas."""
 
-    def __init__(self, canvas: Stage, hand: Hand) -> None:
+    def __init__(self, canvas: Stage, keys: Keys) -> None:
         super().__init__(canvas)
         self._canvas = canvas
-        self._hand = hand
+        self._keys = keys
         canvas.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -39,7 +39,7 @@ class Sensing(QObject):
                 return True
             case QEvent.Type.KeyPress:
                 key = cast("QKeyEvent", event)
-                return key.key() == Qt.Key.Key_Tab and self._hand.tab(key)
+                return key.key() == Qt.Key.Key_Tab and self._keys.press(key)
             case QEvent.Type.NativeGesture:
                 gesture = cast("QNativeGestureEvent", event)
                 if gesture.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:

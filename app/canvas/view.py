@@ -26,6 +26,7 @@ from app.canvas.aligning import Way, alignment
 from app.canvas.dropping import Dropping
 from app.canvas.explaining import Explaining
 from app.canvas.hand import Hand
+from app.canvas.keys import Keys
 from app.canvas.minimap import MiniMap
 from app.canvas.sensing import Sensing
 from app.canvas.shown import Picked
@@ -61,6 +62,8 @@ class CanvasView(Explaining):
     """Name of the block whose fields are wanted; it is selected."""
     menuRequested = Signal(QPoint)
     """Where in the widget the menu of what is selected shall open."""
+    sheetRequested = Signal()
+    """The sheet of all keys is wanted."""
     statusMessage = Signal(str)
     """A hint, or why something can't be; empty to clear."""
 
@@ -70,7 +73,8 @@ class CanvasView(Explaining):
         self.walking = Walking(self)
         self.favourites = Favourites(parent=self)
         self._hand = Hand(self)
-        Sensing(self, self._hand)
+        self._keys = Keys(self, self._hand)
+        Sensing(self, self._keys)
         self._adding = Adding(self)
         self._dropping = Dropping(self)
         self._writing = Writing(self)
@@ -183,8 +187,12 @@ class CanvasView(Explaining):
     def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
         """Open the search box for a block at ``at``, and for the wire from ``port``.
 
-        By keyboard it opens where the pointer is, or else in the middle, and the block makes room.
+        By keyboard it opens at the selected wire, for a block to be put into it, or where the
+        pointer is, or else in the middle, and the block makes room.
         """
+        if at is None and self.view.wire is not None:
+            self._adding.open_for_wire(QPointF(self.wire_position(self.view.wire)), self.view.wire)
+            return
         here = at or self._hand.pointer or QRectF(self.rect()).center()
         self._adding.open(here, port, make_room=at is None)
 
@@ -206,6 +214,12 @@ class CanvasView(Explaining):
         else:
             self._hover_timer.start()
 
+    def toggle_trace(self) -> None:
+        """Show the selected wire from end to end at once, or all again."""
+        self._hover_timer.stop()
+        self._hovered = None if self.view.traced else self.view.wire
+        self._show_trace()
+
     def _show_trace(self) -> None:
         if self.view.traced != self._hovered:
             self.view.traced = self._hovered
@@ -214,6 +228,10 @@ class CanvasView(Explaining):
     def show_menu(self, at: QPointF) -> None:
         """Ask for the menu of what is selected."""
         self.menuRequested.emit(at.toPoint())
+
+    def show_sheet(self) -> None:
+        """Ask for the sheet of all keys."""
+        self.sheetRequested.emit()
 
     def rename(self) -> None:
         """Open the field of the one selected block or note, else of what has the focus."""
@@ -283,11 +301,11 @@ class CanvasView(Explaining):
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if not self._hand.key(event):
+        if not self._keys.press(event):
             super().keyPressEvent(event)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        self._hand.key_up(event)
+        self._keys.release(event)
         super().keyReleaseEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -295,7 +313,7 @@ class CanvasView(Explaining):
         super().hideEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._hand.leave()
+        self._keys.let_go()
         super().focusOutEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -81,11 +81,15 @@ class Walking:
         if self._from is not None and not exists(view.scene, self._from):
             self._from = None
 
+    def show(self) -> None:
+        """Put the focus where it begins: on what is selected, or in the middle."""
+        self.go(self._begin())
+
     def walk(self, by: Step) -> None:
         """An arrow key; the first one shows where the focus is."""
         view = self._canvas.view
         if view.focus is None:
-            self.go(self._begin())
+            self.show()
         elif self._from is not None:
             self.go(self._next_port(by))
         else:

@@ -127,6 +127,8 @@ class Palette(QWidget):
 
     def _search_key(self, event: QKeyEvent) -> bool:
         """Whether a key in the search line was for the list."""
+        if event.key() != Qt.Key.Key_Delete and self._page_key(event):
+            return True
         if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Up):
             self.tree.setFocus()
             self.tree.event(event)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
-from app.actions import HAND, MENUS, TABLE, translated
+from app.actions import MENUS, TABLE, translated
+from app.canvas.keys import KEYS, MOUSE
 from app.panels.command_palette import plain
 
 
@@ -37,18 +39,34 @@ class Shortcuts(QDialog):
             ]
             if rows:
                 yield _table(plain(translated(title)), rows)
-        canvas = [(translated(keys), translated(text), "") for keys, text in HAND]
-        yield _table(self.tr("On the canvas"), canvas)
+        keys = [
+            (_said(row.shown) or ", ".join(map(_native, row.keys)), _said(row.text), "")
+            for row in KEYS
+            if row.text
+        ]
+        yield _table(self.tr("On the canvas, by keyboard"), keys)
+        title = self.tr("On the canvas, with the mouse, and by keyboard")
+        yield _table(title, [(_said(w.mouse), _said(w.text), _said(w.keys)) for w in MOUSE], 170)
+
+
+def _said(text: str) -> str:
+    return QCoreApplication.translate("keys", text) if text else ""
 
 
 def _native(keys: QKeySequence.StandardKey | str | None) -> str:
     return QKeySequence(keys or "").toString(QKeySequence.SequenceFormat.NativeText)
 
 
-def _table(title: str, rows: list[tuple[str, str, str]]) -> str:
-    lines = "".join(
-        f"<tr><td width='150'><b>{escape(keys)}</b></td><td>{escape(plain(text))}"
-        f"{f' — {escape(tip)}' if tip else ''}</td></tr>"
-        for keys, text, tip in rows
-    )
+def _table(title: str, rows: list[tuple[str, str, str]], last: int = 0) -> str:
+    """Keys, what they do and more on it; the last column by itself where it has a width, px."""
+    lines = "".join(_line(*row, last) for row in rows)
     return f"<h3>{escape(title)}</h3><table cellpadding='3'>{lines}</table>"
+
+
+def _line(keys: str, text: str, more: str, last: int) -> str:
+    told = escape(plain(text))
+    if last:
+        told += f"</td><td width='{last}'>{escape(more)}"
+    elif more:
+        told += f" — {escape(more)}"
+    return f"<tr><td width='170'><b>{escape(keys)}</b></td><td>{told}</td></tr>"

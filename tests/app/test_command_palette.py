@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app import actions, fuzzy
+from app.canvas.keys import KEYS, MOUSE
 from app.panels.command_palette import CommandPalette, plain
 from app.panels.shortcuts import Shortcuts
 from blocks.library.arithmetic import Add
@@ -115,5 +116,6 @@ def test_the_sheet_has_every_key_of_the_table(window, qtbot, key):
         if not action.shortcut().isEmpty() and name not in ("undo", "redo"):
             assert action.shortcut().toString() in text, name
             assert plain(action.text()) in text
-    assert all(line in text for _, line in actions.HAND)
+    assert all(row.text in text for row in KEYS)
+    assert all(part in text for way in MOUSE for part in (way.mouse, way.text, way.keys))
     sheet.reject()

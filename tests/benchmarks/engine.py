@@ -1,12 +1,13 @@
-"""W1–W7 against the peers that are installed: medians, ratios, build time and peak memory.
+"""W1–W8 against the peers that are installed: medians, ratios, build time and peak memory.
 
     python -m tests.benchmarks.engine [W1 W4 …] [--threads 1 2] [--seconds 2]
                                       [--peers torch jax …] [--json FILE]
     python -m tests.benchmarks.engine [--scale] [--watch] [--start] [--json FILE]
 
-Every workload runs in a process of its own, in which Gradwire and the peers take turns, sample by
-sample, so that a slow moment of the machine hits all alike. Peak memory is measured in one more
-process per system, which runs nothing else. Not a test: it prints numbers.
+Every workload runs in a process of its own, in which Gradwire, with numpy alone and with machine
+code, and the peers take turns, sample by sample, so that a slow moment of the machine hits all
+alike. Peak memory is measured in one more process per system, which runs nothing else. W8 is how
+long imports take. The table at the end is Markdown. Not a test: it prints numbers.
 """
 
 from __future__ import annotations
@@ -24,15 +25,23 @@ from typing import Any
 
 from tests.benchmarks import scale
 
-OURS = "gradwire"
+OURS = {"gradwire": False, "gradwire-fast": True}
+"""With numpy alone, and with the ``fast`` extra."""
 
 
-def _ours(work: Any) -> Any:
+def ours() -> list[str]:
+    """What can be had here."""
+    from runtime.engine import native
+
+    return [system for system, fast in OURS.items() if not fast or native.installed()]
+
+
+def _ours(work: Any, fast: bool) -> Any:
     """Our call, and how long it took to make it ready from the diagram."""
     from runtime.engine import Session
 
     start = time.perf_counter()
-    session = Session(work.diagram)
+    session = Session(work.diagram, fast=fast)
     step = session.prepare(feeds=tuple(work.data), values=("loss",))
     feeds = tuple(work.data.values())
 
@@ -45,9 +54,10 @@ def _calls(name: str, threads: int, only: Collection[str]) -> tuple[Any, dict[st
     from tests.benchmarks.workloads import WORKLOADS
 
     work = WORKLOADS[name]()
-    calls: dict[str, Any] = {}
-    if OURS in only:
-        calls[OURS], calls["build"] = _ours(work)
+    calls: dict[str, Any] = {"build": {}}
+    for system in ours():
+        if system in only:
+            calls[system], calls["build"][system] = _ours(work, OURS[system])
     for peer, make in PEERS.items():
         if peer not in only or not installed(peer):
             continue
@@ -62,24 +72,17 @@ def _calls(name: str, threads: int, only: Collection[str]) -> tuple[Any, dict[st
 
 def measure(name: str, threads: int, seconds: float, peers: Collection[str]) -> dict[str, Any]:
     """Medians of interleaved samples, in seconds a call, of one workload in this process."""
-    work, calls = _calls(name, threads, {OURS, *peers})
+    work, calls = _calls(name, threads, {*OURS, *peers})
     build = calls.pop("build")
-    losses = {s: float(call()[0].sum() if s == OURS else call()) for s, call in calls.items()}
+    losses = {s: float(call()[0].sum() if s in OURS else call()) for s, call in calls.items()}
     samples: dict[str, list[float]] = {system: [] for system in calls}
     end = time.perf_counter() + seconds * len(calls)
-    while time.perf_counter() < end or len(samples[OURS]) < 5:
+    while time.perf_counter() < end or min(map(len, samples.values())) < 5:
         for system, call in calls.items():
             start = time.perf_counter()
             for _ in range(work.calls):
                 call()
             samples[system].append((time.perf_counter() - start) / work.calls)
-    ratios = {
-        system: statistics.median(
-            peer / ours for peer, ours in zip(samples[system], samples[OURS], strict=True)
-        )
-        for system in calls
-        if system != OURS
-    }
     return {
         "work": name,
         "about": work.about,
@@ -87,7 +90,16 @@ def measure(name: str, threads: int, seconds: float, peers: Collection[str]) -> 
         "build": build,
         "losses": losses,
         "median": {system: statistics.median(times) for system, times in samples.items()},
-        "ratio": ratios,
+        "ratio": {
+            mine: {
+                system: statistics.median(
+                    peer / own for peer, own in zip(samples[system], samples[mine], strict=True)
+                )
+                for system in calls
+                if system not in OURS
+            }
+            for mine in build
+        },
     }
 
 
@@ -118,20 +130,45 @@ def _child(threads: int, *arguments: str) -> Any:
 
 
 def _print(row: dict[str, Any]) -> None:
-    print(f"\n{row['work']}  {row['about']}  ({row['threads']} thread(s), "
-          f"build {row['build'] * 1e3:.1f} ms)")  # fmt: skip
+    builds = ", ".join(
+        f"{system} {seconds * 1e3:.1f} ms" for system, seconds in row["build"].items()
+    )
+    print(f"\n{row['work']}  {row['about']}  ({row['threads']} thread(s); ready after {builds})")
     for system, median in row["median"].items():
-        ratio = row["ratio"].get(system)
-        told = f"{ratio:8.2f} × ours" if ratio else "          ours"
-        peak = row["memory"].get(system)
-        print(f"  {system:10} {median * 1e3:11.4f} ms {told}   {peak:7.0f} MiB"
-              f"   loss {row['losses'][system]:.6g}")  # fmt: skip
+        ratios = "".join(
+            f"{found[system]:9.2f} × {mine}"
+            for mine, found in row["ratio"].items()
+            if system in found
+        )
+        print(f"  {system:15} {median * 1e3:11.4f} ms {row['memory'][system]:7.0f} MiB"
+              f"   loss {row['losses'][system]:.6g}  {ratios}", flush=True)  # fmt: skip
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Milliseconds and MiB of ours, and for each peer how many times as long it takes."""
+    from tests.benchmarks.peers import PEERS
+
+    mine = [system for system in OURS if any(system in row["median"] for row in rows)]
+    peers = [peer for peer in PEERS if any(peer in row["median"] for row in rows)]
+    heads = ["work", "threads", *(f"{system}, ms" for system in mine), "MiB", "ready, ms"]
+    lines = [heads + [f"{peer} × ours" for peer in peers]]
+    lines.append(["---"] * len(lines[0]))
+    for row in rows:
+        told = [row["work"], str(row["threads"])]
+        told += [f"{row['median'][system] * 1e3:.4g}" for system in mine]
+        told.append(" / ".join(f"{row['memory'][system]:.0f}" for system in mine))
+        told.append(" / ".join(f"{row['build'][system] * 1e3:.3g}" for system in mine))
+        for peer in peers:
+            ratios = [row["ratio"][system].get(peer) for system in mine]
+            told.append(" / ".join(f"{r:.3g}" for r in ratios if r) or "–")
+        lines.append(told)
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def main() -> None:
     """Run as asked on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("work", nargs="*", default=["W1", "W2", "W3", "W4", "W5", "W6", "W7"])
+    parser.add_argument("work", nargs="*", default=[f"W{i}" for i in range(1, 9)])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--json")
@@ -165,9 +202,10 @@ def main() -> None:
         return
     absent = [peer for peer in PEERS if not installed(peer)]
     print("Absent peers: " + (", ".join(absent) or "none"))
-    rows = []
+    rows: list[dict[str, Any]] = []
+    works = [name for name in options.work if name != "W8"]
     for threads in options.threads:
-        for name in options.work:
+        for name in works:
             common = (
                 name,
                 "--threads",
@@ -181,7 +219,10 @@ def main() -> None:
             row["memory"] = {s: _child(threads, *common, "--child", s) for s in row["median"]}
             rows.append(row)
             _print(row)
-    _write(options.json, rows)
+    if rows:
+        print("\n" + markdown(rows) + "\n")
+    start = scale.print_start() if "W8" in options.work else {}
+    _write(options.json, {"work": rows, "W8": start})
 
 
 def _write(path: str | None, found: Any) -> None:

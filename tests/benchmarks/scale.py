@@ -5,6 +5,7 @@ Used by ``python -m tests.benchmarks.engine --scale``, ``--watch`` and ``--start
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import resource
@@ -175,7 +176,9 @@ def print_start(repeats: int = 7) -> dict[str, Any]:
         ).stdout
 
     found: dict[str, Any] = {}
-    for module in ("pydantic", "runtime", "runtime.diagram", "runtime.engine"):
+    peers = [name for name in ("autograd", "jax", "torch", "tensorflow", "pytensor")
+             if importlib.util.find_spec(name)]  # fmt: skip
+    for module in ("pydantic", "runtime", "runtime.diagram", "runtime.engine", *peers):
         runs = [output("-c", _IMPORT.format(module=module)).split() for _ in range(repeats)]
         seconds, cpu, mib = (statistics.median(map(float, c)) for c in zip(*runs, strict=True))
         found[f"import {module}"] = {"seconds": seconds, "processor": cpu, "mib": mib}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
+
+EACH = 1 << 17
+"""Elements that a thread must have for its start to be worth it, at some operations an element."""
 
 _limit: int | None = None
 _pool: ThreadPoolExecutor | None = None
@@ -47,6 +52,18 @@ def together(work: Sequence[Callable[[], Any]]) -> None:
             future.exception()
     for future in waiting:
         future.result()
+
+
+def divided(work: Callable[[int, int], Any], length: int, elements: int) -> None:
+    """``work(start, stop)`` for runs that make up 0 … length, one for each thread that is worth its
+    start when there are so many elements to go through.
+    """
+    most = max(1, min(count(), length, elements // EACH))
+    cuts = [length * i // most for i in range(most + 1)]
+    if most == 1:
+        work(0, length)
+    else:
+        together([partial(work, start, stop) for start, stop in itertools.pairwise(cuts)])
 
 
 def _silently(part: Callable[[], Any]) -> None:

@@ -115,7 +115,7 @@ class FusedTask(TiledTask):
                 for task in self.tasks
             ),
             tuple(numbers[x] for x in self.results),
-            tuple((numbers[fold.source], fold.squares) for fold in self.folds),
+            tuple((numbers[f.source], "squares" if f.squares else "sum") for f in self.folds),
         )
 
 
@@ -158,7 +158,8 @@ def _lanes(kernel: Kernel, frame: NDArray[np.int64], sheet: Sheet) -> list[Step]
 
         return run
 
-    count = max(1, min(threads.count(), sheet.rows))
+    most = sheet.rows * sheet.columns // threads.EACH
+    count = max(1, min(threads.count(), sheet.rows, most))
     cuts = [sheet.rows * i // count for i in range(count + 1)]
     return [rows(cuts[i], cuts[i + 1], i + 1 == count) for i in range(count)]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 from typing import Any, NamedTuple
 
 from runtime.engine.native import machine
 from runtime.engine.native.operations import emit
-from runtime.engine.native.writer import TYPES, Writer
+from runtime.engine.native.writer import TYPES, Writer, number
 
 ABREAST = 4
 """Registers that the loop works on at once: chains of dependent operations wait for each other."""
@@ -36,23 +37,23 @@ class Operation(NamedTuple):
 class Recipe(NamedTuple):
     """What a kernel computes: equal recipes share one kernel.
 
-    ``results`` are numbers of what is written to arrays; ``sums`` of what is added up row by row
-    in float64, itself or its square.
+    ``results`` are numbers of what is written to arrays; ``folds`` of what makes one float64 a row:
+    its "sum", that of its "squares", or the "largest".
     """
 
     operands: tuple[Operand, ...]
     operations: tuple[Operation, ...]
     results: tuple[int, ...]
-    sums: tuple[tuple[int, bool], ...] = ()
+    folds: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class Kernel:
     """``call(frame, columns, start, stop)`` computes rows of that many elements.
 
-    ``frame`` points to int64 pairs, for every operand, result and sum, in the recipe's order: the
+    ``frame`` points to int64 pairs, for every operand, result and fold, in the recipe's order: the
     address of row 0 and the bytes from row to row. Arrays must not overlap, rows have no gaps,
-    and a row of sums is one float64.
+    and a row of folds is one float64.
     """
 
     call: Any
@@ -85,11 +86,12 @@ def text(recipe: Recipe) -> str:
         w.lines += _store(f"%row{place}", names[i], dtypes[i], place)
     count += len(recipe.results)
     starts, ends = [], []
-    for place, (i, squared) in enumerate(recipe.sums, start=count):
-        starts.append(f"%sum{place} = phi double [0.0, %row], [%more{place}, %loop]")
-        w.lines += _add_up(w, names[i], dtypes[i], squared, place)
-        ends.append(f"store double %more{place}, ptr %row{place}")
-    return "\n".join(_frame(w, before, starts, ends, count + len(recipe.sums)))
+    for place, (i, how) in enumerate(recipe.folds, start=count):
+        fold = _largest if how == "largest" else _sum
+        start, end = fold(w, names[i], dtypes[i], how, f"%fold{place}")
+        starts.append(start)
+        ends.append(f"store double {end}, ptr %row{place}")
+    return "\n".join(_frame(w, before, starts, ends, count + len(recipe.folds)))
 
 
 def _load(row: str, name: str, operand: Operand) -> list[str]:
@@ -119,12 +121,24 @@ def _store(row: str, name: str, dtype: str, place: int) -> list[str]:
     ]
 
 
-def _add_up(w: Writer, name: str, dtype: str, squared: bool, place: int) -> list[str]:
-    """The order of addition is the vectoriser's."""
-    wide = name if dtype == "float64" else w.put(f"fpext {TYPES[dtype]} {name} to double")
-    if squared:
+def _sum(w: Writer, name: str, dtype: str, how: str, fold: str) -> tuple[str, str]:
+    """The start, and the result of a step; the order of addition is the vectoriser's."""
+    wide = _wide(w, name, dtype)
+    if how == "squares":
         wide = w.put(f"fmul double {wide}, {wide}")
-    return [f"%more{place} = fadd reassoc double %sum{place}, {wide}"]
+    more = w.put(f"fadd reassoc double {fold}, {wide}")
+    return f"{fold} = phi double [0.0, %row], [{more}, %loop]", more
+
+
+def _largest(w: Writer, name: str, dtype: str, how: str, fold: str) -> tuple[str, str]:
+    """NaN is the largest."""
+    more = w.call("maximum", dtype, fold, name)
+    start = f"{fold} = phi {TYPES[dtype]} [{number(-inf, dtype)}, %row], [{more}, %loop]"
+    return start, _wide(w, more, dtype)
+
+
+def _wide(w: Writer, name: str, dtype: str) -> str:
+    return name if dtype == "float64" else w.put(f"fpext {TYPES[dtype]} {name} to double")
 
 
 def _frame(

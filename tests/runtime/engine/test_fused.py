@@ -63,6 +63,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("runtime.engine.lowerings.fused")
     for name, size in {"LARGE": 64, "COLUMNS": 48, "SHORTEST": 5}.items():
         monkeypatch.setattr(module, name, size)
+    monkeypatch.setattr(threads, "EACH", 1)
 
 
 def run(outputs: list[Value], numbers: dict[Value, Any], *which: Any) -> list[Any]:

@@ -17,7 +17,9 @@ from runtime.diagram import MAIN, Diagram, Page, PortName
 from runtime.engine import Session, lowerings, native
 from runtime.engine.lowerings.fused import FusedTask
 from runtime.engine.lowerings.products import ProductTask
+from runtime.engine.lowerings.softmaxes import SoftmaxTask
 from runtime.engine.plan import Plan
+from runtime.engine.task import PlainTask
 from tests.golden.cases import DATA
 from tests.golden.runner import cases, check
 from tests.runtime.calculus.tracing import compute
@@ -48,6 +50,7 @@ def eager(monkeypatch):
     """Everything is large and many enough: small arrays go through every lowering."""
     thresholds = {
         "products": {"SMALLEST": 1, "SHORTEST": 1},
+        "softmaxes": {"LARGE": 1, "SHORTEST": 1},
         "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
         "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
         "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5},
@@ -129,7 +132,7 @@ def test_results_are_those_of_the_kernels(family: str, choice: str, eager: None)
                 if choice == "none" or choice in EXACT:
                     assert identical(found, expected), (seed, given == {})
                 else:
-                    code = choice in ("fused", "products", "all")
+                    code = choice in ("fused", "products", "softmaxes", "all")
                     assert_close(found, expected, coarsest(written), of_largest=code)
 
 
@@ -195,6 +198,30 @@ def test_products_are_taken_by_machine_code_where_that_is_better() -> None:
     plan = Plan([trace.xp.sum(value) for value in outputs], (lowerings.products,))
     found = [type(task) for _, task in plan.parts if task.values[0].primitive.name == "matmul"]
     assert found.count(ProductTask) == 1
+
+
+@pytest.mark.parametrize("shape", [(600, 129), (30, 5, 1000), (70000,), (2000, 33)])
+def test_softmaxes_of_machine_code(shape: tuple[int, ...]) -> None:
+    """Within their bound, with what is no number where it belongs, of rows in any order."""
+    trace = Trace()
+    x = leaf(trace, *shape[::-1])
+    y = trace.xp.softmax(trace.xp.permute_dims(x, tuple(range(len(shape)))[::-1]), -1)
+    plan = Plan([y], (lowerings.softmaxes,))
+    monstrous = 10 * np.random.default_rng(0).standard_normal(shape)
+    (task,) = lowerings.softmaxes([PlainTask(y, list(y.inputs))], ())
+    assert isinstance(task, SoftmaxTask)
+    cases = [monstrous, monstrous + 1e4, -np.abs(monstrous) * 1e30]
+    for n, odd in enumerate((np.nan, np.inf, -np.inf)):
+        cases.append(monstrous.copy())
+        cases[-1][..., n] = odd
+    for case in cases:
+        case = case.astype(np.float32)
+        (found,) = results(plan, [y], {x: case.T})
+        with np.errstate(all="ignore"):
+            powers = np.exp((case - case.max(-1, keepdims=True)).astype(np.float64))
+            expected = powers / powers.sum(-1, keepdims=True)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=2.0**-126)
 
 
 # ---- order of addition ------------------------------------------------------------------------

@@ -71,12 +71,20 @@ class Reasons:
         dtype = None if is_float(value.dtype) else value.dtype
         more = isinstance(repair, Deferred)
         text = sentences.cut(block_of(head), before, behind, further, trained, frozen, dtype, more)
+        if passed := [name for name in map(self._head_before, before) if name]:
+            text = f"{text} {sentences.a_stop_wins(passed)}"
         cutters: Sequence[Cutter] = tuple(dict.fromkeys((*before, *behind, *further)))
         if max(len(before), len(behind)) > MANY:
             exact = partial(self._all_cutters, head, value, level, bool(trained), further)
             cutters = Deferred(exact, cutters[:MANY])
         witness = self._witness(head, value)
         return Verdict(key, head, state, text, cutters, witness, frozen, repair)
+
+    def _head_before(self, cutter: Cutter) -> str | None:
+        """The Loss block that a stop stands behind."""
+        source = self._program.wire_sources.get(f"{cutter.block}.{cutter.port}")
+        path = None if source is None or cutter.kind != "stop" else block_of(source)
+        return path if path is not None and self._program.block(path).head else None
 
     def repair(self, head: str, value: Value) -> Sequence[Cutter]:
         """The fewest slots to open for a value, from the loss on."""

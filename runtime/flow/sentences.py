@@ -102,6 +102,11 @@ def cut(
     return " ".join(parts)
 
 
+def a_stop_wins(heads: Sequence[str]) -> str:
+    """Where a stop stands behind Loss blocks."""
+    return f"MXNet would let the gradient of {names(heads)} through; here a stop always wins."
+
+
 def _closed(cutters: Sequence[Cutter], what: str, more: bool = False) -> str:
     """Who cuts and why: ``argmax1 cuts every route to loss: it is piecewise constant``."""
     reasons: dict[str, dict[str, None]] = {}

@@ -1,4 +1,7 @@
-"""Why a block makes a gradient zero or not finite, as the end of a sentence that names it."""
+"""Why a block makes a gradient zero or not finite, as the end of a sentence that names it.
+
+Where real systems disagree the sentence says so.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _FLAT = {
-    "Round": "is piecewise constant",
-    "Floor": "is piecewise constant",
-    "Ceil": "is piecewise constant",
+    "Round": "is piecewise constant (None in TensorFlow)",
+    "Floor": "is piecewise constant (None in TensorFlow)",
+    "Ceil": "is piecewise constant (None in TensorFlow)",
     "Sign": "is piecewise constant",
     "Mul": "multiplies by 0",
     "MatMul": "multiplies by 0",
@@ -46,6 +49,10 @@ def flat(block: Block, value: Array | None) -> str:
         return _FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
         return "has a derivative of 0 here"
+    if name == "Abs" and not np.any(value):
+        return "is at 0, where its slope counts as 0 (1 in JAX)"
+    if name == "Norm" and not np.any(value):
+        return "is at 0, where its slope counts as 0, as in PyTorch (NaN elsewhere)"
     if name == "Relu":
         return f"is off ({_extreme(value, np.max, 'at most')})"
     if name in ("Sigmoid", "Tanh", "Softmax"):

@@ -141,8 +141,8 @@ class Telling:
         if chooser is None:
             return ""
         return (
-            f" {chooser} does not take this branch, yet 0·inf is NaN: put a Where before "
-            f"{blame.block} too, so that it never sees such values."
+            f" {chooser} does not take this branch, yet 0·inf is NaN (0 in TensorFlow): put a "
+            f"Where before {blame.block} too, so that it never sees such values."
         )
 
     # ---- too small, too large, in parts -------------------------------------------------------

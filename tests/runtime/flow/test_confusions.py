@@ -112,7 +112,7 @@ CRITIC = "reinforce_baseline"
          "above cuts every route to loss: it compares, and the answer is piecewise constant. "
          f"{STRAIGHT} Straight through above: rms 1.58."),
         (lambda: b.build(b.loss(b.square(b.round(x(), name="round1")))), "x", None, State.ZERO,
-         "Connected, but round1 is piecewise constant."),
+         "Connected, but round1 is piecewise constant (None in TensorFlow)."),
         # 9: the stop of a straight-through estimator does not kill the encoder
         (straight, "encoder", None, State.CARRIES,
          "∂loss/∂encoder: 2.00. Carries the gradient of loss to encoder. "
@@ -135,7 +135,8 @@ CRITIC = "reinforce_baseline"
          "Straight through st: rms 3.16."),
         # 13: NaN from the branch that is not selected
         (branch, "q", None, State.NONFINITE,
-         "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN: put "
+         "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 in "
+         "TensorFlow): put "
          "a Where before root too, so that it never sees such values."),
         # 14: a stop cuts one path, not the original
         (copied, "sg.x", None, State.STOPPED,
@@ -146,7 +147,8 @@ CRITIC = "reinforce_baseline"
         (lambda: head(0.5), "x", None, State.CARRIES,
          "∂loss/∂x: 1.00. Carries the gradient of loss to x. Route: loss ← mul1 ← x."),
         (behind_the_head, "x", "outer", State.STOPPED,
-         "sg stops every route to outer. Without sg: 2.00."),
+         "sg stops every route to outer. MXNet would let the gradient of head through; here a stop "
+         "always wins. Without sg: 2.00."),
         # 20: a stop cuts all orders
         (lambda: second_order(True), "sg.x", None, State.STOPPED,
          "sg stops every route to loss. Without sg: 6.00."),

@@ -193,8 +193,8 @@ def test_findings_are_ranked():
         (
             Complaint.NONFINITE,
             "root.x",
-            "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN: "
-            "put a Where before root too, so that it never sees such values.",
+            "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 "
+            "in TensorFlow): put a Where before root too, so that it never sees such values.",
         ),
         (Complaint.CONTRACT, "x", "flows(loss -> x) is broken. sg stops every route to loss."),
         (

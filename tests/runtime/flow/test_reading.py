@@ -68,7 +68,25 @@ def rounded():
             State.ZERO,
             "The loss is flat here: mse is at its minimum: prediction and target agree.",
         ),
-        (rounded, "round1.x", State.ZERO, "Connected, but round1 is piecewise constant."),
+        (
+            rounded,
+            "round1.x",
+            State.ZERO,
+            "Connected, but round1 is piecewise constant (None in TensorFlow).",
+        ),
+        (
+            lambda: b.loss(b.block("Abs", b.variable("x", 0.0), name="abs1")),
+            "abs1.x",
+            State.ZERO,
+            "The loss is flat here: abs1 is at 0, where its slope counts as 0 (1 in JAX).",
+        ),
+        (
+            lambda: b.loss(b.block("Norm", b.variable("x", [0.0, 0.0]), name="norm1")),
+            "norm1.x",
+            State.ZERO,
+            "The loss is flat here: norm1 is at 0, where its slope counts as 0, as in PyTorch (NaN "
+            "elsewhere).",
+        ),
         (masked, "relu1.x", State.PARTIAL, "3 of 8 elements are 0, masked by relu1."),
         (masked, "twice.a", State.PARTIAL, "3 of 8 elements are 0, masked by relu1."),
         (
@@ -87,8 +105,8 @@ def rounded():
             branch,
             "root.x",
             State.NONFINITE,
-            "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN: "
-            "put a Where before root too, so that it never sees such values.",
+            "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 "
+            "in TensorFlow): put a Where before root too, so that it never sees such values.",
         ),
         (
             logarithm,

@@ -44,8 +44,10 @@ def run(path: Path | None) -> int:
     application = QApplication(sys.argv[:1])
     from app.examples import ASSETS
     from app.settings import Settings
+    from app.translation import install
     from app.windows import Windows
 
+    install(application)
     QApplication.setWindowIcon(QIcon(str(ASSETS / "icons" / "gradwire.svg")))
     sys.setswitchinterval(TURN)
     _spare_cores()
@@ -79,9 +81,12 @@ def _hook(
             windows.close_all()
             return
         traceback.print_exception(kind, error, trace)
-        windows.active().document.problem.emit(
-            f"Something in Gradwire itself went wrong ({kind.__name__}: {error}). The diagram is "
-            "as it was; what happened stands in the terminal."
+        document = windows.active().document
+        document.problem.emit(
+            document.tr(
+                "Something in Gradwire itself went wrong ({0}: {1}). The diagram is as it was; "
+                "what happened stands in the terminal."
+            ).format(kind.__name__, error)
         )
 
     return tell

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from PySide6.QtCore import QCoreApplication
 
 from app.canvas import edits
 from app.canvas.choices import Choice, choices
@@ -69,7 +70,8 @@ class Adding:
         def place(choice: Choice) -> tuple[str, Change]:
             inserted = edits.inserting(view, choice, corner, wire)
             if inserted is None:
-                self._canvas.hint(f"{choice.title} does not fit into the wire to {wire}.")
+                told = _tr("{0} does not fit into the wire to {1}.")
+                self._canvas.hint(told.format(choice.title, wire))
             return inserted or edits.placing(view, choice, corner, None)
 
         self._open(at, offered, place)
@@ -107,3 +109,7 @@ class Adding:
         if self._wire is not None:
             port, at = self._wire
             draw_loose_wire(painter, self._canvas.view, port, np.array([at.x(), at.y()]), "accent")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("adding", text)

@@ -28,7 +28,7 @@ class NameEdit(QLineEdit):
         super().__init__(name, parent)
         self._accept: Callable[[str], bool] | None = accept
         self.setFont(_scaled(zoom))
-        self.setAccessibleName(f"Name of block {name}")
+        self.setAccessibleName(self.tr("Name of block {0}").format(name))
         height = max(place.height(), float(self.sizeHint().height()))
         width = max(place.width(), 120.0)
         top = place.center().y() - height / 2.0
@@ -73,7 +73,7 @@ class NoteEdit(QPlainTextEdit):
         super().__init__(text, parent)
         self._accept: Callable[[str], None] | None = accept
         self.setFont(_scaled(zoom))
-        self.setAccessibleName("Note")
+        self.setAccessibleName(self.tr("Note"))
         self.setGeometry(place.toAlignedRect())
         self.show()
         self.setFocus()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PySide6.QtCore import QCoreApplication
 
 from app.badges import NONE
 from app.canvas.faces import Look, PortLook
@@ -167,8 +168,8 @@ class Facts:
             return [described(literal.array)]
         declared = owner.port(port)
         if declared is None or declared.required:
-            return ["Not wired."]
-        return [f"Not wired: takes {declared.default}."]
+            return [_tr("Not wired.")]
+        return [_tr("Not wired: takes {0}.").format(declared.default)]
 
     def _sort_problems(self) -> None:
         """Sort the diagnostics of this page by block and port; those deeper in go to their page."""
@@ -332,3 +333,7 @@ def _open_port(block: Block, port: str) -> tuple[str, str]:
         return port, "missing"
     default = declared.default
     return (port if default is None else f"{port} = {number(default)}"), "open"
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("facts", text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QKeySequence
 
 from app.canvas import edits
@@ -275,7 +275,7 @@ class Keys:
             walking.go(Focus(Kind.BLOCK, PortName.parse(focus.name).block))
         item = edits.focused(view)
         if item == Picked():
-            self._canvas.hint("A wire with the focus is selected already.")
+            self._canvas.hint(_tr("A wire with the focus is selected already."))
         else:
             self._canvas.select(*view.picked.toggled(item))
 
@@ -314,7 +314,10 @@ class Keys:
         change = edits.insertion(self._canvas.view)
         if change is None:
             self._canvas.hint(
-                "Select a block without wires, go to a wire with Ctrl and the arrows, and press I."
+                _tr(
+                    "Select a block without wires, go to a wire with Ctrl and the arrows, "
+                    "and press I."
+                )
             )
         self._canvas.ask(change)
 
@@ -386,3 +389,7 @@ def _pressed(event: QKeyEvent) -> QKeySequence:
     if event.key() == Qt.Key.Key_Question:
         held &= ~Qt.KeyboardModifier.ShiftModifier
     return QKeySequence(held.value | event.key())
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("keys", text)

@@ -67,7 +67,7 @@ class Stage(QWidget):
         self._flow_timer.timeout.connect(self._flow)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(200, 150)
-        self.setAccessibleName("Diagram")
+        self.setAccessibleName(self.tr("Diagram"))
 
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
         """Show a page as it is in ``diagram``. Each page is looked at through its own camera."""

@@ -75,7 +75,7 @@ class ChoiceField(Field):
         super().__init__(parent)
         self.box = _QuietComboBox(self)
         for choice in choices:
-            self.box.addItem("none" if choice is None else str(choice), choice)
+            self.box.addItem(self.tr("none") if choice is None else str(choice), choice)
         _fill(self, self.box)
         self.box.activated.connect(lambda index: self.committed.emit(self.box.itemData(index)))
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+
+from runtime.cli.outcome import UsageError
+from runtime.flow.sizes import Settings as Sizes
 
 DiagramFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="A *.gradwire.json file.", show_default=False)
@@ -30,4 +34,33 @@ Losses: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Thresholds: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="NAME=NUMBER",
+        help="When a gradient is PARTIAL, FAINT or FLOOD, or cancels: "
+        + ", ".join(f"{field.name}={field.default:g}" for field in fields(Sizes))
+        + ". May be repeated.",
+        show_default=False,
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, at full precision.")]
+
+
+def sizes(thresholds: list[str] | None) -> Sizes:
+    """The thresholds with those given in place; raises UsageError."""
+    known = [field.name for field in fields(Sizes)]
+    given: dict[str, float] = {}
+    for text in thresholds or ():
+        name, _, number = text.partition("=")
+        try:
+            given[name.strip()] = float(number)
+        except ValueError:
+            raise UsageError(f"--threshold {text}: {number!r} is no number.") from None
+        if name.strip() not in known:
+            raise UsageError(
+                f"--threshold {text}: there is no threshold {name!r}.",
+                expected=f"one of {', '.join(known)}",
+            )
+    return replace(Sizes(), **given)

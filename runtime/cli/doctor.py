@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
+from runtime.cli.arguments import DiagramFile, Json, Losses, Settings, Thresholds, sizes
 from runtime.cli.holding import asked_of
 from runtime.cli.opening import choose_losses, has_errors, open_session
 from runtime.cli.outcome import PROBLEMS, emit, tell
@@ -30,6 +30,7 @@ def doctor(
     ] = None,
     settings: Settings = None,
     loss: Losses = None,
+    thresholds: Thresholds = None,
     json: Json = False,
 ) -> None:
     """Rank what is wrong with a diagram's gradients.
@@ -46,7 +47,11 @@ def doctor(
         raise typer.Exit(PROBLEMS)
     losses = choose_losses(session, loss)
     asked = asked_of(session, file, contracts or ())
-    found = tuple(diagnose(session, losses, contracts=asked)) if losses else ()
+    found = (
+        tuple(diagnose(session, losses, contracts=asked, settings=sizes(thresholds)))
+        if losses
+        else ()
+    )
     report = DoctorReport(str(file), tuple(losses), found, problems)
     if json:
         emit(report.to_json())

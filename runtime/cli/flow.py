@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.arguments import DiagramFile, Json, Losses
+from runtime.cli.arguments import DiagramFile, Json, Losses, Thresholds, sizes
 from runtime.cli.opening import choose_losses, choose_wires, has_errors, open_session
 from runtime.cli.outcome import PROBLEMS, emit, tell
 from runtime.flow import FlowRun, analyse, badges, contracts_of, observe, with_fix
@@ -45,6 +45,7 @@ def flow(
             "gradient through, with the number it would give.",
         ),
     ] = False,
+    thresholds: Thresholds = None,
     json: Json = False,
 ) -> None:
     """Say which wires carry gradient, and why not.
@@ -57,7 +58,7 @@ def flow(
     told = analyse(session.program, losses)
     reading = FlowRun(told, {})
     if (run or ledger) and losses and not has_errors(problems):
-        reading = observe(session, losses)
+        reading = observe(session, losses, settings=sizes(thresholds))
     report = flow_report(
         session,
         reading if run else told,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from blocks.errors import FeedError
-from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
+from runtime.cli.arguments import DiagramFile, Json, Losses, Settings, Thresholds, sizes
 from runtime.cli.opening import choose_losses, has_errors, open_session
 from runtime.cli.outcome import PROBLEMS, emit, tell
 from runtime.flow import read
@@ -14,7 +14,11 @@ from runtime.publish.text import show
 
 
 def run(
-    file: DiagramFile, settings: Settings = None, loss: Losses = None, json: Json = False
+    file: DiagramFile,
+    settings: Settings = None,
+    loss: Losses = None,
+    thresholds: Thresholds = None,
+    json: Json = False,
 ) -> None:
     """Run a diagram: values, gradients, wires.
 
@@ -33,7 +37,7 @@ def run(
         name = error.location.block if error.location else "NAME"
         error.next_step = f"Give it one with --set {name}=VALUE, or in the file."
         raise
-    flow = read(session.program, done, losses) if losses else None
+    flow = read(session.program, done, losses, sizes(thresholds)) if losses else None
     report = run_report(session, done, flow, str(file), problems)
     if json:
         emit(report.to_json())

@@ -160,3 +160,22 @@ def test_badges_without_a_run(gradwire, diagram):
     assert ("UNOWNED", "w") not in told
     found = gradwire("flow", path, "--json").json["badges"]
     assert {(b["badge"], b["where"]) for b in found} == set(told)
+
+
+def test_thresholds_of_numeric_states(gradwire, diagram):
+    blocks = {"v": {"type": "Variable", "value": [1.0, 2.0]}, "sum": {"type": "Sum"},
+              "loss": {"type": "Loss"}}  # fmt: skip
+    path = diagram(blocks, {"sum.x": "v.out", "loss.x": "sum.out"})
+
+    def state(*more):
+        report = gradwire("flow", path, "--run", "--json", *more).json
+        return report["wires"]["sum.x"]["verdicts"]["loss.out"]["state"]
+
+    assert state() == "CARRIES"
+    assert state("--threshold", "flood=0.5") == "FLOOD"
+    assert state("--threshold", "faint=2", "--threshold", "flood=9") == "FAINT"
+    assert gradwire("doctor", path).out.endswith("gets a gradient.\n")
+    assert "too large" in gradwire("doctor", path, "--threshold", "flood=0.5").out
+    assert "FLOOD" in gradwire("run", path, "--threshold", "flood=0.5").out
+    for wrong in ("flod=1", "flood=x", "flood"):
+        assert gradwire("flow", path, "--run", "--threshold", wrong).code == 2

@@ -134,7 +134,7 @@ TAN = _unary("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
 TANH = _unary("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out))
 SIGMOID = _unary("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out)))
 SOFTPLUS = _unary("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
-RELU = _unary("relu", _relu_kernel, lambda xp, g, out, x: g * xp.astype(x > 0, g.dtype))
+RELU = _unary("relu", _relu_kernel, lambda xp, g, out, x: g * xp.astype(out > 0, g.dtype))
 ERF = _unary("erf", erf_kernel,
              lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x)))  # fmt: skip
 SIGN = _unary("sign", np.sign, _flat)

@@ -74,6 +74,52 @@ def partition(
     return result
 
 
+def delayed(items: Sequence[Region | Task], kept: Collection[Value]) -> list[Region | Task]:
+    """Move what only one later region of the same kind reads into that region.
+
+    What a derivative needs of the way forward can be computed as soon as that is there, but then it
+    is written and read again. It moves where what it is computed from is as little to keep: at most
+    one value that would not leave its region anyway.
+    """
+    tasks = [list(item.tasks) if isinstance(item, Region) else [item] for item in items]
+    home = {value: i for i, some in enumerate(tasks) for t in some for value in t.values}
+    reading: dict[Value, list[int]] = defaultdict(list)
+    for i, some in enumerate(tasks):
+        for task in some:
+            for value in task.inputs:
+                reading[value].append(i)
+    for i, item in reversed(list(enumerate(items))):
+        if not isinstance(item, Region):
+            continue
+        moved: dict[int, list[Task]] = defaultdict(list)
+        for task in reversed(tasks[i]):
+            (value,) = task.values
+            where = set(reading[value])
+            if value in kept or len(where) != 1:
+                continue
+            (there,) = where
+            target = items[there]
+            if there <= i or not isinstance(target, Region) or target.kind != item.kind:
+                continue
+            inner = {x for x in task.inputs if home.get(x) == i and x not in kept}
+            if sum(set(reading[x]) == {i} for x in inner) > 1:
+                continue
+            moved[there].append(task)
+            home[value] = there
+            for x in task.inputs:
+                reading[x].remove(i)
+                reading[x].append(there)
+        for there, some in moved.items():
+            tasks[there][:0] = reversed(some)
+            gone = set(some)
+            tasks[i] = [task for task in tasks[i] if task not in gone]
+    return [
+        Region(item.kind, tuple(some)) if isinstance(item, Region) else item
+        for item, some in zip(items, tasks, strict=True)
+        if some
+    ]
+
+
 def readers_of(items: Sequence[Region | Task]) -> dict[Value, int]:
     """How many tasks read each value."""
     count: dict[Value, int] = defaultdict(int)

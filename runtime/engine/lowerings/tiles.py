@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
 from runtime.engine import threads
-from runtime.engine.lowerings.regions import Region, partition, readers_of, results_of
+from runtime.engine.lowerings.regions import Region, delayed, partition, readers_of, results_of
 from runtime.engine.norms import RMS, rms
 from runtime.engine.task import Arrays, PlainTask, Step, Task
 
@@ -56,7 +56,7 @@ def in_regions(
     """
     if sum(kind(task) is not None for task in tasks) < smallest:
         return tasks
-    items = partition(tasks, kind)
+    items = delayed(partition(tasks, kind), kept)
     readers = readers_of(items)
     folds: dict[Value, list[Fold]] = {}
     for item in items:

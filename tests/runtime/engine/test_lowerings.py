@@ -382,6 +382,24 @@ def test_large_regions_keep_only_what_leaves_them():
     assert Plan([y], (lowerings.tiles,)).bytes == 4_000_000
 
 
+@pytest.mark.parametrize("lowering", [lowerings.tiles, lowerings.fused])
+def test_what_only_the_way_back_reads_is_computed_there(lowering: lowerings.Lowering) -> None:
+    """The slope of tanh is neither written nor kept; its result is there anyway."""
+    trace = Trace()
+    x = leaf(trace, 300_000)
+    y = trace.xp.tanh(x * 1.5)
+    total = trace.xp.sum(trace.xp.square(trace.xp.cumulative_sum(y)))
+    found = sweep([(total, trace.xp.ones_like(total))], [x])
+    plan = Plan([total, found[x]], (lowering,))
+    written = {value.primitive.name for _, task in plan.parts for value in task.values}
+    assert "tanh" in written
+    assert "subtract" not in written
+    assert plan.bytes <= 4 * 4 * x.size
+    data = np.random.default_rng(0).standard_normal(x.shape)
+    expected = plain([found[x]], {x: data})
+    assert_close(results(plan, [found[x]], {x: data}), expected, "float32", of_largest=True)
+
+
 # ---- failures ---------------------------------------------------------------------------------
 
 

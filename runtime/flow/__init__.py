@@ -13,6 +13,7 @@ from runtime.flow.contracts import (
     unowned,
 )
 from runtime.flow.dialects import Dialects, dialects
+from runtime.flow.differences import Check, check_gradients
 from runtime.flow.doctor import Complaint, Finding, diagnose
 from runtime.flow.fixing import Fix, fix, fixes, with_fix
 from runtime.flow.ledger import Account, LossMatrix, Row, ledger, loss_matrix
@@ -27,6 +28,7 @@ __all__ = [
     "Badge",
     "Breach",
     "Cancel",
+    "Check",
     "Comparison",
     "Complaint",
     "Contract",
@@ -47,6 +49,7 @@ __all__ = [
     "WhatIf",
     "analyse",
     "badges",
+    "check_gradients",
     "contracts_of",
     "diagnose",
     "dialects",

@@ -55,3 +55,17 @@ def test_shapes_that_do_not_fit_are_found_without_a_run(gradwire, diagram):
 
 def test_at_least_one_file_is_needed(gradwire):
     assert gradwire("check").code == 2
+
+
+def test_derivatives_are_compared_with_differences(gradwire, seed):
+    done = gradwire("check", seed, "--gradients")
+    assert done.code == 0
+    told = done.out.splitlines()[1:]
+    assert told[0] == "✓ 2 of 4 blocks have the derivative that differences show"
+    assert told[1].startswith("≈ stop: 0 by its rule, ") and "on purpose" in told[1]
+    found = gradwire("check", seed, "--gradients", "--json").json["gradients"]
+    assert {r["block"]: (r["agrees"], r["wrong"]) for r in found} == {
+        "mul": (True, False), "stop": (False, False), "add": (True, False),
+        "loss": (False, False),
+    }  # fmt: skip
+    assert "gradients" not in gradwire("check", seed, "--json").json

@@ -45,9 +45,9 @@ class Session:
     no values, and ``diagnostics`` says why. Otherwise a problem on the way to what was asked for
     raises NotRunnableError.
 
-    ``fast`` is whether elementwise arithmetic on large arrays may be machine code, whose results
-    differ in the last digits (``runtime.engine.lowerings.fused``); None is where the ``fast``
-    extra is installed, unless GRADWIRE_FAST=0. Raises RunError where it is asked for in vain.
+    ``fast`` is whether large arrays may be computed by machine code, whose results differ in the
+    last digits (see ``runtime.engine.lowerings.FAST``); None is where the ``fast`` extra is
+    installed, unless GRADWIRE_FAST=0. Raises RunError where it is asked for in vain.
     """
 
     def __init__(

@@ -5,9 +5,9 @@
     python -m tests.benchmarks.engine [--scale] [--watch] [--start] [--json FILE]
 
 Every workload runs in a process of its own, in which Gradwire, with numpy alone and with machine
-code, and the peers take turns, sample by sample, so that a slow moment of the machine hits all
-alike. Peak memory is measured in one more process per system, which runs nothing else. W8 is how
-long imports take. The table at the end is Markdown. Not a test: it prints numbers.
+code, and the peers take turns in any order, sample by sample, so that a slow moment of the machine
+hits all alike. Peak memory is measured in one more process per system, which runs nothing else.
+W8 is how long imports take. The table at the end is Markdown. Not a test: it prints numbers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import resource
 import statistics
 import subprocess
@@ -76,9 +77,12 @@ def measure(name: str, threads: int, seconds: float, peers: Collection[str]) -> 
     build = calls.pop("build")
     losses = {s: float(call()[0].sum() if s in OURS else call()) for s, call in calls.items()}
     samples: dict[str, list[float]] = {system: [] for system in calls}
+    shuffled = random.Random(0)
     end = time.perf_counter() + seconds * len(calls)
     while time.perf_counter() < end or min(map(len, samples.values())) < 5:
-        for system, call in calls.items():
+        for system in shuffled.sample(list(calls), len(calls)):
+            call = calls[system]
+            call()  # whoever was before leaves cold caches
             start = time.perf_counter()
             for _ in range(work.calls):
                 call()

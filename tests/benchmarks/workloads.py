@@ -141,7 +141,7 @@ def w2(count: int = 1000) -> Workload:
         return values[-1] + values[-2] + values[-3]
 
     end = d.add("Add", d.add("Add", nodes[-1], nodes[-2]), nodes[-3])
-    return Workload("W2", f"{count} scalar operations", d.diagram(end), variables, {}, peer, 2)
+    return Workload("W2", f"{count} scalar operations", d.diagram(end), variables, {}, peer, 10)
 
 
 def w3(size: int = 4_000_000) -> Workload:

@@ -285,7 +285,10 @@ class FlowRun:
         arriving = [loss for loss in self.losses if self.flow.arrives(port, loss)]
         if not arriving:
             if not (others := self.flow.ahead(port)):
-                return "no loss reads what it gives"
+                if set(self.losses) >= set(self.program.heads()):
+                    return "no loss reads what it gives"
+                asked = sentences.names([block_of(loss) for loss in self.losses])
+                return f"{asked} never read{'s' * (len(self.losses) == 1)} what it gives"
             return f"{sentences.names(others)} cut{'s' * (len(others) == 1)} its routes already"
         if not any(map(self.flow.trained_before, wires)):
             return "no gradient could go on from here to a trained variable"

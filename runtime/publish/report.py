@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from blocks import Tensor
 from blocks.trees import Passive
 from runtime.engine.trees import leaf_name
-from runtime.flow.deferred import MANY
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from runtime.publish.problems import Problem
 
 Array = NDArray[Any]
+FEW = 8
+"""So many cutters, slots of a repair and blocks of a witness JSON has, where it has all wires."""
 NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
 
 
@@ -260,7 +261,7 @@ def flow_report(
     the diagram. ``tell`` has the last word on the verdicts of variables, and of wires asked for.
     """
     program = session.program
-    limit = MANY if wires is None else None
+    limit = FEW if wires is None else None
     tell = tell or _as_it_is
     tell_wire = _as_it_is if wires is None else tell
     if wires is None:

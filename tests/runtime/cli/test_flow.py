@@ -179,3 +179,29 @@ def test_thresholds_of_numeric_states(gradwire, diagram):
     assert "FLOOD" in gradwire("run", path, "--threshold", "flood=0.5").out
     for wrong in ("flod=1", "flood=x", "flood"):
         assert gradwire("flow", path, "--run", "--threshold", wrong).code == 2
+
+
+def test_long_lists_are_cut_for_all_wires_and_whole_for_one(gradwire, diagram):
+    names = [f"s{i}" for i in range(20)]
+    blocks = {"v": VARIABLE, **{name: {"type": "StopGradient"} for name in names},
+              "loss": {"type": "Loss"}}  # fmt: skip
+    wires = {"s0.x": "v.out", "loss.x": "s19.out"}
+    wires |= {f"s{i}.x": f"s{i - 1}.out" for i in range(1, 20)}
+    path = diagram(blocks, wires)
+    of_all = gradwire("flow", path, "--json").json["wires"]["s0.x"]["verdicts"]["loss.out"]
+    assert [c["block"] for c in of_all["repair"]] == names[:-9:-1]
+    assert of_all["witness"] == ["loss", *names[:-8:-1]]
+    report = gradwire("flow", path, "--wire", "s0.x", "--json").json
+    whole = report["wires"]["s0.x"]["verdicts"]["loss.out"]
+    assert [c["block"] for c in whole["repair"]] == names[::-1]
+    assert whole["witness"] == ["loss", *names[::-1]]
+
+
+def test_a_stop_that_another_loss_reads_is_told_so(gradwire, diagram):
+    blocks = {"v": VARIABLE, "sg": {"type": "StopGradient"}, "L1": {"type": "Loss"},
+              "L2": {"type": "Loss"}}  # fmt: skip
+    path = diagram(blocks, {"L1.x": "v.out", "sg.x": "v.out", "L2.x": "sg.out"})
+    rows = gradwire("flow", path, "--loss", "L1").table("Badges")
+    assert ["cuts nothing", "sg", "This stop cuts nothing: L1 never reads what it gives."
+            ] in rows  # fmt: skip
+    assert "cuts nothing" not in gradwire("flow", path).out

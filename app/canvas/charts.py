@@ -58,9 +58,9 @@ class Chart:
 def chart(array: NDArray[Any]) -> Chart | None:
     """The chart of an array; None of one that is better told in numbers.
 
-    An image is the first of a batch: (n, c, h, w), (c, h, w) or (h, w, c) with one or three
-    channels, at least 8 × 8. Other arrays of two axes are heatmaps, of one axis lines, and of
-    more histograms.
+    An image is the first of a batch: (n, c, h, w), (n, h, w, c), (c, h, w) or (h, w, c) with one
+    or three channels, or (n, h, w) without negative numbers; at least 8 × 8. Other arrays of two
+    axes are heatmaps, of one axis lines, and of more histograms.
     """
     if array.size < 5 or array.dtype.kind not in "fiub":
         return None
@@ -80,10 +80,14 @@ def _made(kind: Kind, levels: NDArray[np.uint8]) -> Chart:
 
 def _as_image(array: NDArray[Any]) -> NDArray[Any] | None:
     """(h, w) or (h, w, 3) of what is shaped like an image."""
-    if array.ndim == 4:
+    several = array.ndim == 4
+    if several:
         array = array[0]
     if array.ndim != 3:
         return None
+    channels = {array.shape[0], array.shape[2]} & {*_CHANNELS}
+    if not channels and not several and min(array.shape[1:]) >= _SMALLEST_IMAGE:
+        return None if (array[0] < 0).any() else array[0]
     if array.shape[0] in _CHANNELS:
         array = np.moveaxis(array, 0, -1)
     if array.shape[2] not in _CHANNELS or min(array.shape[:2]) < _SMALLEST_IMAGE:

@@ -283,10 +283,11 @@ class _Face:
         self.painter.drawEllipse(centre, PORT_RADIUS - 0.5, PORT_RADIUS - 0.5)
 
     def _inside(self) -> None:
-        """The sign of the worst state inside a page, at the foot of its face."""
+        """The sign of the worst state inside a page, on the lower edge of its face."""
         sign = _INSIDE[self.look.inside]
-        left, top = GUTTER + SYMBOL / 2.0 - glyphs.SIZE / 2.0, self.look.height - glyphs.SIZE - 4.0
-        place = QRectF(left, top, glyphs.width(sign), glyphs.SIZE)
+        wide = glyphs.width(sign)
+        left, top = WIDTH - GUTTER - wide, self.look.height - glyphs.SIZE / 2.0 - 0.5
+        place = QRectF(left, top, wide, glyphs.SIZE)
         colour = self.theme.lane(self.look.inside).name()
         glyphs.draw(self.painter, sign, place, colour, self.theme.canvas)
 

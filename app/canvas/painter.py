@@ -13,6 +13,7 @@ from app.canvas.camera import NUMBERS, PLAIN, Camera
 from app.canvas.courses import flatten
 from app.canvas.curves import draw_lines, draw_rects, strokes
 from app.canvas.faces import CORNER, FaceCache, draw_face, margin
+from app.canvas.kinds import paint_kinds
 from app.canvas.lanes import Bundle
 from app.canvas.legend import key_of, legend_size, paint_legend
 from app.canvas.notes import paint_notes
@@ -51,6 +52,7 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
         _paint_vectors(painter, view, wires, blocks)
     else:
         _paint_wires(painter, view, wires)
+        paint_kinds(painter, view, shown)
         _paint_faces(painter, view, blocks, faces)
         paint_signs(painter, view, wires, vector=False)
     paint_notes(painter, view, shown, frames=False)

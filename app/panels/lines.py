@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QAbstractItemModel
+    from PySide6.QtGui import QPaintEvent
+
+_PAD = 10
 
 
 class Table(QTableView):
     """A table whose rows are as high as the type wants them."""
+
+    _when_empty = ""
+
+    def say_when_empty(self, text: str) -> None:
+        """Show ``text`` while there is no row."""
+        self._when_empty = text
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        model = self.model()
+        if self._when_empty and model is not None and not model.rowCount():
+            painter = QPainter(self.viewport())
+            painter.setPen(self.palette().placeholderText().color())
+            room = self.viewport().rect().adjusted(_PAD, _PAD, -_PAD, -_PAD)
+            flags = Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
+            painter.drawText(room, int(flags), self._when_empty)
 
     def fit_rows(self) -> None:
         """Give the rows the height of a line and a little room."""

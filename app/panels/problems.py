@@ -81,6 +81,7 @@ class Problems(Lines):
         super().__init__(parent)
         self.table = ProblemModel(self)
         self.lay_out(self.table, self.tr("Problems"))
+        self.say_when_empty(self.tr("No problems."))
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
 

@@ -34,6 +34,21 @@ def sheet(theme: Theme) -> str:
         background: {theme.field}; border: 1px solid {theme.hairline}; outline: none;
         selection-background-color: {theme.accent_wash}; selection-color: {theme.ink};
     }}
+    QPushButton {{
+        background: {theme.field}; color: {theme.ink};
+        border: 1px solid {theme.hairline}; border-radius: 4px; padding: 4px 14px;
+    }}
+    QPushButton:default, QPushButton:focus {{ border-color: {theme.accent}; }}
+    QPushButton:hover {{ background: {theme.accent_wash}; }}
+    QPushButton:pressed {{ background: {theme.accent}; color: {theme.on_accent}; }}
+    QPushButton:disabled {{ background: {theme.surface}; color: {theme.ink_faint}; }}
+    QProgressBar {{
+        background: {theme.field}; border: 1px solid {theme.hairline}; border-radius: 4px;
+        max-height: 8px;
+    }}
+    QProgressBar::chunk {{ background: {theme.accent}; border-radius: 3px; }}
+    QTreeWidget::item {{ padding: 3px 5px; }}
+    QTreeWidget::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
     QCheckBox::indicator {{
         background: {theme.field}; border: 1px solid {theme.ink_faint}; border-radius: 3px;
         width: 14px; height: 14px;

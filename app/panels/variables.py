@@ -96,6 +96,9 @@ class Variables(Table):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.verticalHeader().hide()
         self.fit_rows()
+        self.say_when_empty(
+            self.tr("No variables. A Variable block holds numbers that training moves.")
+        )
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows

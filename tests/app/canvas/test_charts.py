@@ -24,11 +24,20 @@ RANDOM = np.random.default_rng(0)
         ((2, 1, 28, 28), Kind.IMAGE),
         ((3, 16, 16), Kind.IMAGE),
         ((16, 16, 3), Kind.IMAGE),
+        ((2, 16, 16, 3), Kind.IMAGE),
+        ((5, 9, 8), Kind.BARS),
         ((2, 8, 5, 5), Kind.BARS),
     ],
 )
 def test_the_kind_follows_from_the_shape(shape, kind):
     assert chart(RANDOM.normal(size=shape)).kind is kind
+
+
+def test_a_stack_without_negative_numbers_is_a_stack_of_images():
+    stack = RANDOM.uniform(size=(5, 9, 8))
+    assert chart(stack).kind is Kind.IMAGE
+    assert chart(stack).shape == (9, 8)
+    assert chart(np.round(200 * stack).astype(np.uint8)).kind is Kind.IMAGE
 
 
 @pytest.mark.parametrize("array", [np.float32(3), np.zeros(4), np.zeros((2, 2)), np.zeros((0, 9))])

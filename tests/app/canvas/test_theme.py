@@ -13,11 +13,27 @@ each = pytest.mark.parametrize("shown", THEMES.values(), ids=lambda shown: shown
 
 @each
 def test_text_can_be_read(shown):
-    for ground in (shown.canvas, shown.surface, shown.field, shown.note):
-        for ink in (shown.ink, shown.ink_soft):
+    faces = [shown.face(family) for family in registry().families()]
+    for ground in (shown.canvas, shown.surface, shown.field, shown.note, *faces):
+        for ink in (shown.ink, shown.ink_soft, shown.ink_faint, shown.accent, shown.error):
             assert contrast(ink, ground) >= 4.5
-    assert contrast(shown.ink_faint, shown.field) >= 4.5
+    for ink in (shown.ink, shown.ink_soft):
+        assert contrast(ink, shown.accent_wash) >= 4.5
     assert contrast(shown.on_accent, shown.accent) >= 4.5
+    for state in ("PARTIAL", "ZERO", "FAINT", "FLOOD", "NONFINITE"):  # said in words, too
+        assert contrast(shown.lane(state), shown.canvas) >= 4.5
+
+
+@each
+def test_lines_can_be_seen(shown):
+    for ground in (shown.canvas, shown.note):
+        for line in (shown.wire, *shown.lanes.values()):
+            assert contrast(line, ground) >= 3.0
+    for family in registry().families():
+        assert contrast(shown.wire, shown.face(family)) >= 3.0  # dots of ports
+    for ground in (shown.canvas, shown.surface, shown.accent_wash):
+        assert contrast(shown.accent, ground) >= 3.0  # rings of focus and selection
+    assert contrast(shown.ink_faint, shown.surface) >= 3.0  # boxes to tick
 
 
 @each
@@ -31,7 +47,9 @@ def test_faces_are_quiet_and_their_symbols_can_be_read(shown):
 @each
 def test_problems_stand_out(shown):
     for colour in (shown.error, shown.warning):
-        assert contrast(colour, shown.canvas) >= 4.5
+        for ground in (shown.canvas, shown.field, shown.surface):
+            assert contrast(colour, ground) >= 4.5
+        assert contrast(shown.canvas, colour) >= 4.5  # the sign on a badge
 
 
 def simulated(colour: str, kind: str) -> tuple[float, float, float]:

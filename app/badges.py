@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError
-from runtime.flow import PASSING, Badge, badges, contracts_of
+from runtime.engine.trees import without_leaf
+from runtime.flow import PASSING, Badge, State, badges, contracts_of
 
 if TYPE_CHECKING:
     from runtime.flow import FlowRun
@@ -20,6 +21,8 @@ class Badges:
 
     about: Mapping[str, tuple[Badge, ...]] = field(default_factory=dict)
     """By instance path of a block, or port; about all losses together."""
+    origins: frozenset[str] = frozenset()
+    """Wires on which a NaN or infinity is made, and not passed on from nearer to the loss."""
     leaves: Mapping[str | None, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     """By loss (None: all together) and wire: how many leaves carry, of how many."""
 
@@ -32,7 +35,21 @@ def badges_of(flow: FlowRun) -> Badges:
     about: dict[str, tuple[Badge, ...]] = {}
     for badge in badges(flow, _stated(flow)):
         about[badge.key] = (*about.get(badge.key, ()), badge)
-    return Badges(about, {loss: _leaves(flow, loss) for loss in (None, *flow.losses)})
+    leaves = {loss: _leaves(flow, loss) for loss in (None, *flow.losses)}
+    return Badges(about, _origins(flow), leaves)
+
+
+def _origins(flow: FlowRun) -> frozenset[str]:
+    """Wires that are not finite into blocks that nothing of the kind comes back to."""
+    wild = {
+        wire
+        for loss in (None, *flow.losses)
+        for wire, state in flow.states(loss).items()
+        if state is State.NONFINITE
+    }
+    program = flow.program
+    victims = {without_leaf(program.wire_sources[wire]).rpartition(".")[0] for wire in wild}
+    return frozenset(wire for wire in wild if program.wire_targets[wire] not in victims)
 
 
 def _stated(flow: FlowRun) -> list[Contract]:

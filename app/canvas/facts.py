@@ -61,6 +61,8 @@ class Facts:
         self.strands = self._apart() or (self.whole,)
         """The lanes to show beside each wire."""
         self._driven = set(scene.wire_ports[:, 1].tolist())
+        self._read = set(scene.wire_blocks[:, 0].tolist())
+        """Blocks whose value is read."""
         self._looks: list[Look | None] = [None] * len(scene.names)
         self._inside: dict[str, str] | None = None
         self._plain_looks: dict[int, Look] = {}
@@ -159,7 +161,13 @@ class Facts:
         badges = NONE if self.reading is None or self.stale else self.reading.badges
         block, path = self.scene.blocks[i], self.prefix + self.scene.names[i]
         outputs = self.scene.slots[i].outputs
-        return pills_of(badges, path, outputs, surrogate=type(block).surrogate)
+        return pills_of(badges, path, outputs, surrogate=self._is_surrogate(i, block))
+
+    def _is_surrogate(self, i: int, block: Block) -> bool:
+        """The gradient is not the derivative; that of a plain loss whose value ends here is."""
+        kind = type(block)
+        plain = kind.head and block == kind() and i not in self._read
+        return kind.surrogate and not plain
 
     def _unwired(self, block: str, port: str) -> list[str]:
         owner = self.scene.page.blocks[block]

@@ -40,7 +40,7 @@ def draw(painter: QPainter, sign: str, box: QRectF, colour: str, halo: str = "")
         painter.setFont(font(SMALL, bold=True))
         painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), sign)
         return
-    pen = QPen(QColor(colour), 1.1 if sign == "❄" else 1.6)
+    pen = QPen(QColor(colour), 1.1 if sign in _FINE else 1.6)
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     painter.setPen(pen)
     painter.save()
@@ -84,6 +84,12 @@ def _snowflake() -> QPainterPath:
     return path
 
 
+def _hatched() -> QPainterPath:
+    path = _strokes((-4.0, 0.0, 0.0, -4.0), (-4.0, 4.0, 4.0, -4.0), (0.0, 4.0, 4.0, 0.0))
+    path.addRect(-4.5, -4.5, 9.0, 9.0)
+    return path
+
+
 SHAPES = {
     "⊣": _strokes((-5.0, 0.0, 1.5, 0.0), (1.5, -5.0, 1.5, 5.0)),
     "∅": _empty_set(),
@@ -91,6 +97,8 @@ SHAPES = {
         (-5.0, 0.0, 5.0, 0.0), (5.0, 0.0, 2.0, -3.0), (5.0, 0.0, 2.0, 3.0), (-2.5, 4.0, 1.5, -4.0)
     ),
     "❄": _snowflake(),
+    "▨": _hatched(),
 }
-ON_LANE = frozenset("∅↛❄?")
+_FINE = frozenset("❄▨")
+ON_LANE = frozenset("∅↛❄?▨")
 """Signs that stand on the lane and break it; the others end it or stand beside it."""

@@ -14,6 +14,7 @@ from app.canvas import glyphs, lanes, pills
 from app.canvas.lanes import CODES, STYLES, Bundle
 from app.canvas.pills import Pill, pill_of
 from app.canvas.readout import number, power_of_ten
+from app.canvas.signs import ORIGIN
 from app.theme import SMALL, Theme, font
 from runtime.flow.badges import Mark
 from runtime.flow.sizes import SETTINGS
@@ -94,6 +95,7 @@ def _badges(key: Key) -> list[tuple[Pill | str, str]]:
         (pill_of(Mark.OPEN_STOP), _tr("a stop that lets gradient through")),
         (pill_of(Mark.SURROGATE), _tr("its gradient is not the derivative, on purpose")),
         (_LEAVES, _tr("leaves of a tree that carry gradient")),
+        (ORIGIN, _tr("the first NaN or infinity is made here")),
         (pill_of(Mark.STALE), _tr("numbers of an older diagram")),
     ]
 
@@ -122,7 +124,7 @@ def _paint_badges(painter: QPainter, theme: Theme, key: Key) -> None:
             start = QPointF(_SAMPLE - pills.pill_width(badge), y)
             pills.draw_pills(painter, [badge], start, theme)
         else:
-            _paint_lane(painter, "CARRIES", y, theme, badge)
+            _paint_lane(painter, "NONFINITE" if badge == ORIGIN else "CARRIES", y, theme, badge)
         _paint_words(painter, _SAMPLE + _GAP, y - 1.0, words, theme, middle=True)
     for place, words in enumerate(_losses(key)):
         y = _PAD + _ROW * (len(badges) + place) + 4.0

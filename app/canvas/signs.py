@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from app.canvas.geometry import Floats, Indices
     from app.canvas.shown import View
 
+ORIGIN = "▨"
+"""Stands where the first NaN or infinity of a route is made."""
 _SIGNS_ABOVE = 0.45
 """Zoom from which lanes carry their signs."""
 _FIRST, _NEXT = 18.0, 13.0
@@ -101,6 +103,8 @@ class _Signs:
                 self._paint(style.cut, name, end)
         if style.glyph:
             self._paint(style.glyph, name, middle)
+        if self.strand.is_origin(wire):
+            self._paint(ORIGIN, name, end)
 
     def _paint_words(self, words: str, name: str, middle: Floats, along: Floats) -> None:
         if self.several:

@@ -36,6 +36,7 @@ class Strand:
         self._keys = [prefix + key for key in scene.wire_keys]
         self._reading = reading
         self._prefix = prefix
+        self._origins = frozenset() if reading is None else reading.badges.origins
         self._asked: set[str] = set()
         self._cutting: set[str] = set()
         self.codes: NDArray[np.int8]
@@ -79,6 +80,11 @@ class Strand:
             arrow = "▽" if code == FAINT else "▲"
             return arrow if norm is None else f"{arrow} {power_of_ten(norm)}"
         return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
+
+    def is_origin(self, wire: int) -> bool:
+        """A NaN or infinity is made where this wire ends."""
+        known = self._reading is not None and self.codes[wire] == NONFINITE
+        return known and self._keys[wire] in self._origins
 
     def cut(self, wire: int, until: float = math.inf) -> bool | None:
         """Whether this wire ends in a slot that cuts gradient off.

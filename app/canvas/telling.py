@@ -103,6 +103,8 @@ def _lane_told(strand: Strand, wire: int) -> str:
     by = f" {_say('by')} {', '.join(cutters)}" if cutters else ""
     leaves = strand.leaves(wire)
     count = "" if leaves is None else ", " + _say("{0} of {1} leaves carry").format(*leaves)
+    if strand.is_origin(wire):
+        count += ", " + _say("made here")
     about = f"{strand.name}: " if strand.name else ""
     return f"{about}{_say(STATES[state])}{by}{count}"
 

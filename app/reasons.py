@@ -6,8 +6,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.canvas.facts import same_meaning
 from runtime.engine.trees import SIGN, without_leaf
-from runtime.flow import Account, Dialects, Fix, dialects, fix, ledger
+from runtime.flow import Account, Dialects, Fix, account, dialects, fix
 
 if TYPE_CHECKING:
     from app.reading import Reading
@@ -30,17 +31,21 @@ class Reasons:
 
 
 def reasons(session: Session, reading: Reading, wire: str, port: str) -> Reasons:
-    """About ``wire``, which leaves ``port``; raises what a run raises."""
+    """About ``wire``, which leaves ``port``, in a session of the document; raises as a run does."""
     flow = reading.flow
     if flow is None or wire not in reading.states:
         return Reasons(wire, port)
     run = flow.run(reading.loss)
+    # A repair is one of the document, also while something is tried on it.
+    tried = flow.diagram is None or not same_meaning(flow.diagram, session.diagram)
     return Reasons(
         wire,
         port,
-        fix(session, wire, reading.loss),
+        fix(session, wire, reading.loss, flow=None if tried else flow.flow),
         tuple(dialects(flow, name, reading.loss) for name in variables(flow.program, port)),
-        None if run is None else ledger(flow.program, run).get(port),
+        account(flow.program, run, port)
+        if run is not None and port in flow.program.ports
+        else None,
     )
 
 

@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from app.canvas import glyphs
 from app.canvas.camera import PLAIN
 from app.theme import BODY, font
+from runtime.flow.deferred import MANY
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Indices, Scene
@@ -49,7 +50,10 @@ class Route:
 
 
 def route_of(verdict: Verdict, wire: str, page: Page, prefix: str = "") -> Route:
-    """The route of a wire of ``page``, which is used at the path ``prefix``."""
+    """The route of a wire of ``page``, which is used at the path ``prefix``.
+
+    Of very many cutters it has those nearest to the loss.
+    """
     steps = [(i, _here(path, prefix)) for i, path in enumerate(verdict.witness, start=1)]
     places: dict[str, list[int]] = {}
     for number, name in steps:
@@ -57,7 +61,7 @@ def route_of(verdict: Verdict, wire: str, page: Page, prefix: str = "") -> Route
             places.setdefault(name, []).append(number)
     cutters = {
         f"{name}.{cutter.port}": SIGNS.get(cutter.kind, "∅")
-        for cutter in verdict.cutters
+        for cutter in verdict.cutters[:MANY]
         if (name := _here(cutter.block, prefix)) in page.blocks
     }
     return Route(

@@ -18,6 +18,7 @@ from app.panels.formula import Formula
 from app.panels.rows import Tile
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.diagram import MAIN, Diagram, PortName, ports
+from runtime.flow.deferred import MANY
 
 if TYPE_CHECKING:
     from app.reading import Reading
@@ -283,9 +284,13 @@ def _gradient_text(reading: Reading | None, variable: str) -> str:
 
 
 def linked(verdict: Any) -> str:
-    """The verdict's sentence as HTML, all blocks that it speaks of made links."""
-    blocks = {cutter.block for cutter in (*verdict.cutters, *verdict.repair)}
-    return labels.linked(verdict.sentence, blocks.union(verdict.witness, verdict.frozen))
+    """The verdict's sentence as HTML, the blocks that it speaks of made links.
+
+    Of long lists it names those at the ends.
+    """
+    blocks = {cutter.block for cutter in (*verdict.cutters[:MANY], *verdict.repair[:MANY])}
+    route = (*verdict.witness[:MANY], *verdict.witness[-MANY:])
+    return labels.linked(verdict.sentence, blocks.union(route, verdict.frozen[:MANY]))
 
 
 def _label(text: str, buddy: QWidget) -> QLabel:

@@ -29,6 +29,7 @@ from blocks.paths import path_text
 from runtime.diagram import MAIN, Diagram, PortName
 from runtime.engine.trees import SIGN
 from runtime.flow import State, Verdict
+from runtime.flow.deferred import MANY
 
 if TYPE_CHECKING:
     from app.reading import Reading
@@ -252,7 +253,8 @@ class Why(QScrollArea):
 
 
 def _cutters(verdict: Verdict) -> list[str]:
-    return list(dict.fromkeys(cutter.block for cutter in verdict.cutters))
+    """The blocks that cut, those nearest to the loss of many."""
+    return list(dict.fromkeys(cutter.block for cutter in verdict.cutters[:MANY]))
 
 
 class _Swatch(QWidget):

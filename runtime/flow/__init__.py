@@ -16,7 +16,7 @@ from runtime.flow.dialects import Dialects, dialects
 from runtime.flow.differences import Check, check_gradients
 from runtime.flow.doctor import Complaint, Finding, diagnose
 from runtime.flow.fixing import Fix, fix, fixes, with_fix
-from runtime.flow.ledger import Account, LossMatrix, Row, ledger, loss_matrix
+from runtime.flow.ledger import Account, LossMatrix, Row, account, ledger, loss_matrix
 from runtime.flow.reading import Cancel, FlowRun, observe, read
 from runtime.flow.sizes import Settings
 from runtime.flow.states import PASSING, Cutter, State, Verdict
@@ -47,6 +47,7 @@ __all__ = [
     "State",
     "Verdict",
     "WhatIf",
+    "account",
     "analyse",
     "badges",
     "check_gradients",

@@ -76,6 +76,19 @@ def ledger(program: Program, run: Run) -> dict[str, Account]:
     return found
 
 
+def account(program: Program, run: Run, port: str) -> Account | None:
+    """The account of one port; None for one that the ledger does not have."""
+    if program.ports.get(port) not in program.reached:
+        return None
+    wires = [
+        wire
+        for wire, source in program.wire_sources.items()
+        if source == port and run.contributions.get(wire) is not None
+    ]
+    found = _account(program, run, port, wires, _inside_readers(program).get(port, ()))
+    return found if found.rows else None
+
+
 def _account(
     program: Program, run: Run, port: str, wires: list[str], readers: tuple[str, ...]
 ) -> Account:

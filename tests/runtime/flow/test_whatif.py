@@ -11,7 +11,7 @@ import runtime.build as b
 from blocks.errors import ChangeError
 from runtime.diagram import apply, loads
 from runtime.engine import Session
-from runtime.flow import State, WhatIf, ledger, loss_matrix, observe
+from runtime.flow import State, WhatIf, account, ledger, loss_matrix, observe
 from tests.runtime.flow.specimens import specimen
 
 
@@ -127,16 +127,30 @@ def test_rows_add_up_to_the_gradient_to_the_last_bit():
             if gradient is None:
                 assert f"{name}.out" not in accounts
                 continue
-            account = accounts[f"{name}.out"]
-            total = account.rows[0].amount
-            for row in account.rows[1:]:
+            found = accounts[f"{name}.out"]
+            total = found.rows[0].amount
+            for row in found.rows[1:]:
                 total = total + row.amount
             np.testing.assert_allclose(total, gradient, rtol=1e-12, atol=1e-300)
-            if all(row.kind != "gradient block" for row in account.rows):
+            if all(row.kind != "gradient block" for row in found.rows):
                 np.testing.assert_array_equal(total, gradient)
-            np.testing.assert_array_equal(account.total, gradient)
-            checked += len(account.rows) > 1
+            np.testing.assert_array_equal(found.total, gradient)
+            checked += len(found.rows) > 1
     assert checked > 40
+
+
+def test_the_account_of_one_port_is_that_of_the_ledger():
+    for number in range(60):
+        session = Session(specimen(number, gradients=number % 2 == 0))
+        run = session.backward(adjoints="all")
+        accounts = ledger(session.program, run)
+        for port in session.program.ports:
+            found, known = account(session.program, run, port), accounts.get(port)
+            assert (found is None) == (known is None)
+            if found is not None and known is not None:
+                assert [row.by for row in found.rows] == [row.by for row in known.rows]
+                np.testing.assert_array_equal(found.total, known.total)
+    assert account(session.program, run, "no.out") is None
 
 
 def test_the_share_through_a_gradient_block_has_a_row_with_its_name():
@@ -145,11 +159,11 @@ def test_the_share_through_a_gradient_block_has_a_row_with_its_name():
     slope = b.gradient(b.square(y), x, name="slope")
     session = Session(b.build(b.loss(slope)))
     run = session.backward(adjoints="all")
-    account = ledger(session.program, run)["tanh1.out"]
-    (row,) = [row for row in account.rows if row.kind == "gradient block"]
+    found = ledger(session.program, run)["tanh1.out"]
+    (row,) = [row for row in found.rows if row.kind == "gradient block"]
     assert row.by == "slope"
-    assert sum(r.amount for r in account.rows) == pytest.approx(run.adjoints["tanh1.out"])
-    assert sum(account.shares.values()) == pytest.approx(1)
+    assert sum(r.amount for r in found.rows) == pytest.approx(run.adjoints["tanh1.out"])
+    assert sum(found.shares.values()) == pytest.approx(1)
 
 
 def test_losses_against_variables():

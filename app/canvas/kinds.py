@@ -40,8 +40,8 @@ def kind_of(view: View, block: int, port: str) -> str:
 
 def _risen(scene: Scene) -> set[int]:
     """Output ports whose wires go upwards."""
-    starts, ends = (scene.port_points(scene.wire_ports[:, side]) for side in (0, 1))
-    rises = ends[:, 1] < starts[:, 1] - _RISE
+    heights = scene.port_points()[scene.wire_ports, 1]
+    rises = heights[:, 1] < heights[:, 0] - _RISE
     return set(scene.wire_ports[rises, 0].tolist())
 
 

@@ -132,6 +132,11 @@ def test_the_base_install_is_headless():
     assert any("PySide6-Essentials" in need for need in PROJECT["optional-dependencies"]["app"])
 
 
+def test_who_develops_has_what_the_extras_bring():
+    """Nothing is skipped where the whole suite must pass."""
+    assert "gradwire[app,fast]" in PROJECT["optional-dependencies"]["dev"]
+
+
 @pytest.mark.parametrize(
     ("floors", "extras"),
     [(("blocks", "runtime"), ("fast",)), (("app",), ("app",)), (("tests",), ("dev", "app"))],

@@ -17,6 +17,8 @@ from runtime.engine.lowerings.fused import FusedTask
 from runtime.engine.norms import norm_of, rms
 from runtime.engine.plan import Plan
 
+pytest.importorskip("llvmlite")
+
 SIZE = 300_007
 
 

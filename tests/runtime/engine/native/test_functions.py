@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from runtime.engine.native import Operand, Operation, Recipe, compiled
 
+pytest.importorskip("llvmlite")
+
 Array = NDArray[Any]
 
 EXACT: dict[str, tuple[Callable[[Array], Array], float]] = {

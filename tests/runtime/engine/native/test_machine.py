@@ -12,6 +12,8 @@ import pytest
 
 from runtime.engine.native import Operand, Operation, Recipe, compiled, machine
 
+pytest.importorskip("llvmlite")
+
 RECIPE = Recipe((Operand("float32", True),), (Operation("square", "float32", (0,)),), (1,))
 
 

@@ -14,6 +14,8 @@ from runtime.engine import threads
 from runtime.engine.native import Product
 from runtime.engine.native.panels import DEEP, tallest
 
+pytest.importorskip("llvmlite")
+
 Array = NDArray[np.float32]
 
 

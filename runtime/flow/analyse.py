@@ -201,6 +201,17 @@ class Flow:
         found = self._searches.to_loss(_head(self.program, loss), Kind.OPEN).cost
         return port in self.program.ports and self.program.ports[port] in found
 
+    def arrival(self, port: str, loss: str | None = None) -> State:
+        """Whether gradient comes to a port, whatever lies behind it, and what would have to open
+        if not: CARRIES, STOPPED, NO RULE or OFF ROUTE, UNKNOWN for a port that has no value.
+        """
+        value = self.program.ports.get(port)
+        if value is None:
+            return State.UNKNOWN
+        levels = (self._searches.levels(head, value)[0] for head in self._heads(loss))
+        known = [level for level in levels if level is not None]
+        return CLOSED[min(known)] if known else State.OFF_ROUTE
+
     def trained_before(self, wire: str) -> bool:
         """T: whether a trained variable reaches a wire through slots that pass gradient."""
         return self.program.wires.get(wire) in self._searches.trained[Kind.OPEN].cost

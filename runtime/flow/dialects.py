@@ -6,11 +6,12 @@ where the only path leads through rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runtime.calculus import passes
 from runtime.engine.naming import find_port
@@ -18,9 +19,11 @@ from runtime.flow.numbers import size
 from runtime.flow.states import State
 
 if TYPE_CHECKING:
+    from runtime.calculus import Value
     from runtime.engine.program import Program
     from runtime.flow.reading import FlowRun
 
+Array = NDArray[Any]
 SYSTEMS = ("PyTorch", "JAX", "TensorFlow", "MXNet")
 ROUNDING = frozenset({"round", "floor", "ceil"})
 """Primitives whose gradient is 0 here, in PyTorch, JAX and MXNet, and None in TensorFlow."""
@@ -46,7 +49,7 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Dialects:
-    """A variable in the words of other systems; ``fates`` by system."""
+    """A variable in the words of other systems; ``fates`` by system, none for another port."""
 
     variable: str
     state: State
@@ -74,20 +77,69 @@ DRIFTS = "shrinks: weight decay moves it without a gradient"
 GOES_ON = "stays as it is, unless it has momentum from earlier steps: then it goes on"
 
 
-def dialects(reading: FlowRun, variable: str, loss: str | None = None) -> Dialects:
-    """What other systems say about one variable of a reading."""
+_LEAF_BY = {
+    "PyTorch": "requires_grad_() before",
+    "JAX": "jax.grad, chosen by argnums",
+    "TensorFlow": "tape.gradient, after tape.watch",
+    "MXNet": "attach_grad() before",
+}
+_INNER_BY = {
+    "PyTorch": "retain_grad() before",
+    "JAX": "jax.vjp of what follows it",
+    "TensorFlow": "tape.gradient",
+    "MXNet": "attach_grad() on it, which cuts it off from what lies before",
+}
+
+
+def dialects(reading: FlowRun, key: str, loss: str | None = None) -> Dialects:
+    """What other systems say about a variable of a reading, or about any other port once they are
+    asked for its gradient (an input or a constant by its block). Optimisers move variables alone.
+
+    Raises RunError where there is no such port.
+    """
+    heads = reading.losses if loss is None else (loss,)
+    if key in reading.program.sources("variable"):
+        return _of_variable(reading, key, loss, heads)
+    port = find_port(reading.program, key)
+    value = reading.program.ports.get(port)
+    known = [a for h in heads if (a := _adjoint(reading, port, h)) is not None]
+    is_leaf = port.removesuffix(".out") in reading.program.leaves
+    by = _LEAF_BY if is_leaf else _INNER_BY
+    if value not in _reached(reading.program, heads, all_slots=True):
+        says = dict(zip(SYSTEMS, ("None", "zeros", "None", "zeros"), strict=True))
+        reports = tuple(Report(s, says[s], by[s]) for s in SYSTEMS)
+        return Dialects(key, reading.flow.arrival(port, loss), reports, {})
+    shown = size(sum(known[1:], known[0])) if known else "a gradient"
+    rounded = value not in _reached(reading.program, heads, all_slots=False)
+    reports = tuple(
+        Report(s, "None" if rounded and s == "TensorFlow" else shown, by[s]) for s in SYSTEMS
+    )
+    return Dialects(key, State.CARRIES, reports, {})
+
+
+def _adjoint(reading: FlowRun, port: str, loss: str) -> Array | None:
+    """What a run of one loss, or of the only one, says arrives at a port."""
+    run = reading.run(loss)
+    return None if run is None else run.adjoints.get(port)
+
+
+def _of_variable(
+    reading: FlowRun, variable: str, loss: str | None, heads: Sequence[str]
+) -> Dialects:
     state = reading.variable(variable, loss).state
     gradient = reading.gradient(variable, loss)
-    heads = reading.losses if loss is None else (loss,)
-    through = _reached(reading.program, heads, all_slots=True)
-    smooth = _reached(reading.program, heads, all_slots=False)
+    program = reading.program
+    leaf = program.leaves.get(variable)
+    through = _reached(program, heads, all_slots=True)
+    smooth = _reached(program, heads, all_slots=False)
+    trained = {program.leaves[n].value for n in program.trainable if n in program.leaves}
     if state is State.FROZEN:
         reports = tuple(Report(s, NOT_ASKED, _FROZEN_BY[s]) for s in SYSTEMS)
     elif gradient is None:
-        reports = _unconnected(lost=not through & set(reading.program.trainable))
+        reports = _unconnected(lost=not through & trained)
     else:
         shown = size(gradient) if np.any(gradient) else "zeros"
-        rounded = variable not in smooth
+        rounded = leaf is None or leaf.value not in smooth
         reports = tuple(
             Report(s, "None" if rounded and s == "TensorFlow" else shown, _BY[s]) for s in SYSTEMS
         )
@@ -105,14 +157,13 @@ def _unconnected(lost: bool) -> tuple[Report, ...]:
     )
 
 
-def _reached(program: Program, heads: Iterable[str], all_slots: bool) -> set[str]:
-    """The variables that gradient comes to; through rounding only with ``all_slots``."""
+def _reached(program: Program, heads: Iterable[str], all_slots: bool) -> set[Value]:
+    """The values that gradient comes to; through rounding only with ``all_slots``."""
     reached = {program.ports[find_port(program, head)] for head in heads}
     for value in reversed(program.trace.values[: program.forward_end]):
         if value in reached and (all_slots or value.primitive.name not in ROUNDING):
             reached |= {s for slot, s in enumerate(value.inputs) if passes(value, slot)}
-    return {name for name in program.trainable
-            if name in program.leaves and program.leaves[name].value in reached}  # fmt: skip
+    return reached
 
 
 def _fates(report: Report) -> tuple[Fate, ...]:

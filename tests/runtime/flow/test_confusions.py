@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import runtime.build as b
+from blocks.errors import RunError
 from runtime.engine import SGD, Session
-from runtime.flow import State, WhatIf, dialects, ledger, observe, with_fix
+from runtime.flow import State, WhatIf, dialects, ledger, observe, read, with_fix
 from tests.examples.gallery import diagram as example
 
 STRAIGHT = "Move the loss before it, soften it, or use a StraightThrough block."
@@ -245,3 +246,36 @@ def test_3_and_10_what_if_the_stop_were_open():
     leak = found.variables("D_loss.out")["G_weight"]
     assert leak.before is None and np.any(leak.after)
     assert not found.variables("G_loss.out")["G_weight"].changed
+
+
+def test_any_port_is_told_in_the_words_of_other_systems():
+    data = b.input("data", value=[1.0, 2.0], dtype="float32")
+    h = b.mul(data, x("w", [3.0, 4.0]), name="h")
+    aside = b.tanh(b.stop_gradient(h, name="sg"), name="aside")
+    session = Session(b.build(b.loss(b.sum(b.add(h, aside)))))
+    run = session.backward(adjoints="all")
+    reading = read(session.program, run)
+    told = dialects(reading, "data")
+    assert (told.state, told.fates) == (State.CARRIES, {})
+    assert {r.system: (r.says, r.by) for r in told.reports} == {
+        "PyTorch": ("rms 3.54", "requires_grad_() before"),
+        "JAX": ("rms 3.54", "jax.grad, chosen by argnums"),
+        "TensorFlow": ("rms 3.54", "tape.gradient, after tape.watch"),
+        "MXNet": ("rms 3.54", "attach_grad() before"),
+    }  # fmt: skip
+    inner = dialects(reading, "h.out")
+    assert inner.reports[0].by == "retain_grad() before" and inner.reports[0].says == "rms 1.00"
+    assert dialects(observe(session), "h").reports[0].says == "a gradient"
+    with pytest.raises(RunError, match="no block or output"):
+        dialects(reading, "nobody")
+
+
+def test_a_port_that_no_gradient_comes_to_is_none_or_zeros():
+    flat = b.round(b.mul(x("v", 1.5), 2, name="inside"), name="flat")
+    made = b.add(flat, b.stop_gradient(b.mul(x("w", 2.0), 3, name="cut"), name="sg"))
+    reading = observe(Session(b.build(b.loss(made))))
+    stopped = dialects(reading, "cut")
+    assert stopped.state is State.STOPPED
+    assert [r.says for r in stopped.reports] == ["None", "zeros", "None", "zeros"]
+    rounded = {r.system: r.says for r in dialects(reading, "inside").reports}
+    assert rounded["TensorFlow"] == "None" and rounded["JAX"] == "a gradient"

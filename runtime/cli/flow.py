@@ -11,6 +11,7 @@ from runtime.cli.arguments import DiagramFile, Json, Losses, Thresholds, sizes
 from runtime.cli.opening import choose_losses, choose_wires, has_errors, open_session
 from runtime.cli.outcome import PROBLEMS, emit, tell
 from runtime.flow import FlowRun, analyse, badges, contracts_of, observe, with_fix
+from runtime.publish.dialects import dialect_table, dialects_json
 from runtime.publish.ledger import ledger_json, ledger_parts
 from runtime.publish.report import flow_report
 from runtime.publish.text import show
@@ -45,19 +46,27 @@ def flow(
             "gradient through, with the number it would give.",
         ),
     ] = False,
+    other_systems: Annotated[
+        bool,
+        typer.Option(
+            "--dialects",
+            help="Run the diagram, and tell each variable as PyTorch, JAX, TensorFlow and MXNet "
+            "would, and what weight decay would do with it.",
+        ),
+    ] = False,
     thresholds: Thresholds = None,
     json: Json = False,
 ) -> None:
     """Say which wires carry gradient, and why not.
 
-    Structure alone decides: nothing is run, unless --run or --ledger asks for numbers.
+    Structure alone decides: nothing is run, unless --run, --ledger or --dialects asks for numbers.
     """
     session, problems = open_session(file)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     losses = choose_losses(session, loss)
     told = analyse(session.program, losses)
     reading = FlowRun(told, {})
-    if (run or ledger) and losses and not has_errors(problems):
+    if (run or ledger or other_systems) and losses and not has_errors(problems):
         reading = observe(session, losses, settings=sizes(thresholds))
     report = flow_report(
         session,
@@ -69,9 +78,13 @@ def flow(
         () if wire else badges(reading, contracts_of(session.diagram, file)),
         partial(with_fix, session, flow=told) if run and reading.runs else None,
     )
+    ledger, other_systems = ledger and bool(reading.runs), other_systems and bool(reading.runs)
     if json:
-        emit(report.to_json() | (ledger_json(reading) if ledger and losses else {}))
+        more = ledger_json(reading) if ledger else {}
+        more |= {"dialects": dialects_json(reading)} if other_systems else {}
+        emit(report.to_json() | more)
     else:
-        show([*report.parts(), *(ledger_parts(reading) if ledger and losses else [])])
+        parts = [*report.parts(), *(ledger_parts(reading) if ledger else [])]
+        show([*parts, *([dialect_table(reading)] if other_systems else [])])
     if has_errors(problems):
         raise typer.Exit(PROBLEMS)

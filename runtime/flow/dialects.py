@@ -6,8 +6,8 @@ where the only path leads through rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,7 +124,7 @@ def _adjoint(reading: FlowRun, port: str, loss: str) -> Array | None:
 
 
 def _of_variable(
-    reading: FlowRun, variable: str, loss: str | None, heads: Sequence[str]
+    reading: FlowRun, variable: str, loss: str | None, heads: tuple[str, ...]
 ) -> Dialects:
     state = reading.variable(variable, loss).state
     gradient = reading.gradient(variable, loss)
@@ -157,13 +157,14 @@ def _unconnected(lost: bool) -> tuple[Report, ...]:
     )
 
 
-def _reached(program: Program, heads: Iterable[str], all_slots: bool) -> set[Value]:
+@lru_cache(maxsize=2)
+def _reached(program: Program, heads: tuple[str, ...], all_slots: bool) -> frozenset[Value]:
     """The values that gradient comes to; through rounding only with ``all_slots``."""
     reached = {program.ports[find_port(program, head)] for head in heads}
     for value in reversed(program.trace.values[: program.forward_end]):
         if value in reached and (all_slots or value.primitive.name not in ROUNDING):
             reached |= {s for slot, s in enumerate(value.inputs) if passes(value, slot)}
-    return reached
+    return frozenset(reached)
 
 
 def _fates(report: Report) -> tuple[Fate, ...]:

@@ -205,3 +205,19 @@ def test_a_stop_that_another_loss_reads_is_told_so(gradwire, diagram):
     assert ["cuts nothing", "sg", "This stop cuts nothing: L1 never reads what it gives."
             ] in rows  # fmt: skip
     assert "cuts nothing" not in gradwire("flow", path).out
+
+
+def test_variables_in_the_words_of_other_systems(gradwire, seed):
+    rows = gradwire("flow", seed, "--dialects").table("In other systems")
+    assert rows[0][:5] == ["variable", "PyTorch", "JAX", "TensorFlow", "MXNet"]
+    found = {row[0]: row[1:] for row in rows[1:]}
+    assert found["a"][:4] == ["rms 1.00"] * 4
+    assert found["b"][:4] == ["None", "zeros", "None", "zeros"]
+    assert found["b"][4] == (
+        "PyTorch, TensorFlow: stays as it is; JAX, MXNet: shrinks: weight decay moves it without a "
+        "gradient"
+    )
+    told = gradwire("flow", seed, "--dialects", "--json").json["dialects"]["b"]["JAX"]
+    assert (told["says"], told["by"]) == ("zeros", "jax.grad")
+    assert told["optimisers"]["AdamW"]["decayed"].startswith("shrinks")
+    assert "dialects" not in gradwire("flow", seed, "--json").json

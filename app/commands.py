@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,26 +19,21 @@ from runtime.diagram import (
     Change,
     Diagram,
     Page,
-    Point,
     PortName,
     RenameBlock,
     SetParameters,
 )
+from runtime.diagram.measures import HEADER, WIDTH
 from runtime.flow import Settings as Sizes
 from runtime.version import __version__
 
 if TYPE_CHECKING:
     from app.canvas import CanvasView
-    from app.canvas.choices import Choice
     from app.document import Document
     from app.evaluator import Evaluator
     from app.panels.palette import Palette
     from app.place import Place
     from app.settings import Settings
-
-ROOM = Point(180.0, 100.0)
-"""What a new block needs for itself, px at 100 %."""
-_REACH = range(-4, 5)
 
 
 class Commands(QObject):
@@ -82,12 +76,7 @@ class Commands(QObject):
 
     def add_block(self, type_name: str) -> None:
         """Put a new block of that type where the canvas is looking."""
-        self.put(type_choice(type_name))
-
-    def put(self, choice: Choice) -> None:
-        """Put a block where the canvas is looking, in no other's way."""
-        middle = self._canvas.scene_position(self._canvas.rect().center())
-        self._canvas.add(choice, _free(self._page(), middle))
+        self._canvas.put(type_choice(type_name))
         self._canvas.setFocus()
 
     def reveal(self, location: Location) -> None:
@@ -125,7 +114,8 @@ class Commands(QObject):
         bounds = canvas.view.scene.bounds_of(blocks, found.notes)
         if bounds is None and found.gone:
             places = np.array(found.gone)
-            bounds = np.concatenate([places.min(axis=0), places.max(axis=0) + ROOM])
+            low, high = places.min(axis=0), places.max(axis=0)
+            bounds = np.concatenate([low, high + np.array([WIDTH, HEADER])])
         if bounds is not None:
             canvas.see(bounds, roughly=True)
 
@@ -340,16 +330,3 @@ def _moved_values(before: Diagram, after: Diagram) -> list[Change]:
         for name, block in page.blocks.items()
         if block != before.pages[title].blocks[name]
     ]
-
-
-def _free(page: Page, at: Point) -> Point:
-    """The place nearest to ``at`` where no block is in the way, out of a few around it."""
-    around = [Point(at.x + i * ROOM.x, at.y + j * ROOM.y) for i in _REACH for j in _REACH]
-    around.sort(key=lambda place: math.hypot(place.x - at.x, place.y - at.y))
-    taken = list(page.layout.values())
-    for place in around:
-        if all(
-            abs(other.x - place.x) >= ROOM.x or abs(other.y - place.y) >= ROOM.y for other in taken
-        ):
-            return place
-    return at

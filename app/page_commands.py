@@ -76,7 +76,8 @@ class PageCommands(QObject):
         if reason := page_refusal(diagram, self._place.page, name):
             self._canvas.hint(reason)
             return
-        self._window.commands.put(page_choice(diagram, name))
+        self._canvas.put(page_choice(diagram, name))
+        self._canvas.setFocus()
 
     def open(self, name: str) -> None:
         """Show a page, whether it is in use or not."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
 if TYPE_CHECKING:
@@ -23,6 +24,15 @@ class PanelCommands(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Esc that no field of a panel wants leads back to the canvas."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Escape and self._dock_in_use() is not None:
+                self._window.canvas.setFocus()
+                return True
+        return super().eventFilter(watched, event)
 
     def next_panel(self) -> None:
         """Give the keyboard to the next panel that is to be seen, or back to the canvas."""
@@ -57,7 +67,7 @@ class PanelCommands(QObject):
         stops: list[QDockWidget | None] = [None]
         docks = self._window.docks.values()
         stops += [dock for dock in docks if not dock.visibleRegion().isEmpty()]
-        here = self._window_focus()
+        here = self._dock_in_use()
         place = stops.index(here) if here in stops else 0
         target = stops[(place + by) % len(stops)]
         found = self._window.canvas if target is None else _first(target.widget())
@@ -75,7 +85,7 @@ class PanelCommands(QObject):
         way = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
         self._window.resizeDocks([dock], [size + by], way)
 
-    def _window_focus(self) -> QDockWidget | None:
+    def _dock_in_use(self) -> QDockWidget | None:
         """The dock that has the keyboard."""
         at: QWidget | None = QApplication.focusWidget()
         while at is not None and not isinstance(at, QDockWidget):
@@ -83,7 +93,7 @@ class PanelCommands(QObject):
         return at
 
     def _dock(self) -> QDockWidget | None:
-        dock = self._window_focus()
+        dock = self._dock_in_use()
         if dock is None:
             self._window.canvas.hint(self.tr("Go to a panel first, with F6."))
         return dock

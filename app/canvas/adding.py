@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QPointF
 
 from app.canvas import edits
 from app.canvas.choices import Choice, choices
 from app.canvas.gestures import Host
 from app.canvas.loose import draw_loose_wire
 from app.canvas.quick_add import QuickAdd
-from runtime.diagram.measures import WIDTH, block_height
+from runtime.diagram import Change
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QPointF
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
+    from app.canvas.geometry import Floats
     from app.favourites import Favourites
-    from runtime.diagram import Change
+
+
+_Add: TypeAlias = Callable[[Choice], tuple[str, Change]]
+"""Gives the name of a chosen block and the change that adds it."""
 
 
 class Board(Host, Protocol):
@@ -32,6 +35,9 @@ class Board(Host, Protocol):
     def widget(self) -> QWidget:
         """What the search box opens on."""
 
+    def see(self, bounds: Floats) -> None:
+        """Pan as far as it takes to see a part of the page."""
+
 
 class Adding:
     """The search box of one canvas; none is open at first."""
@@ -41,48 +47,68 @@ class Adding:
         self.box: QuickAdd | None = None
         self._wire: tuple[int, QPointF] | None = None
 
-    def open(self, at: QPointF, port: int | None = None, *, make_room: bool = False) -> None:
-        """Open the box at ``at``, filtered to what a wire from ``port`` fits, if there is one.
-
-        ``make_room``: the block goes to the nearest place where none is in its way.
-        """
-        self.close()
+    def open(self, at: QPointF, port: int | None = None) -> None:
+        """Open the box at ``at``, for a block there and for the wire from ``port``, if any."""
         view = self._canvas.view
         corner = view.camera.to_scene(np.array([at.x(), at.y()]))
-        offered = choices(view.scene.diagram, view.scene.page_name)
-        if port is not None:
-            from_output = not view.scene.port_is_input[port]
-            offered = [choice for choice in offered if choice.fits(from_output=from_output)]
-            self._wire = (port, at)
-        if make_room:
-            corner = edits.free_corner(view.scene, corner)
-        self._open(at, offered, lambda choice: edits.placing(view, choice, corner, port))
+        offered = self._offered() if port is None else self._fitting(port)
+        self._open(at, offered, lambda choice: edits.placing(view, choice, corner, port), port)
 
-    def open_for_wire(self, at: QPointF, wire: str) -> None:
-        """Open the box at ``at`` for a block that is put into a wire."""
-        self.close()
+    def open_there(self, corner: Floats) -> None:
+        """Open the box for a block with its top left at a point of the page (2,)."""
         view = self._canvas.view
-        middle = view.camera.to_scene(np.array([at.x(), at.y()]))
-        corner = edits.free_corner(view.scene, middle - (WIDTH / 2.0, block_height(1) / 2.0))
-        everything = choices(view.scene.diagram, view.scene.page_name)
-        offered = [choice for choice in everything if choice.input and choice.output]
+        self._open_there(corner, self._offered(), lambda c: edits.placing(view, c, corner, None))
+
+    def open_for_port(self, port: int) -> None:
+        """Open the box for a block at the other end of a wire from ``port``."""
+        view = self._canvas.view
+        corner = edits.vacancy_for(view.scene, port)
+        end = corner + edits.port_offset(from_output=not view.scene.port_is_input[port])
+        self._open_there(
+            end, self._fitting(port), lambda c: edits.placing(view, c, end, port), port
+        )
+
+    def open_for_wire(self, wire: str) -> None:
+        """Open the box for a block that is put into a wire."""
+        view, canvas = self._canvas.view, self._canvas
+        corner = edits.vacancy_in(view.scene, wire)
+        offered = [choice for choice in self._offered() if choice.input and choice.output]
 
         def place(choice: Choice) -> tuple[str, Change]:
             inserted = edits.inserting(view, choice, corner, wire)
             if inserted is None:
-                told = _tr("{0} does not fit into the wire to {1}.")
-                self._canvas.hint(told.format(choice.title, wire))
+                canvas.hint(f"{choice.title} does not fit into the wire to {wire}.")
             return inserted or edits.placing(view, choice, corner, None)
 
-        self._open(at, offered, place)
+        self._open_there(corner, offered, place)
+
+    def _offered(self) -> list[Choice]:
+        scene = self._canvas.view.scene
+        return choices(scene.diagram, scene.page_name)
+
+    def _fitting(self, port: int) -> list[Choice]:
+        from_output = not self._canvas.view.scene.port_is_input[port]
+        return [choice for choice in self._offered() if choice.fits(from_output=from_output)]
+
+    def _open_there(
+        self, place: Floats, offered: list[Choice], add: _Add, port: int | None = None
+    ) -> None:
+        """Open the box at a point of the page; what is added is brought into view."""
+        at = QPointF(*self._canvas.view.camera.to_widget(place).tolist())
+        self._open(at, offered, add, port, shown=True)
 
     def _open(
         self,
         at: QPointF,
-        offered: Sequence[Choice],
-        place: Callable[[Choice], tuple[str, Change]],
+        offered: list[Choice],
+        add: _Add,
+        port: int | None,
+        *,
+        shown: bool = False,
     ) -> None:
+        self.close()
         canvas = self._canvas
+        self._wire = None if port is None else (port, at)
 
         def done(choice: Choice | None) -> None:
             self.box = self._wire = None
@@ -90,9 +116,13 @@ class Adding:
             canvas.redraw()
             if choice is not None:
                 canvas.favourites.use(choice.kind)
-                name, change = place(choice)
+                name, change = add(choice)
                 canvas.ask(change)
                 canvas.select([name])
+                canvas.view.focus = None  # keys go on from what is selected
+                bounds = canvas.view.scene.bounds_of([name])
+                if shown and bounds is not None:
+                    canvas.see(bounds)
 
         self.box = QuickAdd(
             canvas.widget(), at.toPoint(), offered, canvas.view.theme, canvas.favourites, done

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 
+_BEGUN = {"Variable": {"value": 1.0}, "Constant": {"value": 1.0}}
+"""What new blocks begin with, so that what is built with them runs at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A block to add, and the names of its first ports; empty where it has none of that side.
@@ -58,7 +62,8 @@ def type_choice(type_name: str) -> Choice:
     if issubclass(cls, PageBlock):
         return Choice(type_name, cls(), *FIRST_PORTS)
     first = next((f"{p.name}.0" if p.variadic else p.name for p in cls.inputs), "")
-    return Choice(type_name, cls(), first, next(iter(cls.outputs), ""))
+    block = cls.model_validate(_BEGUN.get(type_name, {}))
+    return Choice(type_name, block, first, next(iter(cls.outputs), ""))
 
 
 def page_choice(diagram: Diagram, name: str) -> Choice:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from app.canvas.geometry import Floats, Scene
     from app.canvas.shown import View
 
+APART = 60.0
+"""From a block to one that is added beside it, scene units."""
+
 
 def removal(view: View) -> Change | None:
     """Remove the selected blocks and notes, else the wire, else what has the focus."""
@@ -99,12 +102,43 @@ def placing(view: View, choice: Choice, at: Floats, port: int | None) -> tuple[s
     if port is None:
         return adding(scene, choice, _on_grid(at))
     from_output = not scene.port_is_input[port]
-    offset = (0.0 if from_output else WIDTH, HEADER + ROW / 2.0)
-    name, add = adding(scene, choice, _on_grid(at - offset))
+    corner = _on_grid(at - port_offset(from_output=from_output))
+    name, add = adding(scene, choice, corner)
     inner = PortName(name, choice.input if from_output else choice.output)
     outer = scene.port_name(port)
     ends = (outer, inner) if from_output else (inner, outer)
     return name, Batch(f"Add {name}", (add, Connect(*ends, page=scene.page_name)))
+
+
+def port_offset(*, from_output: bool) -> Floats:
+    """From a block's corner to its first port (2,) that a wire from an output ends at, or begins.
+
+    That is its first input, or else its output.
+    """
+    return np.array([0.0 if from_output else WIDTH, HEADER + ROW / 2.0])
+
+
+def beside(view: View) -> Floats | None:
+    """A corner (2,) right of the one selected block, where the flow goes on; None without one."""
+    if len(view.selected) != 1:
+        return None
+    (name,) = view.selected
+    left, top, width, _ = view.scene.rects[view.scene.index[name]].tolist()
+    return np.array([left + width + APART, top])
+
+
+def vacancy_for(scene: Scene, port: int) -> Floats:
+    """A corner (2,) for a new block whose first port a wire from ``port`` ends at."""
+    from_output = not scene.port_is_input[port]
+    end = scene.port_points(np.array([port]))[0] + (APART if from_output else -APART, 0.0)
+    return free_corner(scene, end - port_offset(from_output=from_output))
+
+
+def vacancy_in(scene: Scene, wire: str) -> Floats:
+    """A corner (2,) for a new block near the middle of a wire."""
+    left, top, right, bottom = scene.wire_bounds[scene.wire_index[wire]].tolist()
+    middle = np.array([left + right - WIDTH, top + bottom - block_height(1)]) / 2.0
+    return free_corner(scene, middle)
 
 
 def adding(scene: Scene, choice: Choice, at: Point) -> tuple[str, Change]:

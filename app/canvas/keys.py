@@ -69,10 +69,11 @@ KEYS: tuple[CanvasKey, ...] = (
     CanvasKey(("S",), "pick",
               "Select the block or note with the focus besides the others, or no more"),
     CanvasKey(("Space",), "space",
-              "Begin a wire where the focus is, or end it there; held, the mouse moves the page"),
+              "Begin a wire where the focus or the selection is, or end it there; held, the mouse "
+              "moves the page"),
     CanvasKey(("Tab",), "add",
-              "Add a block by typing: at the wire's end, into the selected wire, or where "
-              "there is room"),
+              "Add a block by typing: at the wire's end, into the selected wire, where the pointer "
+              "has just been, or beside the selected block"),
     CanvasKey(("I",), "insert",
               "Put the selected block, which has no wires, into the wire with the focus"),
     CanvasKey(("W",), "why",
@@ -92,7 +93,8 @@ KEYS: tuple[CanvasKey, ...] = (
     CanvasKey(("M",), "menu",
               "Show the menu of what has the focus"),
     CanvasKey(("Esc",), "leave",
-              "Drop what is in the hand, then the selection, then the focus"),
+              "Drop what is in the hand, then the selection, then the focus; from a panel, come "
+              "back"),
     CanvasKey(("?",), "sheet",
               "This sheet"),
 )  # fmt: skip
@@ -223,8 +225,8 @@ class Keys:
     # Going about
 
     def go(self, event: QKeyEvent) -> None:
-        """Walk, or move what is selected by a step of the grid."""
-        if self._canvas.view.picked == Picked():
+        """Walk, or move what is selected by a step of the grid, unless a wire is in the hand."""
+        if self._canvas.view.picked == Picked() or self._canvas.walking.wire is not None:
             self.walk(event)
         else:
             dx, dy = _direction(event)
@@ -295,19 +297,25 @@ class Keys:
     # Building
 
     def space(self, event: QKeyEvent) -> None:
-        """Begin or end a wire at the focus; without a focus, be ready to move the page."""
-        if not self._canvas.walking.act():
+        """Begin or end a wire at the focus, or at the one selected block.
+
+        Besides, the mouse moves the page as long as the bar is held.
+        """
+        if event.isAutoRepeat():
+            return
+        view, walking = self._canvas.view, self._canvas.walking
+        walked = view.focus is not None
+        if not walked and len(view.selected) == 1:
+            walking.show()
+        if not (walking.act() and walked):
             self._hand.hold_space(held=True)
 
     def add(self, event: QKeyEvent) -> None:
         """Look for a block, for the wire in the hand where there is one."""
-        walking = self._canvas.walking
-        if walking.wire is not None:
-            port, at = walking.wire, walking.place()
-            walking.drop_wire()
-            self._canvas.quick_add(at, port)
-        elif self._hand.gesture is None:
-            self._canvas.quick_add()
+        port = self._canvas.walking.wire
+        if self._hand.gesture is None:
+            self._canvas.walking.drop_wire()
+            self._canvas.quick_add(None, port)
 
     def insert(self, event: QKeyEvent) -> None:
         """Put the selected block into the selected wire."""
@@ -354,7 +362,10 @@ class Keys:
         self._canvas.hold_cut(held=True)
 
     def enter(self, event: QKeyEvent) -> bool:
-        """Open what has the focus; False without one."""
+        """Open what has the focus, or else the one selected block; False without either."""
+        view = self._canvas.view
+        if view.focus is None and len(view.selected) == 1:
+            self._canvas.walking.show()
         return self._canvas.walking.enter()
 
     def menu(self, event: QKeyEvent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from app.canvas.camera import Camera
     from app.canvas.choices import Choice
+    from app.canvas.geometry import Floats
     from app.canvas.reach import Focus
     from runtime.diagram import Change, Diagram
 
@@ -148,6 +150,7 @@ class CanvasView(Explaining):
     def ask(self, change: Change | None) -> None:
         """Ask the document for a change, if there is one."""
         if change is not None:
+            self._fit_wanted = False  # a first block stays where it is put
             self.changeRequested.emit(change)
 
     def hint(self, text: str) -> None:
@@ -184,17 +187,39 @@ class CanvasView(Explaining):
         self.ask(change)
         self.select([name])
 
+    def put(self, choice: Choice) -> None:
+        """Ask for a block where there is room, beside the selected one, and bring it into view."""
+        name, change = edits.placing(self.view, choice, self._vacancy(), None)
+        self.favourites.use(choice.kind)
+        self.ask(change)
+        self.select([name])
+        bounds = self.view.scene.bounds_of([name])
+        if bounds is not None:
+            self.see(bounds)
+
     def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
         """Open the search box for a block at ``at``, and for the wire from ``port``.
 
-        By keyboard it opens at the selected wire, for a block to be put into it, or where the
-        pointer is, or else in the middle, and the block makes room.
+        By keyboard the block makes room: at the end of a wire, in the selected wire, where the
+        pointer has just been, or beside the selected block.
         """
-        if at is None and self.view.wire is not None:
-            self._adding.open_for_wire(QPointF(self.wire_position(self.view.wire)), self.view.wire)
-            return
-        here = at or self._hand.pointer or QRectF(self.rect()).center()
-        self._adding.open(here, port, make_room=at is None)
+        pointer, self._hand.pointer = self._hand.pointer, None
+        if at is not None:
+            self._adding.open(at, port)
+        elif port is not None:
+            self._adding.open_for_port(port)
+        elif self.view.wire is not None:
+            self._adding.open_for_wire(self.view.wire)
+        else:
+            self._adding.open_there(self._vacancy(pointer))
+
+    def _vacancy(self, near: QPointF | None = None) -> Floats:
+        """A corner (2,) for a new block in no other's way: near a widget point, or as put says."""
+        corner = edits.beside(self.view) if near is None else None
+        if corner is None:
+            at = near or QRectF(self.rect()).center()
+            corner = self.view.camera.to_scene(np.array(at.toTuple()))
+        return edits.free_corner(self.view.scene, corner)
 
     def widget(self) -> QWidget:
         """What fields open on."""

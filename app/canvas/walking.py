@@ -114,7 +114,12 @@ class Walking:
             return False
         if self._from is None:
             self._from = self._wire_end(view.focus)
-            self._canvas.hint("" if self._from is None else f"Wire from {self._from.name} …")
+            self._canvas.hint(
+                "No wire begins here: go to a port with the arrows."
+                if self._from is None
+                else f"Wire from {self._from.name}: the arrows go to ports that it fits, Space "
+                "ends it there, Tab adds a block at its end, Esc drops it."
+            )
         else:
             self._connect(view.focus)
         self._canvas.redraw()
@@ -141,6 +146,8 @@ class Walking:
     def drop_wire(self) -> bool:
         """Let go of the wire in the hand; False if there was none."""
         held, self._from = self._from is not None, None
+        if held:
+            self._canvas.hint("")
         self._canvas.redraw()
         return held
 
@@ -200,7 +207,7 @@ class Walking:
         reasons = [self._refusal(end) for end in ends]
         if None in reasons:
             change = self._joining(ends[reasons.index(None)])
-            self._from = None
+            self.drop_wire()
             self._canvas.ask(change)
         elif reasons:
             self._canvas.hint(reasons[0] or "")

@@ -47,8 +47,9 @@ class Welcome(QScrollArea):
         title.setProperty("type", "title")
         self._column.addWidget(title)
         self._column.addWidget(
-            labels.body(self.tr("Drag a block from the palette onto this page, or begin with "
-                                "an example. It opens as a copy."))
+            labels.body(self.tr("Drag a block from the palette onto this page, or press Tab and "
+                                "type its name; ? shows all keys. Or begin with an example, "
+                                "which opens as a copy."))
         )  # fmt: skip
         if self._examples:
             self._column.addWidget(labels.heading(self.tr("Examples")))

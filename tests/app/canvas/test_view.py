@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -498,6 +499,7 @@ class TestPictures:
             return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
 
         plain = replace(seed_reading(shell.diagram), states=states)
+        canvas.view.patience = math.inf  # all signs in one painting, however busy the machine is
         canvas.set_reading(plain)
         without = canvas.grab().toImage()
         canvas.set_reading(replace(plain, verdict=verdict))

@@ -210,6 +210,8 @@ TABLE: tuple[Command, ...] = (
             "Ctrl+T"),
     Command("evaluate", "run", "&Evaluate Now",
             "Compute all values and gradients again", "F5"),
+    Command("check_gradients", "run", "&Check Gradients",
+            "Compare the derivative of every block with a central difference", "Shift+F5"),
     Command("step", "run", "Gradient &Step",
             "Move every variable one step down its gradient", "F10"),
     Command("rate", "run", "&Learning Rate…",

@@ -11,7 +11,7 @@ from runtime.engine.trees import without_leaf
 from runtime.flow import PASSING, Badge, State, badges, contracts_of
 
 if TYPE_CHECKING:
-    from runtime.flow import FlowRun
+    from runtime.flow import Check, FlowRun
     from runtime.flow.contracts import Contract
 
 
@@ -21,6 +21,8 @@ class Badges:
 
     about: Mapping[str, tuple[Badge, ...]] = field(default_factory=dict)
     """By instance path of a block, or port; about all losses together."""
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    """By block whose derivative was checked against a difference."""
     origins: frozenset[str] = frozenset()
     """Wires on which a NaN or infinity is made, and not passed on from nearer to the loss."""
     leaves: Mapping[str | None, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
@@ -36,7 +38,7 @@ def badges_of(flow: FlowRun) -> Badges:
     for badge in badges(flow, _stated(flow)):
         about[badge.key] = (*about.get(badge.key, ()), badge)
     leaves = {loss: _leaves(flow, loss) for loss in (None, *flow.losses)}
-    return Badges(about, _origins(flow), leaves)
+    return Badges(about, origins=_origins(flow), leaves=leaves)
 
 
 def _origins(flow: FlowRun) -> frozenset[str]:

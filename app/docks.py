@@ -41,6 +41,8 @@ def docks(window: MainWindow) -> dict[str, QDockWidget]:
     window.tabifyDockWidget(made["variables"], made["problems"])
     window.tabifyDockWidget(made["problems"], made["doctor"])
     window.tabifyDockWidget(made["doctor"], made["matrix"])
+    made["doctor"].visibilityChanged.connect(window.checkup.see)
+    made["matrix"].visibilityChanged.connect(window.ownership.see)
     made["variables"].raise_()
     window.resize(1280, 820)
     horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical

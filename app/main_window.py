@@ -45,6 +45,7 @@ from app.panels.welcome import Welcome
 from app.panels.why import Why
 from app.picture_commands import PictureCommands
 from app.place import Place
+from app.proving import Proving
 from app.settings import Settings
 from app.trying import Trying
 from app.waiting import Waiting
@@ -88,6 +89,7 @@ class MainWindow(QMainWindow):
         self.trying = Trying(self)
         self.checkup = Checkup(self)
         self.ownership = Ownership(self)
+        self.proving = Proving(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
         self.find_bar = FindBar(self)
@@ -115,6 +117,7 @@ class MainWindow(QMainWindow):
             pictures,
             finding,
             self.trying,
+            self.proving,
             PanelCommands(self),
         )
         self.actions_by_name, menus = actions.build(self.menuBar(), targets, self.canvas)
@@ -255,8 +258,6 @@ class MainWindow(QMainWindow):
         self.problems.placeRequested.connect(self.commands.reveal)
         self.problems.countChanged.connect(partial(count_in, self.docks["problems"]))
         self.breadcrumbs.trailRequested.connect(self.place.go)
-        self.docks["doctor"].visibilityChanged.connect(self.checkup.see)
-        self.docks["matrix"].visibilityChanged.connect(self.ownership.see)
         self.losses.lossChosen.connect(self.show_place)
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
@@ -298,6 +299,7 @@ class MainWindow(QMainWindow):
 
     def _show_reading(self, reading: Reading) -> None:
         prefix, reading = self.place.prefix, self.trying.over(self.losses.about(reading))
+        reading = self.proving.over(reading)
         self.canvas.set_reading(reading, prefix)
         self.inspector.set_reading(reading, prefix)
         self.why.set_reading(reading, prefix)

@@ -94,6 +94,8 @@ def _badges(key: Key) -> list[tuple[Pill | str, str]]:
         (pill_of(Mark.IDLE_STOP), _tr("a stop without effect")),
         (pill_of(Mark.OPEN_STOP), _tr("a stop that lets gradient through")),
         (pill_of(Mark.SURROGATE), _tr("its gradient is not the derivative, on purpose")),
+        (Pill("✓"), _tr("a gradient check agrees")),
+        (Pill("✗", grave=True), _tr("a gradient check does not agree")),
         (_LEAVES, _tr("leaves of a tree that carry gradient")),
         (ORIGIN, _tr("the first NaN or infinity is made here")),
         (pill_of(Mark.STALE), _tr("numbers of an older diagram")),

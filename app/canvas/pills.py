@@ -53,6 +53,9 @@ def pills_of(
             several = len(outputs) > 1
             words = f"{pill.words} {port}" if several else pill.words
             told.append((Pill(words, pill.grave), badge.sentence))
+    if (check := badges.checks.get(path)) is not None:
+        told.append((Pill(check.sentence[0], check.is_wrong), check.sentence))
+        surrogate = surrogate and check.agrees
     if surrogate:  # which is known without a run
         told.append((pill_of(Mark.SURROGATE), SURROGATE.format(path)))
     return told

@@ -28,7 +28,7 @@ from app.theme import LIGHT, Theme
 from blocks.paths import path_text
 from runtime.diagram import MAIN, Diagram, PortName
 from runtime.engine.trees import SIGN
-from runtime.flow import State, Verdict
+from runtime.flow import State, Verdict, sentences
 from runtime.flow.deferred import MANY
 
 if TYPE_CHECKING:
@@ -184,22 +184,38 @@ class Why(QScrollArea):
         if reading is None or wire not in reading.states:
             self._say(self.tr("Not computed."))
             return
-        several = len(reading.losses) > 1 and reading.loss is None
-        losses: tuple[str | None, ...] = reading.losses if several else (None,)
-        for loss in losses:
-            verdict = reading.verdict(wire, loss)
-            if verdict is not None:
-                self._add_verdict(verdict, loss)
+        if len(reading.losses) > 1 and reading.loss is None:
+            self._add_verdicts_by_loss(reading, wire)
+        elif (verdict := reading.verdict(wire, None)) is not None:
+            self._add_verdict(verdict, "")
 
-    def _add_verdict(self, verdict: Verdict, loss: str | None) -> None:
+    def _add_verdicts_by_loss(self, reading: Reading, wire: str) -> None:
+        """One verdict a loss, those it has no path to in one line; in one where it has none."""
+        told = {loss: reading.verdict(wire, loss) for loss in reading.losses}
+        known = {loss: verdict for loss, verdict in told.items() if verdict is not None}
+        off = [loss for loss, verdict in known.items() if verdict.state is State.OFF_ROUTE]
+        if len(off) == len(known):
+            if (verdict := reading.verdict(wire, None)) is not None:
+                self._add_verdict(verdict, "")
+            return
+        numbers = {about.loss: place for place, about in enumerate(reading.apart, start=1)}
+        for loss, verdict in known.items():
+            if loss not in off:
+                number = f"{numbers[loss]}  " if loss in numbers else ""
+                self._add_verdict(verdict, f"{number}{loss.removesuffix('.out')}")
+        if off:
+            names = sentences.names([loss.removesuffix(".out") for loss in off])
+            self._say(self.tr("No path to {0}.").format(names))
+
+    def _add_verdict(self, verdict: Verdict, title: str) -> None:
         row = QHBoxLayout()
         row.setSpacing(6)
         row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state.name)), self))
         words = self.tr(WORDS[verdict.state])
         row.addWidget(QLabel(f"<b>{words}</b>"))
         row.addStretch(1)
-        if loss is not None:
-            row.addWidget(QLabel(escape(loss.removesuffix(".out"))))
+        if title:
+            row.addWidget(QLabel(escape(title)))
         self._column.addLayout(row)
         sentence = labels.body(linked(verdict))
         sentence.linkActivated.connect(self.blockRequested)

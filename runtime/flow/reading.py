@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 Array = NDArray[Any]
+_SUMMED = 4
+"""Losses that a sum names; of more the first two and the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +257,8 @@ class FlowRun:
     def _telling(self, key: str, currents: Currents) -> Telling:
         if key not in self._tellings:
             names = [block_of(loss) for loss in currents.run.losses]
+            if len(names) > _SUMMED:
+                names[2:-1] = ["…"]
             label = names[0] if len(names) == 1 else f"({' + '.join(names)})"
             self._tellings[key] = Telling(currents, label, self.settings)
         return self._tellings[key]

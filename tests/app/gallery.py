@@ -34,8 +34,8 @@ _ROWS = (
     (
         "a tanh carries",
         "b gate sum partial",
-        "c off zero_here",
-        "d twice dead zero_arrived",
+        "c off on zero_here",
+        "d twice dead once_more zero_arrived",
         "e flat zero_seed",
         "f tiny faint",
         "g huge flood",
@@ -62,14 +62,15 @@ _ROWS = (
 
 def _that_carry() -> list[Expression]:
     gate = block("Relu", variable("b", [1.0, -1.0, 2.0]), name="gate")
+    off = block("Relu", variable("c", [-3.0]), name="off")
     dead = block("Relu", _times(variable("d", [-3.0]), 2.0, "twice"), name="dead")
     root = block("Sqrt", _times(variable("h", [0.0]), 1.0, "once"), name="root")
     flat = block("MeanSquaredError", variable("e", [2.0]), [2.0], name="flat")
     return [
         loss(block("Tanh", variable("a", [0.5]), name="tanh"), name="carries"),
         loss(block("Sum", gate, name="sum"), name="partial"),
-        loss(block("Relu", variable("c", [-3.0]), name="off"), name="zero_here"),
-        loss(dead, name="zero_arrived"),
+        loss(_times(off, 1.0, "on"), name="zero_here"),
+        loss(_times(dead, 1.0, "once_more"), name="zero_arrived"),
         loss(flat, name="zero_seed"),
         loss(_times(variable("f", [1.0]), 1e-9, "tiny"), name="faint"),
         loss(_times(variable("g", [1.0]), 2e4, "huge"), name="flood"),

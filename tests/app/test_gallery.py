@@ -5,6 +5,7 @@ from itertools import combinations
 import pytest
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel
 
 from app import theme
 from app.canvas.lanes import NAMES, STYLES
@@ -12,6 +13,7 @@ from app.canvas.reach import Focus, Kind
 from app.canvas.stage import Stage
 from app.canvas.telling import told
 from app.evaluator import evaluate
+from app.panels.why import Why
 from runtime.flow.badges import Mark
 from tests.app.gallery import states
 
@@ -79,3 +81,40 @@ def test_a_loss_that_ends_here_is_no_surrogate(stage):
     facts = stage.view.facts
     assert not facts.badges(facts.scene.index["carries"])
     assert facts.badges(facts.scene.index["straight"])
+
+
+SAID = {
+    "gate.x": "1 of 3 elements are 0, masked by gate.",
+    "off.x": "Connected, but off is off (−3.00).",
+    "twice.a": "Already 0 after dead, which is off (−6.00).",
+    "flat.prediction": "The loss is flat here: flat is at its minimum",
+    "tiny.a": "Shrunk ×1.0e-9 over 1 block; worst: tiny ×1.0e-9.",
+    "huge.a": "Grows ×2.0e4 over 1 block; worst: huge ×2.0e4.",
+    "root.x": "First NaN made in root (0·inf). The wires behind it are victims.",
+    "once.a": "First NaN made in root (0·inf). This wire is a victim.",
+    "cosine.x": "stop stops every route to stopped.",
+    "argmax.x": "argmax cuts every route to no_rule: it is piecewise constant. Move",
+    "off_route.x": "None of carries, partial, zero_here, zero_arrived and 13 more reads this.",
+    "fixed.x": "p is frozen, and nothing else upstream is trained.",
+    "known.x": "Only data and constants upstream: normal.",
+    "misfit.a": "Not computed: misfit has an error.",
+    "tanh.x": "Carries ∂(carries + partial + … + used)/∂a: rms 0.786. Route: carries ← tanh.",
+}
+
+
+@pytest.mark.parametrize("key", SAID)
+def test_the_messages_have_real_names_and_numbers(reading, key):
+    assert reading.verdict(key).sentence.startswith(SAID[key])
+
+
+def test_the_panel_says_it_of_the_loss_that_the_wire_reaches(qtbot, reading):
+    panel = Why()
+    qtbot.addWidget(panel)
+    panel.set_diagram(reading.diagram)
+    panel.set_reading(reading)
+    panel.set_wire("cosine.x")
+    lines = [label.text() for label in panel.findChildren(QLabel) if not label.isHidden()]
+    assert "stopped" in lines
+    assert any("No path to carries, partial" in line for line in panel.text().splitlines())
+    panel.set_wire("off_route.x")
+    assert panel.text().count("Off route") == 1

@@ -77,7 +77,10 @@ class Adding:
         def place(choice: Choice) -> tuple[str, Change]:
             inserted = edits.inserting(view, choice, corner, wire)
             if inserted is None:
-                canvas.hint(f"{choice.title} does not fit into the wire to {wire}.")
+                told = QCoreApplication.translate(
+                    "adding", "{0} does not fit into the wire to {1}."
+                )
+                canvas.hint(told.format(choice.title, wire))
             return inserted or edits.placing(view, choice, corner, None)
 
         self._open_there(corner, offered, place)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QCoreApplication
+
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.registry import registry
@@ -76,12 +78,17 @@ def page_choice(diagram: Diagram, name: str) -> Choice:
 def page_refusal(diagram: Diagram, page: str, used: str) -> str | None:
     """Why page ``used`` can't be used on ``page``, as a sentence; None if it can."""
     if used not in diagram.pages:
-        return f"There is no page {used!r} in this diagram."
+        return _tr("There is no page '{0}' in this diagram.").format(used)
     if used == page:
-        return f"Page {used!r} can't be used on itself: it would never end."
+        return _tr("Page '{0}' can't be used on itself: it would never end.").format(used)
     if page in _within(diagram, used):
-        return f"Page {used!r} can't be used here: it stands on page {page!r} itself."
+        reason = _tr("Page '{0}' can't be used here: it stands on page '{1}' itself.")
+        return reason.format(used, page)
     return None
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("choices", text)
 
 
 def found(among: Iterable[Choice], text: str, favourites: Favourites | None = None) -> list[Choice]:

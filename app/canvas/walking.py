@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF
+from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF
 
 from app.canvas.gestures import Host
 from app.canvas.loose import draw_loose_wire
@@ -114,12 +114,7 @@ class Walking:
             return False
         if self._from is None:
             self._from = self._wire_end(view.focus)
-            self._canvas.hint(
-                "No wire begins here: go to a port with the arrows."
-                if self._from is None
-                else f"Wire from {self._from.name}: the arrows go to ports that it fits, Space "
-                "ends it there, Tab adds a block at its end, Esc drops it."
-            )
+            self._canvas.hint(_how_on(self._from))
         else:
             self._connect(view.focus)
         self._canvas.redraw()
@@ -238,3 +233,17 @@ class Walking:
                 return port_focus(scene, int(facing[found]))
             facing = np.delete(facing, found)
         return None
+
+
+def _how_on(begun: Focus | None) -> str:
+    """What can be done with a wire in the hand."""
+    if begun is None:
+        return _tr("No wire begins here: go to a port with the arrows.")
+    return _tr(
+        "Wire from {0}: the arrows go to ports that it fits, Space ends it there, Tab adds a block "
+        "at its end, Esc drops it."
+    ).format(begun.name)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("walking", text)

@@ -12,7 +12,7 @@ from app.canvas.readout import dimensions, readout
 from app.theme import SMALL, font
 
 if TYPE_CHECKING:
-    from app.canvas.geometry import Floats, Scene
+    from app.canvas.geometry import Floats, Indices, Scene
     from app.canvas.shown import View
 
 FROM = 1.4
@@ -38,11 +38,12 @@ def kind_of(view: View, block: int, port: str) -> str:
     return f"{dimensions(value.shape)} {dtype}" if value.ndim else dtype
 
 
-def _risen(scene: Scene) -> set[int]:
-    """Output ports whose wires go upwards."""
-    heights = scene.port_points()[scene.wire_ports, 1]
+def _risen(scene: Scene, blocks: Indices) -> set[int]:
+    """Ports of these blocks whose wires go upwards."""
+    ports = scene.wire_ports[scene.wires_of(blocks)]
+    heights = scene.port_points()[ports, 1]
     rises = heights[:, 1] < heights[:, 0] - _RISE
-    return set(scene.wire_ports[rises, 0].tolist())
+    return set(ports[rises, 0].tolist())
 
 
 def paint_kinds(painter: QPainter, view: View, shown: Floats) -> None:
@@ -53,8 +54,8 @@ def paint_kinds(painter: QPainter, view: View, shown: Floats) -> None:
     camera, scene = view.camera, view.scene
     if camera.zoom < FROM:
         return
-    risen = _risen(scene)
     near = scene.blocks_in(shown - (_REACH, 0.0, 0.0, 0.0))
+    risen = _risen(scene, near)
     letters = font(SMALL)
     metrics = QFontMetricsF(letters)
     ink, ground = QColor(view.theme.ink_faint), QColor(view.theme.canvas)

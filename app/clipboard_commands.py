@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QCursor, QGuiApplication
 
+from app.waiting import Cancelled
 from blocks.errors import GradwireError
 from runtime.diagram import Point
 from runtime.diagram.clipboard import STEP, copied, pasted
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from app.commands import Commands
     from app.document import Document
     from app.place import Place
+
+LONG = 200_000
+"""Characters of a text that is read while the window lives on."""
 
 
 class ClipboardCommands(QObject):
@@ -66,8 +70,15 @@ class ClipboardCommands(QObject):
         self._times = self._times + 1 if here == self._last else 0
         self._last = here
         again = Point(STEP.x * self._times, STEP.y * self._times)
+        diagram, large = self._document.diagram, len(text) > LONG
         try:
-            paste = pasted(self._document.diagram, page, text, at, label=label, aside=again)
+            paste = self._document.work_out(
+                label,
+                lambda: pasted(diagram, page, text, at, label=label, aside=again),
+                large=large,
+            )
+        except Cancelled:
+            return
         except GradwireError as error:
             self._document.problem.emit(self.tr("Nothing was pasted. {0}").format(error))
             return

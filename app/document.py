@@ -122,6 +122,13 @@ class Document(QObject):
             self._push(edit.after, edit.label, _merge_key(change))
         return True
 
+    def work_out(self, text: str, job: Callable[[], _T], *, large: bool) -> _T:
+        """What ``job`` returns; where that is ``large`` work, events go on meanwhile.
+
+        Raises what the job raises, and Cancelled.
+        """
+        return self._work(text, lambda pulse: job(), pure=True) if large else job()
+
     def new(self) -> None:
         """Begin an empty diagram without a file."""
         self._begin(Diagram(), None)

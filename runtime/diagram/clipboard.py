@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
 
 from blocks.errors import FileError
 from blocks.library.pages import Page as PageBlock
@@ -154,19 +153,27 @@ def _retitled(page: Page, titles: Mapping[str, str]) -> Page:
 def _unique(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
     """Each name, or where it is taken the name with the next free number: ``mul2``, ``W2``."""
     used = {*taken, *names}
+    onward: dict[str, dict[int, int]] = {}
     found: dict[str, str] = {}
     for name in names:
-        found[name] = name if name not in taken else _numbered(name, used)
+        found[name] = name if name not in taken else _numbered(name, used, onward)
         used.add(found[name])
     return found
 
 
-def _numbered(name: str, taken: Container[str]) -> str:
+def _numbered(name: str, taken: Container[str], onward: dict[str, dict[int, int]]) -> str:
+    """``onward`` leads, by stem, from numbers that are known to be taken to later ones."""
     stem = name.rstrip("0123456789")
-    begin = int(name[len(stem) :][-9:] or 1) + 1
-    numbers = (str(number) for number in count(begin))
-    return next(n for i in numbers if (n := (stem[: MAX_LENGTH - len(i)] or "block") + i)
-                not in taken)  # fmt: skip
+    number = int(name[len(stem) :][-9:] or 1) + 1
+    links, passed = onward.setdefault(stem, {}), []
+    while True:
+        made = (stem[: MAX_LENGTH - len(str(number))] or "block") + str(number)
+        if number not in links and made not in taken:
+            break
+        passed.append(number)
+        number = links.get(number, number + 1)
+    links.update(dict.fromkeys([*passed, number], number + 1))
+    return made
 
 
 def _term(target: PortName) -> int:

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from app import clipboard_commands
 from app.waiting import Cancelled, Occupied, Waiting
 from blocks.library.arithmetic import Add
 from blocks.library.sources import Variable
@@ -29,9 +30,9 @@ class Gate:
         self.open = self._open.set
         monkeypatch.setattr(module, name, self._wait)
 
-    def _wait(self, *arguments):
+    def _wait(self, *arguments, **options):
         assert self._open.wait(20)
-        return self._passed(*arguments)
+        return self._passed(*arguments, **options)
 
 
 @pytest.fixture
@@ -347,3 +348,19 @@ class TestWork:
         with pytest.raises(Cancelled):
             window.waiting.run("x", job)
         assert not done
+
+
+def test_a_long_text_is_pasted_while_the_window_lives_on(window, qtbot, monkeypatch):
+    page = Diagram({"main": Page({f"a{i}": Add() for i in range(1500)})})
+    window.document._begin(page, None)
+    monkeypatch.setattr(clipboard_commands, "LONG", 1000)
+    gate = Gate(monkeypatch, clipboard_commands, "pasted")
+    window.canvas.select_all()
+    window.clipboard.copy()
+    meanwhile(window, cancel(window, qtbot))
+    window.clipboard.paste()
+    assert window.document.diagram is page
+    gate.open()
+    window.clipboard.paste()
+    assert len(window.document.diagram.main.blocks) == 3000
+    assert len(window.canvas.selection()) == 1500

@@ -1,6 +1,7 @@
 """Selections as text: what is kept, what is renamed, and what a text editor may send."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Note, Page, Point, PortName, apply, check, dumps
-from runtime.diagram.clipboard import STEP, copied, pasted
+from runtime.diagram.clipboard import STEP, _unique, copied, pasted
 from tests.runtime.diagram.drawing import make
 
 EMPTY = Diagram()
@@ -179,3 +180,33 @@ class TestTexts:
     def test_the_text_is_a_file(self):
         whole = copied(chain(), "main", chain().main.blocks, ["n"])
         assert whole == dumps(chain())
+
+
+def _next_free(name, taken):
+    """The rule, word by word."""
+    stem = name.rstrip("0123456789")
+    number = int(name[len(stem) :] or 1) + 1
+    while f"{stem or 'block'}{number}" in taken:
+        number += 1
+    return f"{stem or 'block'}{number}"
+
+
+@given(
+    names=st.lists(st.from_regex(r"[ab]?[0-9]{0,2}", fullmatch=True).filter(bool), unique=True),
+    taken=st.sets(st.from_regex(r"[ab]?[0-9]{0,2}", fullmatch=True).filter(bool)),
+)
+def test_each_name_gets_the_next_free_number(names, taken):
+    used, expected = {*taken, *names}, {}
+    for name in names:
+        expected[name] = name if name not in taken else _next_free(name, used)
+        used.add(expected[name])
+    assert _unique(names, taken) == expected
+
+
+def test_ten_thousand_names_are_made_unique_in_no_time():
+    names = [f"b{i}" for i in range(10_000)]
+    start = time.process_time()
+    made = _unique(names, names)
+    assert time.process_time() - start < 2.0  # number by number it took a minute
+    assert not {*made.values()} & {*names}
+    assert len({*made.values()}) == len(names)

@@ -143,16 +143,17 @@ def draw_curves(
     faded: bool = False,
     phase: float = 0.0,
     place: int = 0,
+    bare: bool = False,
 ) -> None:
     """Wires as curves with their lanes; ``unit`` is widget px per px of style.
 
     ``phase`` 0 … 1 is how far the chevrons have moved towards the place of the next. ``place`` is
-    how many lanes lie between these and the wires: those after the first come without the wire.
+    how many lanes lie between these and the wires; ``bare`` lanes come without the wires.
     """
     if not len(bundle.courses):
         return
     points = flatten(bundle.courses, _steps(unit))
-    if not place:
+    if not bare:
         _Pencil(painter, QColor(theme.wire), unit).sharpen(1.0)
         draw_lines(painter, strokes(points))
     for code in np.unique(bundle.codes):

@@ -140,12 +140,12 @@ def _paint_lane(painter: QPainter, name: str, y: float, theme: Theme, words: str
     style = STYLES[name]
     left, right = _PAD - 4.0, _PAD + _SAMPLE
     if words:
-        left, right, y = 0.0, _SAMPLE + 6.0, y - lanes.GAP - lanes.PITCH
+        left, right, y = 0.0, _SAMPLE + 6.0, y - lanes.GAP
     ends = np.array([[left, y, right, y]])
     bundle = Bundle(ends, np.array([CODES[name]], np.int8), np.array([2.4]))
-    lanes.draw_curves(painter, bundle, theme, 1.0, place=1 if words else 0)
+    lanes.draw_curves(painter, bundle, theme, 1.0, bare=bool(words))
     colour = theme.lane(name).name()
-    lane = y + lanes.GAP + (lanes.PITCH if words else 0.0)
+    lane = y + lanes.GAP
     if sign := words or style.glyph or _MARKS.get(name, ""):
         width = glyphs.width(sign)
         box = QRectF((left + right - width) / 2.0, lane - glyphs.SIZE / 2.0, width, glyphs.SIZE)

@@ -92,16 +92,19 @@ def _draw_lanes(painter: QPainter, view: View, wires: Indices, phase: float = 0.
     """Draw wires with all their lanes."""
     for alike, courses in view.scene.courses(wires):
         ends = view.camera.ends(courses)
-        for place, strand in enumerate(view.facts.strands):
-            lanes.draw_curves(
-                painter,
-                Bundle(ends, strand.shown[alike], strand.widths[alike]),
-                view.theme,
-                view.camera.unit,
-                faded=view.facts.dimmed,
-                phase=phase,
-                place=place,
-            )
+        for number, strand in enumerate(view.facts.strands):
+            for place in np.unique(strand.places[alike]).tolist():
+                at = strand.places[alike] == place
+                lanes.draw_curves(
+                    painter,
+                    Bundle(ends[at], strand.shown[alike][at], strand.widths[alike][at]),
+                    view.theme,
+                    view.camera.unit,
+                    faded=view.facts.dimmed,
+                    phase=phase,
+                    place=place,
+                    bare=number > 0,
+                )
 
 
 def _stroke(painter: QPainter, view: View, key: str, colour: str, width: float) -> None:

@@ -32,8 +32,8 @@ def paint_signs(painter: QPainter, view: View, wires: Indices, *, vector: bool) 
     if view.camera.zoom < _SIGNS_ABOVE:
         return
     until = time.perf_counter() + view.patience
-    for place in range(len(view.facts.strands)):
-        _Signs(painter, view, place, vector).paint(wires, until)
+    for number in range(len(view.facts.strands)):
+        _Signs(painter, view, number, vector).paint(wires, until)
 
 
 _SIGNED = frozenset(
@@ -45,14 +45,14 @@ _DRAWN = frozenset(
 
 
 class _Signs:
-    """Paints what stands on the lanes at one place beside the wires."""
+    """Paints what stands on the lanes of one strand, the one of that ``number`` from 0 on."""
 
-    def __init__(self, painter: QPainter, view: View, place: int, vector: bool) -> None:
+    def __init__(self, painter: QPainter, view: View, number: int, vector: bool) -> None:
         self.painter = painter
         self.view = view
-        self.place = place
+        self.number = number
         self.vector = vector
-        self.strand = view.facts.strands[place]
+        self.strand = view.facts.strands[number]
         self.several = len(view.facts.strands) > 1
 
     def paint(self, wires: Indices, until: float) -> None:
@@ -62,8 +62,11 @@ class _Signs:
             return
         for alike, courses in self.view.scene.courses(np.array(signed)):
             ends = self.view.camera.ends(courses)
-            tracks = lanes.lane_points(ends, self.view.camera.unit, self.place)
-            self._paint_on(alike, tracks, chosen, until)
+            places = self.strand.places[alike]
+            for place in np.unique(places).tolist():
+                at = places == place
+                tracks = lanes.lane_points(ends[at], self.view.camera.unit, place)
+                self._paint_on(alike[at], tracks, chosen, until)
 
     def _paint_on(self, wires: Indices, tracks: Tracks, chosen: int | None, until: float) -> None:
         """Paint the signs of ``wires`` (m,), whose lanes are ``tracks``."""
@@ -71,14 +74,14 @@ class _Signs:
         centre = tracks.lengths / 2.0 - self._aside() * unit
         middle, along = tracks.at(order, centre), tracks.direction(order, centre)
         end = tracks.at(order, tracks.lengths)
-        numbered = tracks.at(order, tracks.lengths - (_FIRST + _NEXT * self.place) * unit)
+        numbered = tracks.at(order, tracks.lengths - (_FIRST + _NEXT * self.number) * unit)
         for i, wire in enumerate(wires.tolist()):
             name = lanes.NAMES.get(int(self.strand.shown[wire]), "NOTHING_TO_TRAIN")
             self._paint_state(wire, name, middle[i], end[i], until)
             if words := self.strand.mark(wire, in_full=wire == chosen):
                 self._paint_words(words, name, middle[i], along[i])
             if self._is_numbered(wire):
-                self._paint(str(self.place + 1), name, numbered[i], grounded=True)
+                self._paint(str(self.number + 1), name, numbered[i], grounded=True)
 
     def _has_signs(self, wire: int) -> bool:
         code = self.strand.shown[wire]
@@ -92,7 +95,7 @@ class _Signs:
     def _aside(self) -> float:
         """How far before the middle the signs of this lane stand, clear of those beside it."""
         count = len(self.view.facts.strands)
-        return _APART * (self.place - (count - 1) / 2.0)
+        return _APART * (self.number - (count - 1) / 2.0)
 
     def _paint_state(self, wire: int, name: str, middle: Floats, end: Floats, until: float) -> None:
         style = lanes.STYLES[name]

@@ -16,10 +16,11 @@ from runtime.flow.deferred import MANY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.canvas.geometry import Floats, Scene
+    from app.canvas.geometry import Floats, Ints, Scene
     from app.canvas.reading import Reading
 
 
+_UNSEEN = (NOT_READ, CODES["NOTHING_TO_TRAIN"])
 _SHARED = (NOT_READ, *(CODES[name] for name in ("OFF_ROUTE", "FROZEN", "UNKNOWN")))
 
 
@@ -46,6 +47,8 @@ class Strand:
         self._read(stale)
         self.shown: NDArray[np.int8] = self.codes
         """Codes as they are drawn: see :func:`side_by_side`."""
+        self.places: Ints = np.zeros(len(self.codes), np.int32)
+        """How many lanes lie between this one and its wire (m,)."""
         self.shared = np.zeros(len(self.codes), bool)
         """Wires on which this lane speaks for all strands (m,)."""
 
@@ -130,13 +133,17 @@ def side_by_side(strands: Sequence[Strand]) -> tuple[Strand, ...]:
     """The strands with fewer lanes: what says nothing new is not drawn.
 
     Where all say the same of a wire that carries nothing the first speaks for them; a loss that
-    a wire has no path to has no lane beside those of others.
+    a wire has no path to has no lane beside those of others. Lanes lie close to their wire, in the
+    order of the losses.
     """
     codes = np.stack([strand.codes for strand in strands])
     shared = np.isin(codes[0], _SHARED) & (codes == codes[0]).all(axis=0)
-    for place, strand in enumerate(strands):
-        left_out = shared if place else np.zeros_like(shared)
+    for rank, strand in enumerate(strands):
+        left_out = shared if rank else np.zeros_like(shared)
         absent = ~shared & (strand.codes == CODES["OFF_ROUTE"])
         strand.shown = np.where(left_out | absent, CODES["NOTHING_TO_TRAIN"], strand.codes)
         strand.shared = shared
+    drawn = np.stack([~np.isin(strand.shown, _UNSEEN) for strand in strands]).astype(np.int32)
+    for strand, places in zip(strands, np.cumsum(drawn, axis=0) - drawn, strict=True):
+        strand.places = places
     return tuple(strands)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 from app.canvas.readout import dimensions
 from app.panels import notation
 from app.panels.lines import Table
+from runtime.flow import dialects
 
 if TYPE_CHECKING:
     from app.reading import Reading
@@ -57,7 +58,7 @@ class VariableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return (self._name, self._kind, self._value, self._gradient)[index.column()](name)
         if role == Qt.ItemDataRole.ToolTipRole and index.column() == 3:
-            return self._gradient(name)
+            return "\n".join([self._gradient(name), *self._fates(name)])
         return None
 
     def _name(self, name: str) -> str:
@@ -77,6 +78,21 @@ class VariableModel(QAbstractTableModel):
             return notation.glimpse(gradient)
         verdict = self._reading.variable(name) if self._reading else None
         return f"None — {verdict.sentence}" if verdict else "None"
+
+    def _fates(self, name: str) -> list[str]:
+        """What each optimiser would do with it, as PyTorch has them."""
+        reading = self._reading
+        if reading is None or reading.flow is None:
+            return []
+        told = dialects(reading.flow, name, reading.loss)
+        fates = told.fates[told.reports[0].system]
+        decayed = self.tr("{0}: {1}; with weight decay: {2}")
+        return [
+            f"{fate.optimiser}: {fate.plain}"
+            if fate.plain == fate.decayed
+            else decayed.format(fate.optimiser, fate.plain, fate.decayed)
+            for fate in fates
+        ]
 
 
 class Variables(Table):

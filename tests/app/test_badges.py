@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtCore import QEvent, QPoint, QRect
 from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
@@ -12,6 +12,7 @@ from app.canvas.telling import told
 from app.evaluator import evaluate
 from app.theme import LIGHT
 from runtime.build import block, build, loss, stop_gradient, variable
+from runtime.diagram import SetParameters, apply
 from tests.app.test_insight import opened  # noqa: F401  # a fixture
 
 
@@ -108,3 +109,24 @@ class TestOnTheCanvas:
     def test_leaves_stand_on_the_wire(self, opened):  # noqa: F811
         view = opened(tree()).canvas.view
         assert view.facts.whole.mark(view.scene.wire_index["freeze.x"]).startswith("2/4")
+
+
+def corner(window):
+    """The colours at the upper right of the canvas, where STALE stands."""
+    canvas = window.canvas
+    image = canvas.grab(QRect(canvas.width() - 80, 8, 70, 24)).toImage()
+    return {image.pixelColor(x, y).rgb() for x in range(70) for y in range(24)}
+
+
+def test_numbers_of_an_older_diagram_are_said_to_be_stale(window, qtbot):
+    assert QColor(LIGHT.warning).rgb() not in corner(window)
+    older = window.evaluator.reading
+    window.canvas.set_diagram(apply(older.diagram, SetParameters("w", {"value": [5.0]})).after)
+    qtbot.waitUntil(lambda: window.canvas.view.facts.dimmed, timeout=5_000)
+    assert QColor(LIGHT.warning).rgb() in corner(window)
+    facts = window.canvas.view.facts
+    assert "stale" in told(facts, Focus(Kind.WIRE, "mul1.a"))
+    assert pills(window, "u") == [], "a badge of an older diagram is not shown"
+    window.canvas.set_diagram(older.diagram)
+    assert not window.canvas.view.facts.dimmed
+    assert QColor(LIGHT.warning).rgb() not in corner(window)

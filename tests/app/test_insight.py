@@ -274,3 +274,12 @@ class TestPanel:
 def test_signs():
     found = [sign(np.array(x)) for x in ([1.0, 2.0], [-1.0], [1.0, -1.0], [0.0], [np.nan])]
     assert found == ["+", "−", "±", "0", "NaN"]
+
+
+def test_the_table_of_variables_tells_what_optimisers_do(window):
+    table = window.variables.table
+    rows = {table.names[i]: table.index(i, 3) for i in range(table.rowCount())}
+    tips = {name: rows[name].data(Qt.ItemDataRole.ToolTipRole) for name in ("w", "v")}
+    assert tips["w"].startswith("None — sg stops every route to loss.")
+    assert "AdamW: stays as it is" in tips["w"]
+    assert "SGD: moves with its gradient; with weight decay: moves" in tips["v"]

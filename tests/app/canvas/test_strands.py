@@ -96,6 +96,14 @@ class TestOnTheCanvas:
         assert LIGHT.lane("CARRIES").rgb() not in self.ink(canvas, 1)
         assert self.ink(canvas, 2) == ground
 
+    def test_they_lie_close_to_their_wire_without_gaps(self, canvas):
+        canvas = self.show(canvas, apart(S.OFF_ROUTE, S.CARRIES, S.OFF_ROUTE, S.STOPPED))
+        places = [strand.places[canvas.view.scene.wire_index["t.x"]] for strand in
+                  canvas.view.facts.strands]  # fmt: skip
+        assert (places[1], places[3]) == (0, 1)
+        assert LIGHT.lane("CARRIES").rgb() in self.ink(canvas, 0)
+        assert self.ink(canvas, 2) == {QColor(LIGHT.canvas).rgb()}
+
     def test_each_bears_its_number_even_in_grey(self, canvas):
         one, two = apart(S.CARRIES, S.OFF_ROUTE), apart(S.OFF_ROUTE, S.CARRIES)
         first = self.show(canvas, one).grab().toImage()

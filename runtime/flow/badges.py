@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from blocks.library.gradient import StopGradient
 from runtime.flow.contracts import UNOWNED, Contract, unowned
+from runtime.flow.leaves import counted
 from runtime.flow.sentences import names
 from runtime.flow.states import PASSING
 
@@ -85,8 +86,7 @@ def _leaves(reading: FlowRun) -> Iterator[Badge]:
     for wire in reading.program.wire_trees:
         leaves = reading.program.leaf_wires(wire)
         carrying = sum(states.get(leaf) in PASSING for leaf in leaves)
-        text = f"{carrying} of {len(leaves)} leaves carry."
-        yield Badge(Mark.LEAVES, wire, text)
+        yield Badge(Mark.LEAVES, wire, counted(carrying, len(leaves)))
 
 
 def _stale(reading: FlowRun, diagram: Diagram | None) -> Iterator[Badge]:

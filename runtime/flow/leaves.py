@@ -38,6 +38,11 @@ def all_repairs(repairs: Iterable[Sequence[Cutter]]) -> tuple[Cutter, ...]:
     return tuple(dict.fromkeys(cutter for repair in repairs for cutter in repair))
 
 
+def counted(carrying: int, leaves: int) -> str:
+    """How many carry, as ``1 of 3 leaves carries.`` says it."""
+    return f"{carrying} of {leaves} leaves {'carries' if carrying == 1 else 'carry'}."
+
+
 def _carrying(leaves: Mapping[str, Verdict]) -> int:
     return sum(_rank(verdict.state) == 0 for verdict in leaves.values())
 
@@ -53,7 +58,7 @@ def _sentence(leaves: Mapping[str, Verdict]) -> str:
     for path, verdict in leaves.items():
         told.setdefault(verdict.sentence, []).append(path)
     count = _carrying(leaves)
-    parts = [f"{count} of {len(leaves)} leaves {'carries' if count == 1 else 'carry'}."]
+    parts = [counted(count, len(leaves))]
     groups = list(told.items())
     parts += [f"{names(paths)}: {sentence}" for sentence, paths in groups[:_TOLD]]
     more = sum(len(paths) for _, paths in groups[_TOLD:])

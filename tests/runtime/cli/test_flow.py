@@ -153,7 +153,7 @@ def test_badges_without_a_run(gradwire, diagram):
         "updates(sgd -> w)", encoding="utf-8"
     )
     told = {tuple(row[:2]): row[2] for row in gradwire("flow", path).table("Badges")[1:]}
-    assert told["leaves", "stop.x"] == "1 of 2 leaves carry."
+    assert told["leaves", "stop.x"] == "1 of 2 leaves carries."
     assert told["open", "open"] == "open lets gradient through: all."
     assert told["cuts nothing", "idle"].startswith("This stop cuts nothing: no gradient")
     assert told["UNOWNED", "v"] == "UNOWNED: v is trained, and no optimiser updates it."

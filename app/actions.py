@@ -114,6 +114,8 @@ TABLE: tuple[Command, ...] = (
     Command("delete", "edit", "&Delete",
             "Remove the selected blocks, or the selected wire", Key.Delete,
             on_canvas=True),
+    Command("bend_wire", "edit", "&Bend Wire",
+            "Put a reroute point into the selected wire: B, or a double-click on the wire"),
     Command("rename", "edit", "Re&name",
             "Give the selected block another name", "F2", on_canvas=True),
     Command("select_all", "edit", "Select &All",
@@ -228,8 +230,9 @@ TABLE: tuple[Command, ...] = (
 )  # fmt: skip
 """Every action, menu by menu, in the order it is shown."""
 
-CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "try_selected", "", "group",
-           "ungroup", "unique_page", "add_frame", "", "zoom_selection", "arrange")  # fmt: skip
+CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "bend_wire", "try_selected", "",
+           "group", "ungroup", "unique_page", "add_frame", "", "zoom_selection",
+           "arrange")  # fmt: skip
 """Actions of the canvas's own menu; an empty name is a line."""
 
 

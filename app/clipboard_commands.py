@@ -59,7 +59,7 @@ class ClipboardCommands(QObject):
             self._put(text, None, self.tr("Duplicate"))
 
     def _text(self) -> str:
-        blocks, notes = self._canvas.view.picked
+        blocks, notes, _ = self._canvas.view.picked
         if not (blocks or notes):
             return ""
         return copied(self._document.diagram, self._place.page, blocks, notes)

@@ -139,8 +139,12 @@ class Commands(QObject):
         """Look for a block to add, on the canvas."""
         self._canvas.quick_add()
 
+    def bend_wire(self) -> None:
+        """Lead the selected wire through one more point."""
+        self._canvas.bend_wire()
+
     def delete(self) -> None:
-        """Remove the selected blocks and notes, else the selected wire."""
+        """Remove the selected blocks, notes and bends, else the selected wire."""
         self._canvas.delete_selection()
 
     def rename(self) -> None:

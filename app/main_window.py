@@ -346,9 +346,10 @@ class MainWindow(QMainWindow):
         self._show_enabled()
 
     def _show_enabled(self) -> None:
-        blocks, notes = self.canvas.view.picked
+        blocks, notes, bends = self.canvas.view.picked
         count, by_name = len(blocks) + len(notes), self.actions_by_name
-        by_name["delete"].setEnabled(bool(count or self.canvas.selected_wire()))
+        by_name["delete"].setEnabled(bool(count or bends or self.canvas.selected_wire()))
+        by_name["bend_wire"].setEnabled(self.canvas.selected_wire() is not None)
         for name in ("cut", "copy", "duplicate", "zoom_selection"):
             by_name[name].setEnabled(bool(count))
         for name in ("group", "ungroup", "export_selection"):

@@ -49,7 +49,7 @@ class PageCommands(QObject):
 
     def group(self) -> None:
         """Move the selected blocks to a page of their own, with the notes among them."""
-        self._change(self._made(group, *self._canvas.view.picked))
+        self._change(self._made(group, *self._canvas.view.picked[:2]))
 
     def ungroup(self) -> None:
         """Put the blocks of the selected page in its place."""

@@ -16,7 +16,7 @@ class Touched(NamedTuple):
     blocks: frozenset[str]
     notes: frozenset[str]
     wires: tuple[str, ...]
-    """Keys (targets) of wires that are new, or come from elsewhere."""
+    """Keys (targets) of wires that are new, come from elsewhere, or run through other bends."""
     cut: frozenset[str]
     """Blocks that a wire does not enter any more."""
     gone: tuple[Point, ...]
@@ -48,12 +48,14 @@ def _differing(name: str, was: Page, now: Page) -> Touched:
     blocks, moved = _others(was.blocks, now.blocks), _others(was.layout, now.layout)
     moved |= was.layout.keys() - now.layout.keys()
     lost = was.blocks.keys() - now.blocks.keys()
+    bent = _others(was.bends, now.bends) | (was.bends.keys() - now.bends.keys())
+    wires = _others(was.wires, now.wires) | (bent & now.wires.keys())
     cut = {target.block for target in was.wires.keys() - now.wires.keys()}
     return Touched(
         name,
         frozenset((blocks | moved) & now.blocks.keys()),
         frozenset(_others(was.notes, now.notes)),
-        tuple(str(target) for target in _others(was.wires, now.wires)),
+        tuple(str(target) for target in wires),
         frozenset(cut & now.blocks.keys()),
         (
             *(was.layout[block] for block in lost & was.layout.keys()),

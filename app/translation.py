@@ -116,13 +116,13 @@ def _name(call: ast.Call) -> str:
 def _tables() -> Iterator[tuple[str, str]]:
     """The texts that stand in tables, not where they are asked for."""
     from app import actions
-    from app.canvas import keys, lanes, telling
+    from app.canvas import keys, lanes, pointing, telling
     from app.panels import array_tools, why
     from runtime.flow.badges import Mark
 
     rows = [text for row in actions.TABLE for text in (row.text, row.tip)]
     pressed = [text for row in keys.KEYS for text in (row.text, row.shown)]
-    pointed = [text for row in keys.MOUSE for text in (row.mouse, row.text, row.keys)]
+    pointed = [text for row in pointing.MOUSE for text in (row.mouse, row.text, row.keys)]
     held = {
         "actions": [*actions.MENUS.values(), *rows],
         "keys": [*pressed, *pointed],

@@ -1,4 +1,4 @@
-"""The canvas for assistive technology: a child for every block, port, wire and note of the page.
+"""The canvas for assistive technology: a child for each block, port, wire, bend and note.
 
 The tree mirrors the diagram and is made as it is asked for. An item stays for the life of its
 canvas, since Qt keeps pointers to it; one whose thing is gone says that it is not valid.
@@ -14,7 +14,8 @@ from PySide6.QtCore import QObject, QPoint, QRect, QRectF
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QAccessibleInterface, QWindow
 from PySide6.QtWidgets import QAccessibleWidget
 
-from app.canvas.hits import block_at, note_at, port_at, wire_at
+from app.canvas.geometry import Bend
+from app.canvas.hits import bend_at, block_at, note_at, port_at, wire_at
 from app.canvas.reach import Focus, Kind, area, exists, port_focus, port_number
 from app.canvas.stage import Stage
 from app.canvas.telling import told
@@ -27,6 +28,7 @@ _ROLES = {
     Kind.INPUT: QAccessible.Role.Indicator,
     Kind.OUTPUT: QAccessible.Role.Indicator,
     Kind.WIRE: QAccessible.Role.Link,
+    Kind.BEND: QAccessible.Role.Grip,
     Kind.NOTE: QAccessible.Role.StaticText,
 }
 
@@ -86,12 +88,16 @@ class Item(QAccessibleInterface):
         state.focused = view.focus == self.focus
         kind, name = self.focus.kind, self.focus.name
         chosen = {Kind.BLOCK: view.selected, Kind.NOTE: view.notes, Kind.WIRE: {view.wire}}
-        state.selected = name in chosen.get(kind, ())
+        is_bend = kind is Kind.BEND
+        state.movable = is_bend
+        state.selected = (
+            Bend(name, self.focus.number) in view.bends if is_bend else name in chosen.get(kind, ())
+        )
         return state
 
 
 class Tree(QAccessibleWidget):
-    """The canvas itself: blocks, then ports, wires and notes, each in the order of the page."""
+    """The canvas itself: blocks, then ports, wires, bends, notes, each in the order of the page."""
 
     def __init__(self, canvas: Stage) -> None:
         super().__init__(canvas, QAccessible.Role.Canvas)
@@ -114,8 +120,8 @@ class Tree(QAccessibleWidget):
 
     def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         scene = self.view.scene
-        blocks, ports, wires, notes = self._counts()
-        if not 0 <= index < blocks + ports + wires + notes:
+        blocks, ports, wires, bends, notes = self._counts()
+        if not 0 <= index < blocks + ports + wires + bends + notes:
             return None
         if index < blocks:
             return self.item(Focus(Kind.BLOCK, scene.names[index]))
@@ -125,20 +131,25 @@ class Tree(QAccessibleWidget):
         index -= ports
         if index < wires:
             return self.item(Focus(Kind.WIRE, scene.wire_keys[index]))
-        return self.item(Focus(Kind.NOTE, list(scene.page.notes)[index - wires]))
+        index -= wires
+        if index < bends:
+            return self.item(Focus(Kind.BEND, *scene.bend_name(index)))
+        return self.item(Focus(Kind.NOTE, list(scene.page.notes)[index - bends]))
 
     def indexOfChild(self, child: QAccessibleInterface) -> int:
         if not isinstance(child, Item) or not child.isValid():
             return -1
         scene, name = self.view.scene, child.focus.name
-        blocks, ports, wires, _ = self._counts()
+        blocks, ports, wires, bends, _ = self._counts()
         match child.focus.kind:
             case Kind.BLOCK:
                 return scene.index[name]
             case Kind.WIRE:
                 return blocks + ports + scene.wire_index[name]
+            case Kind.BEND:
+                return blocks + ports + wires + (scene.bend(Bend(name, child.focus.number)) or 0)
             case Kind.NOTE:
-                return blocks + ports + wires + list(scene.page.notes).index(name)
+                return blocks + ports + wires + bends + list(scene.page.notes).index(name)
             case _:
                 return blocks + (port_number(scene, child.focus) or 0)
 
@@ -149,6 +160,8 @@ class Tree(QAccessibleWidget):
             return self.item(port_focus(scene, port))
         if (block := block_at(scene, camera, *at)) is not None:
             return self.item(Focus(Kind.BLOCK, scene.names[block]))
+        if (bend := bend_at(scene, camera, *at)) is not None:
+            return self.item(Focus(Kind.BEND, *scene.bend_name(bend)))
         if (wire := wire_at(scene, camera, *at, self.view.strands)) is not None:
             return self.item(Focus(Kind.WIRE, scene.wire_keys[wire]))
         note = note_at(scene, camera, *at)
@@ -161,7 +174,7 @@ class Tree(QAccessibleWidget):
     def text(self, t: QAccessible.Text) -> str:
         if t != QAccessible.Text.Description:
             return str(super().text(t))
-        blocks, _, wires, _ = self._counts()
+        blocks, _, wires, _, _ = self._counts()
         return self._canvas.tr("{0} blocks, {1} wires").format(blocks, wires)
 
     def place(self, focus: Focus) -> QRect:
@@ -171,10 +184,11 @@ class Tree(QAccessibleWidget):
         box = QRectF(left, top, right - left, bottom - top).toRect()
         return QRect(self._canvas.mapToGlobal(box.topLeft()), box.size())
 
-    def _counts(self) -> tuple[int, int, int, int]:
+    def _counts(self) -> tuple[int, int, int, int, int]:
         scene = self.view.scene
         return (
-            len(scene.names), len(scene.port_block), len(scene.wire_keys), len(scene.page.notes),
+            len(scene.names), len(scene.port_block), len(scene.wire_keys), len(scene.bends),
+            len(scene.page.notes),
         )  # fmt: skip
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from app.canvas.bends import between
 from app.canvas.frames import Load, carried, moving
 from app.canvas.gestures import GRID
 from app.canvas.shown import Picked
 from runtime.diagram import Batch, Change, MoveBlocks
-from runtime.diagram.model import Point
+from runtime.diagram.model import Point, PortName
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats, Scene
@@ -41,14 +42,16 @@ def alignment(view: View, way: Way) -> Change | None:
         if corner != old
     }
     texts: dict[str, Point] = {}
+    bends: dict[PortName, tuple[Point, ...]] = {}
     for name, shift in zip(notes, (corners - rects[:, :2])[count:], strict=True):
         if shift.any():
             part = moving(scene, _lead(scene, name, picked), shift)
             places, texts = {**part.places, **places}, {**texts, **part.notes}
+            bends |= part.bends
     if not (places or texts):
         return None
     label = {"across": "Distribute", "down": "Distribute", "grid": "Snap to grid"}
-    move = MoveBlocks(places, page=scene.page_name, notes=texts)
+    move = MoveBlocks(places, page=scene.page_name, notes=texts, bends=bends)
     return Batch(label.get(way, "Align"), (move,))
 
 
@@ -57,7 +60,8 @@ def _lead(scene: Scene, note: str, picked: Picked) -> Load:
     load = carried(scene, Picked(notes=frozenset({note})))
     chosen = [i for i in load.blocks.tolist() if scene.names[i] not in picked.blocks]
     notes = {n: v for n, v in load.notes.items() if n == note or n not in picked.notes}
-    return Load(np.array(chosen, np.intp), notes)
+    moved = np.array(chosen, np.intp)
+    return Load(moved, notes, between(scene, moved, ()))
 
 
 def aligned(rects: Floats, way: Way) -> Floats:

@@ -23,7 +23,7 @@ def controls(courses: Floats) -> Floats:
     (m, 2 p), each beginning where the one before ends.
 
     A wire leaves to the right and arrives from the left; one that runs back swings out, and sags
-    where it would lie on its own blocks. Through a bend it runs along the bisector of its angle.
+    where it would lie on its own blocks. It runs smoothly through its bends.
     """
     return _between_ports(courses) if courses.shape[1] == 4 else _through_bends(courses)
 
@@ -65,7 +65,7 @@ def _through_bends(courses: Floats) -> Floats:
     along = ways / np.maximum(lengths, 1e-9)[..., None]
     tangents = np.empty_like(points)
     tangents[:, [0, -1]] = (1.0, 0.0)
-    tangents[:, 1:-1] = _bisectors(along[:, :-1], along[:, 1:])
+    tangents[:, 1:-1] = _tangents(along[:, :-1], along[:, 1:])
     handles = np.repeat(_SOFTNESS * lengths[..., None], 2, axis=2)
     handles[:, 0, 0] = _reach(ways[:, 0, 0], np.abs(ways[:, 0, 1]))
     handles[:, -1, 1] = _reach(ways[:, -1, 0], np.abs(ways[:, -1, 1]))
@@ -75,11 +75,19 @@ def _through_bends(courses: Floats) -> Floats:
     return np.concatenate([legs.reshape(len(courses), -1, 2), points[:, -1:]], axis=1)
 
 
-def _bisectors(before: Floats, after: Floats) -> Floats:
-    """Unit directions (m, k, 2) half way between two; to the left of the first where they turn
-    right round.
+def _tangents(before: Floats, after: Floats) -> Floats:
+    """Unit directions (m, k, 2) through bends that wires reach along ``before`` and leave along
+    ``after``.
+
+    What goes the same way on both sides is kept (harmonic mean, as monotone cubics have), so a
+    wire doesn't overshoot; where that leaves little, the bisector counts, and to the left of
+    ``before`` where a wire turns right round. Source: Fritsch & Butland 1984.
     """
-    middle = before + after
-    size = np.hypot(middle[..., 0], middle[..., 1])[..., None]
-    aside = np.stack([before[..., 1], -before[..., 0]], axis=2)
-    return np.where(size > 1e-6, middle / np.maximum(size, 1e-9), aside)
+    both = before * after
+    total = np.where(both > 0.0, before + after, 1.0)
+    shared = np.where(both > 0.0, 2.0 * both / total, 0.0)
+    kept = np.hypot(shared[..., 0], shared[..., 1])[..., None]
+    middle, aside = before + after, np.stack([before[..., 1], -before[..., 0]], axis=2)
+    middle = np.where(np.abs(middle).max(axis=2, keepdims=True) > 1e-6, middle, aside)
+    found = shared + (1.0 - kept) ** 4 * middle
+    return np.asarray(found / np.hypot(found[..., 0], found[..., 1])[..., None])

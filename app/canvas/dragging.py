@@ -1,4 +1,4 @@
-"""What is selected in the hand: blocks and notes, with what the frames among them hold."""
+"""What is selected in the hand: blocks, notes and bends, with what the frames among them hold."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ class Drag(Gesture):
         scene = host.view.scene
         self._scene: Scene = scene
         self._load = carried(scene, host.view.picked)
-        self._wires = scene.wires_of(self._load.blocks)
+        bends = self._load.bends
+        self._wires = np.union1d(scene.wires_of(self._load.blocks), scene.bend_wire[bends])
         self._corners: Floats = scene.rects[self._load.blocks, :2].copy()
+        self._points: Floats = scene.bends[bends].copy()
         self._grabbed: Floats = grabbed.copy()
-        alone = len(self._corners) == 1 and not self._load.notes
+        alone = len(self._corners) == 1 and not (self._load.notes or len(bends))
         self._name = scene.names[self._load.blocks[0]] if alone else ""
         self._inward, self._outward = free_ports(scene, self._name) if alone else ("", "")
         self._shift = np.zeros(2)
@@ -75,22 +77,21 @@ class Drag(Gesture):
         return splicing(self._scene, move, self._name, self._inward, self._outward, wire)
 
     def _place(self, shift: Floats) -> None:
-        if self._load.notes:
-            self.host.view.held_notes = moved_notes(self._load.notes, shift)
-            self._scene.place(self._load.blocks, self._corners + shift)
+        load, before = self._load, self._area()
+        self._scene.place(load.blocks, self._corners + shift, load.bends, self._points + shift)
+        if load.notes:
+            self.host.view.held_notes = moved_notes(load.notes, shift)
             self.host.redraw()
-            return
-        before = self._area()
-        self._scene.place(self._load.blocks, self._corners + shift)
-        self.host.redraw(before.united(self._area()))
+        else:
+            self.host.redraw(before.united(self._area()))
 
     def _area(self) -> QRectF:
-        """Where the blocks and their wires are, in widget px."""
-        rects = self._scene.rects[self._load.blocks]
-        low, high = rects[:, :2] - REACH, rects[:, :2] + rects[:, 2:] + REACH
-        if len(self._wires):
-            bounds = self._scene.wire_bounds[self._wires]
-            low, high = np.vstack([low, bounds[:, :2]]), np.vstack([high, bounds[:, 2:]])
+        """Where the blocks and all wires that follow are, in widget px."""
+        rects, bounds = self._scene.rects[self._load.blocks], self._scene.wire_bounds[self._wires]
+        low = np.vstack([rects[:, :2] - REACH, bounds[:, :2]])
+        high = np.vstack([rects[:, :2] + rects[:, 2:] + REACH, bounds[:, 2:]])
+        if not len(low):
+            return QRectF()
         camera = self.host.view.camera
         corners = np.array([low.min(axis=0), high.max(axis=0)])
         left, top, right, bottom = camera.to_widget(corners).ravel().tolist()

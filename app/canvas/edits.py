@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.canvas.bends import without
 from app.canvas.frames import carried, moving, resized
-from app.canvas.geometry import overlapping
+from app.canvas.geometry import Bend, overlapping
 from app.canvas.gestures import GRID
 from app.canvas.notes import note_height
 from app.canvas.reach import Kind
@@ -45,7 +46,7 @@ APART = 60.0
 
 
 def removal(view: View) -> Change | None:
-    """Remove the selected blocks and notes, else the wire, else what has the focus."""
+    """Remove the selected blocks, notes and bends, else the wire, else what has the focus."""
     scene, picked = view.scene, view.picked
     page, nothing = scene.page_name, picked == Picked()
     if nothing and view.wire is not None:
@@ -53,7 +54,8 @@ def removal(view: View) -> Change | None:
     if nothing:
         picked = focused(view)
     names = tuple(name for name in scene.names if name in picked.blocks)
-    changes: list[Change] = [SetNote(note, None, page=page) for note in sorted(picked.notes)]
+    changes: list[Change] = [*without(scene, picked.bends)]
+    changes += [SetNote(note, None, page=page) for note in sorted(picked.notes)]
     if names:
         changes.append(RemoveBlocks(names, page=page))
     if len(changes) > 1:
@@ -62,19 +64,21 @@ def removal(view: View) -> Change | None:
 
 
 def focused(view: View) -> Picked:
-    """The block or the note that has the focus, if one has."""
+    """The block, note or bend that has the focus, if one has."""
     focus = view.focus
     if focus is not None and focus.kind is Kind.BLOCK:
         return Picked(blocks=frozenset({focus.name}))
     if focus is not None and focus.kind is Kind.NOTE:
         return Picked(notes=frozenset({focus.name}))
+    if focus is not None and focus.kind is Kind.BEND:
+        return Picked(bends=frozenset({Bend(focus.name, focus.number)}))
     return Picked()
 
 
 def nudge(view: View, dx: float, dy: float) -> Change | None:
     """Move what is selected by scene units."""
     load = carried(view.scene, view.picked)
-    if not (len(load.blocks) or load.notes):
+    if not (len(load.blocks) or load.notes or len(load.bends)):
         return None
     return moving(view.scene, load, np.array([dx, dy]))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
+from app.canvas.bends import between, led
 from app.canvas.gestures import GRID, Gesture, Host
 from runtime.diagram import MoveBlocks, SetNote
 from runtime.diagram.model import Note, Point
@@ -25,14 +26,17 @@ LEAST = (60.0, 30.0)
 
 
 class Load(NamedTuple):
-    """What moves together: blocks by number, notes by name."""
+    """What moves together: blocks and bends by number, notes by name."""
 
     blocks: Indices
     notes: Mapping[str, Note]
+    bends: Indices
 
 
 def carried(scene: Scene, picked: Picked) -> Load:
-    """These blocks and notes, and all that lies wholly inside the frames among them."""
+    """What is picked, all that lies wholly inside the frames among it, and the bends of wires
+    between these blocks.
+    """
     blocks = {scene.index[name] for name in picked.blocks if name in scene.index}
     notes = {name: note for name, note in scene.page.notes.items() if name in picked.notes}
     for frame in [note for note in notes.values() if note.frame]:
@@ -43,7 +47,8 @@ def carried(scene: Scene, picked: Picked) -> Load:
             for (name, note), is_in in zip(scene.page.notes.items(), inside, strict=True)
             if is_in
         }
-    return Load(np.array(sorted(blocks), np.intp), notes)
+    moved = np.array(sorted(blocks), np.intp)
+    return Load(moved, notes, between(scene, moved, picked.bends))
 
 
 def moving(scene: Scene, load: Load, shift: Floats) -> MoveBlocks:
@@ -52,7 +57,8 @@ def moving(scene: Scene, load: Load, shift: Floats) -> MoveBlocks:
     names = [scene.names[i] for i in load.blocks.tolist()]
     places = {name: Point(*corner) for name, corner in zip(names, corners, strict=True)}
     notes = {name: note.at for name, note in moved_notes(load.notes, shift).items()}
-    return MoveBlocks(places, page=scene.page_name, notes=notes)
+    bends = led(scene, load.bends, shift)
+    return MoveBlocks(places, page=scene.page_name, notes=notes, bends=bends)
 
 
 def moved_notes(notes: Mapping[str, Note], shift: Floats) -> dict[str, Note]:

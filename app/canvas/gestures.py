@@ -12,7 +12,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.geometry import Floats, Indices, overlapping
+from app.canvas.geometry import Bend, Floats, Indices, overlapping
 from app.canvas.shown import Picked
 
 if TYPE_CHECKING:
@@ -36,8 +36,10 @@ class Host(Protocol):
     def hint(self, text: str) -> None:
         """Say something in the status bar."""
 
-    def select(self, names: Iterable[str], notes: Iterable[str] = ()) -> None:
-        """Select these blocks and notes, and no others."""
+    def select(
+        self, names: Iterable[str], notes: Iterable[str] = (), bends: Iterable[Bend] = ()
+    ) -> None:
+        """Select these blocks, notes and bends, and no others."""
 
     def look(self, camera: Camera) -> None:
         """Look at the page differently."""
@@ -105,13 +107,14 @@ class Picking(Gesture):
         self._before = host.view.picked
         self.kept = kept
 
-    def pick(self, blocks: Indices, notes: Indices) -> None:
-        """Select these blocks and notes of the page, by number, with those that are kept."""
+    def pick(self, blocks: Indices, notes: Indices, bends: Indices) -> None:
+        """Select these blocks, notes and bends, by number, with those that are kept."""
         scene = self.host.view.scene
         names = list(scene.page.notes)
         found = Picked(
             frozenset(scene.names[i] for i in blocks.tolist()),
             frozenset(names[i] for i in notes.tolist()),
+            frozenset(scene.bend_name(i) for i in bends.tolist()),
         )
         self.host.select(*self.kept.joined(found))
 
@@ -121,7 +124,7 @@ class Picking(Gesture):
 
 
 class RubberBand(Picking):
-    """Selects the blocks and notes that a rectangle touches, and the frames that it encloses."""
+    """Selects the blocks, notes and bends that a rectangle touches, and frames it encloses."""
 
     def __init__(self, host: Host, start: QPointF, kept: Picked) -> None:
         super().__init__(host, start, kept)
@@ -137,7 +140,9 @@ class RubberBand(Picking):
         touched = overlapping(rects, area)
         low, high = rects[:, :2], rects[:, :2] + rects[:, 2:]
         whole = np.asarray((low >= area[:2]).all(axis=1) & (high <= area[2:]).all(axis=1))
-        self.pick(overlapping(view.scene.rects, area), touched[~frames[touched] | whole[touched]])
+        bends = ((view.scene.bends >= area[:2]) & (view.scene.bends <= area[2:])).all(axis=1)
+        notes = touched[~frames[touched] | whole[touched]]
+        self.pick(overlapping(view.scene.rects, area), notes, np.flatnonzero(bends))
         self.host.redraw(last.united(box).adjusted(-2, -2, 2, 2))
 
     def finish(self, at: QPointF) -> None:
@@ -151,7 +156,7 @@ class RubberBand(Picking):
 
 
 class Lasso(Picking):
-    """Selects the blocks and notes whose middle a drawn line encloses; of a frame, its corners."""
+    """Selects bends, blocks and notes whose middle a drawn line encloses; of a frame, corners."""
 
     def __init__(self, host: Host, start: QPointF, kept: Picked) -> None:
         super().__init__(host, start, kept)
@@ -166,7 +171,8 @@ class Lasso(Picking):
         corners = [enclosed(notes[:, :2] + notes[:, 2:] * share, line) for share in _CORNERS]
         within = np.where(scene.note_is_frame(), np.all(corners, axis=0), middle)
         inside = enclosed(blocks[:, :2] + blocks[:, 2:] / 2.0, line)
-        self.pick(np.flatnonzero(inside), np.flatnonzero(within))
+        bends = enclosed(scene.bends, line)
+        self.pick(np.flatnonzero(inside), np.flatnonzero(within), np.flatnonzero(bends))
         self.host.redraw()
 
     def finish(self, at: QPointF) -> None:

@@ -12,7 +12,7 @@ from app.canvas.cutting import Cut
 from app.canvas.dragging import Drag
 from app.canvas.frames import ResizeNote, grip_at
 from app.canvas.gestures import Gesture, Host, Lasso, Pan, RubberBand
-from app.canvas.hits import block_at, note_at, port_at, wire_at
+from app.canvas.hits import bend_at, block_at, note_at, port_at, wire_at
 from app.canvas.shown import Picked
 from app.canvas.wiring import Wiring
 from blocks.library.pages import Page as PageBlock
@@ -36,6 +36,12 @@ class Commands(Host, Protocol):
 
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
+
+    def leave_explanation(self) -> bool:
+        """Leave the route or the trial that is shown; False if there is none."""
+
+    def bend_wire(self, at: QPointF | None = None) -> None:
+        """Ask for a bend in the selected wire, and select that."""
 
     def start_rename(self, name: str) -> None:
         """Open the field of a block's name."""
@@ -88,10 +94,12 @@ class Hand:
         self._space = False
         self.pointer: QPointF | None = None
         """Where the pointer is over the canvas, if it is."""
+        self.pressed: QPointF | None = None
+        """Where a button went down last."""
 
     def press(self, event: QMouseEvent) -> None:
         """A button went down: begin, or be ready to begin, what lies there."""
-        at = event.position()
+        at = self.pressed = event.position()
         left = event.button() == Qt.MouseButton.LeftButton
         if self.gesture is not None or (left and self.canvas.try_cut()):
             return
@@ -135,7 +143,7 @@ class Hand:
             click()
 
     def double_click(self, event: QMouseEvent) -> None:
-        """Enter a page, write a name or a note, or add a block on the background."""
+        """Enter a page, write a name or a note, bend a wire, or add a block on the background."""
         at, canvas = event.position(), self.canvas
         scene, camera = canvas.view.scene, canvas.view.camera
         if port_at(scene, camera, at.x(), at.y()) is not None:
@@ -146,10 +154,24 @@ class Hand:
             canvas.enter_page(scene.names[block])
         elif block is not None:
             canvas.start_rename(scene.names[block])
+        elif bend_at(scene, camera, at.x(), at.y()) is not None:
+            self._press_left(at, adding=False)
+        elif (wire := wire_at(scene, camera, at.x(), at.y(), canvas.view.strands)) is not None:
+            self._bend(at, scene.wire_keys[wire])
         elif note is not None:
             canvas.start_note(note)
-        elif wire_at(scene, camera, at.x(), at.y(), canvas.view.strands) is None:
+        else:
             canvas.quick_add(at)
+
+    def _bend(self, at: QPointF, wire: str) -> None:
+        """Put a bend into a wire, and take it into the hand."""
+        canvas = self.canvas
+        canvas.leave_explanation()
+        canvas.select_wire(wire)
+        canvas.bend_wire(at)
+        if (bend := bend_at(canvas.view.scene, canvas.view.camera, at.x(), at.y())) is not None:
+            corner = canvas.view.scene.bends[bend]
+            self._begin = (at, lambda start: Drag(canvas, start, corner))
 
     def cancel(self) -> bool:
         """Drop what is in the hand, as if it had never been taken; False if there was nothing."""
@@ -189,6 +211,9 @@ class Hand:
         elif (grip := grip_at(scene, camera, x, y)) is not None:
             self._choose(Picked(notes=frozenset({grip})))
             self._begin = (at, lambda start: ResizeNote(canvas, start, grip))
+        elif (bend := bend_at(scene, camera, x, y)) is not None:
+            item = Picked(bends=frozenset({scene.bend_name(bend)}))
+            self._press_item(at, item, scene.bends[bend], adding=adding)
         elif (wire := wire_at(scene, camera, x, y, canvas.view.strands)) is not None:
             self._choose(Picked(), wire=scene.wire_keys[wire])
             canvas.explain(scene.wire_keys[wire])
@@ -208,6 +233,8 @@ class Hand:
         wire = wire_at(scene, camera, x, y, canvas.view.strands)
         if block is not None:
             self._choose_more(Picked(frozenset({scene.names[block]})))
+        elif (bend := bend_at(scene, camera, x, y)) is not None:
+            self._choose_more(Picked(bends=frozenset({scene.bend_name(bend)})))
         elif wire is not None:
             self._choose(Picked(), wire=scene.wire_keys[wire])
         elif (note := note_at(scene, camera, x, y)) is not None:
@@ -223,7 +250,7 @@ class Hand:
             self._click = lambda: self.canvas.try_stop(name)
 
     def _press_item(self, at: QPointF, item: Picked, corner: Floats, *, adding: bool) -> None:
-        """Select one block or note and be ready to move it, with all else that is selected."""
+        """Select one thing and be ready to move it, with all else that is selected."""
         canvas, picked = self.canvas, self.canvas.view.picked
         if adding:
             self._choose(picked.toggled(item))
@@ -235,7 +262,7 @@ class Hand:
             self._begin = (at, lambda start: Drag(canvas, start, corner))
 
     def _choose_more(self, item: Picked) -> None:
-        """Select one block or note, unless it is selected, perhaps with others."""
+        """Select one thing, unless it is selected, perhaps with others."""
         if not self.canvas.view.picked.holds(item):
             self._choose(item)
 
@@ -263,11 +290,14 @@ class Hand:
         if port != view.near_port:
             view.near_port = port
             self.canvas.redraw()
+        bend = bend_at(view.scene, view.camera, at.x(), at.y())
         self.canvas.trace(None if port is not None else self._wire_below(at))
         if self._space:
             return
         over = Qt.CursorShape.CrossCursor if port is not None else Qt.CursorShape.ArrowCursor
-        if port is None and grip_at(view.scene, view.camera, at.x(), at.y()) is not None:
+        if port is None and bend is not None:
+            over = Qt.CursorShape.SizeAllCursor
+        elif port is None and grip_at(view.scene, view.camera, at.x(), at.y()) is not None:
             over = Qt.CursorShape.SizeFDiagCursor
         self.canvas.show_cursor(over)
 

@@ -1,4 +1,4 @@
-"""What lies under the pointer: ports first, then blocks, wires, notes."""
+"""What lies under the pointer: ports first, then blocks, bends, wires, notes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ PORT_REACH = 10.0
 """How near a port is meant, widget px."""
 WIRE_REACH = 6.0
 """How near a wire or its lane is meant, widget px."""
+BEND_REACH = 8.0
+"""How near a bend is meant, widget px."""
 _FRAME_GRIP = 26.0
 
 
@@ -60,6 +62,15 @@ def wire_at(scene: Scene, camera: Camera, x: float, y: float, strands: int = 1) 
         found.append((float(away[nearest]), int(wires[nearest])))
     distance, wire = min(found, default=(np.inf, -1))
     return wire if distance <= WIRE_REACH else None
+
+
+def bend_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
+    """The bend nearest to widget (x, y) within :data:`BEND_REACH`; none from afar."""
+    if camera.zoom < PLAIN or not len(scene.bends):
+        return None
+    away = np.hypot(*(camera.to_widget(scene.bends) - (x, y)).T)
+    nearest = int(away.argmin())
+    return nearest if away[nearest] <= BEND_REACH else None
 
 
 def note_at(scene: Scene, camera: Camera, x: float, y: float) -> str | None:

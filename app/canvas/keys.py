@@ -39,15 +39,6 @@ class CanvasKey:
     shown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MouseWay:
-    """Something that is done with the mouse, and how it is done by keyboard."""
-
-    mouse: str
-    text: str
-    keys: str
-
-
 def _arrows(held: str = "") -> tuple[str, ...]:
     return tuple(f"{held}{name}" for name in ("Left", "Right", "Up", "Down"))
 
@@ -62,8 +53,7 @@ KEYS: tuple[CanvasKey, ...] = (
     CanvasKey(_arrows("Ctrl+Shift+"), "resize",
               "Make the selected notes, or the one with the focus, larger or smaller",
               "Ctrl + Shift + arrows"),
-    CanvasKey(("Home", "End"), "jump",
-              "Go to the first block, or to the last", "Home, End"),
+    CanvasKey(("Home", "End"), "jump", "Go to the first block, or to the last", "Home, End"),
     CanvasKey(("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"), "scroll",
               "Move the page up and down; with Shift, to the sides", "Page Up, Page Down"),
     CanvasKey(("S",), "pick",
@@ -76,6 +66,7 @@ KEYS: tuple[CanvasKey, ...] = (
               "has just been, or beside the selected block"),
     CanvasKey(("I",), "insert",
               "Put the selected block, which has no wires, into the wire with the focus"),
+    CanvasKey(("B",), "bend", "Bend the selected wire: S takes the reroute point, arrows move it"),
     CanvasKey(("W",), "why",
               "Why: the route from the loss to the selected wire, or to the variable; on a port, "
               "Σ: what adds up there"),
@@ -90,56 +81,13 @@ KEYS: tuple[CanvasKey, ...] = (
     CanvasKey(("Del", "Backspace"), "delete",
               "Remove what is selected, else what has the focus", "Delete"),
     CanvasKey(("Ctrl+A",), "select_all"),
-    CanvasKey(("M",), "menu",
-              "Show the menu of what has the focus"),
+    CanvasKey(("M",), "menu", "Show the menu of what has the focus"),
     CanvasKey(("Esc",), "leave",
               "Drop what is in the hand, then the selection, then the focus; from a panel, come "
               "back"),
-    CanvasKey(("?",), "sheet",
-              "This sheet"),
+    CanvasKey(("?",), "sheet", "This sheet"),
 )  # fmt: skip
 """Every key that the canvas itself obeys."""
-
-MOUSE: tuple[MouseWay, ...] = (
-    MouseWay("Click", "Select a block, a note or a wire; Shift or Ctrl adds", "Arrows, S"),
-    MouseWay("Click on a port", "Σ: what each wire brings back to the port, and what it adds up to",
-             "Arrows to the port, W"),
-    MouseWay("Click on ⊣", "Try a StopGradient open, or closed again", "S on it, Ctrl+T"),
-    MouseWay("Double-click", "Enter a page, write a name or a note; on nothing, add a block",
-             "Enter, F2, Tab"),
-    MouseWay("Right click", "The menu of what lies there", "M"),
-    MouseWay("Drag", "Move what is selected; a frame takes along what it holds",
-             "S, arrows"),
-    MouseWay("Drag on nothing", "Select what a rectangle touches; Shift adds",
-             "S on one after the other"),
-    MouseWay("Alt + drag", "Select what a drawn line encloses", "S on one after the other"),
-    MouseWay("Drag a note's corner", "Resize it", "Ctrl + Shift + arrows"),
-    MouseWay("Drag from a port", "Draw a wire", "Space, arrows, Space"),
-    MouseWay("Drag from a port into nothing", "Choose a block that the wire fits", "Space, Tab"),
-    MouseWay("Drag a wire off its input", "Lead it elsewhere, or let it go",
-             "Delete on the wire, Space"),
-    MouseWay("Drop a block on a wire", "Put it into the wire",
-             "Ctrl + arrows to the wire, I; for a new block, Tab on the wire"),
-    MouseWay("Ctrl + Shift + drag, right drag", "Cut the wires that the line crosses",
-             "Delete on each wire"),
-    MouseWay("X held, click on a wire", "Try a cut of it", "Ctrl+T on the wire"),
-    MouseWay("Rest on a wire", "Show it from end to end, all else dimmed", "T"),
-    MouseWay("Wheel", "Zoom at the pointer; two fingers on a touchpad move the page",
-             "Ctrl++, Ctrl+-"),
-    MouseWay("Space + drag, middle drag", "Move the page", "Page Up, Page Down, with Shift aside"),
-    MouseWay("Click in the mini-map", "Look at that part of the page", "Page Up, Home, End"),
-    MouseWay("Click on a page above the canvas", "Go back there", "Alt+Up"),
-    MouseWay("Drag from the palette", "Add a block, or use a page once more",
-             "Ctrl+Space, letters, Enter"),
-    MouseWay("Click on ★", "Make a block of the palette or of quick-add a favourite", "Ctrl+B"),
-    MouseWay("Click on a page of the palette", "Use, show, rename or remove it",
-             "Enter, Ctrl+Enter, F2, Delete"),
-    MouseWay("Click into a panel", "Give it the keyboard", "F6, Shift+F6"),
-    MouseWay("Drag the edge of a panel", "Make it larger or smaller",
-             "F6, Alt+Shift+Right, Alt+Shift+Left"),
-    MouseWay("Drag the title of a panel", "Put it on another side", "F6, View: Move Panel"),
-)  # fmt: skip
-"""Every gesture of the mouse, with its way by keyboard."""
 
 
 class Keyed(Host, Protocol):
@@ -155,6 +103,9 @@ class Keyed(Host, Protocol):
 
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
+
+    def bend_wire(self) -> None:
+        """Ask for a bend in the selected wire."""
 
     def delete_selection(self) -> None:
         """Ask to remove what is selected."""
@@ -322,12 +273,13 @@ class Keys:
         change = edits.insertion(self._canvas.view)
         if change is None:
             self._canvas.hint(
-                _tr(
-                    "Select a block without wires, go to a wire with Ctrl and the arrows, "
-                    "and press I."
-                )
+                _tr("Select a block without wires, go to a wire with Ctrl + arrows, press I.")
             )
         self._canvas.ask(change)
+
+    def bend(self, event: QKeyEvent) -> None:
+        """Lead the selected wire through one more point."""
+        self._canvas.bend_wire()
 
     def rename(self, event: QKeyEvent) -> None:
         """Open the field of a name or a note."""

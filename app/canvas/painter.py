@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas import lanes
+from app.canvas.bends import paint_bends
 from app.canvas.camera import NUMBERS, PLAIN, Camera
 from app.canvas.courses import flatten
 from app.canvas.curves import draw_lines, draw_rects, strokes
@@ -55,6 +56,7 @@ def paint(painter: QPainter, view: View, area: QRectF, faces: FaceCache | None) 
         paint_kinds(painter, view, shown)
         _paint_faces(painter, view, blocks, faces)
         paint_signs(painter, view, wires, vector=False)
+        paint_bends(painter, view, shown)
     paint_notes(painter, view, shown, frames=False)
     _paint_trace(painter, view, area, faces)
     _paint_marks(painter, view)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.canvas.geometry import Bend
 from runtime.diagram.model import PortName
 
 if TYPE_CHECKING:
@@ -24,15 +25,18 @@ class Kind(Enum):
     INPUT = auto()
     OUTPUT = auto()
     WIRE = auto()
+    BEND = auto()
     NOTE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """A block or note by name, a port as ``block.port``, or a wire by its key."""
+    """A block or note by name, a port as ``block.port``, a wire by its key, or one of its bends."""
 
     kind: Kind
     name: str
+    number: int = 0
+    """Of the bend on its wire."""
 
 
 def port_focus(scene: Scene, port: int) -> Focus:
@@ -55,6 +59,8 @@ def exists(scene: Scene, focus: Focus) -> bool:
             return focus.name in scene.index
         case Kind.WIRE:
             return focus.name in scene.wire_index
+        case Kind.BEND:
+            return scene.bend(Bend(focus.name, focus.number)) is not None
         case Kind.NOTE:
             return focus.name in scene.page.notes
         case _:
@@ -71,6 +77,10 @@ def area(scene: Scene, focus: Focus) -> Floats:
             x, y, width, height = *note.at, note.width, note.height
         case Kind.WIRE:
             return np.asarray(scene.wire_bounds[scene.wire_index[focus.name]])
+        case Kind.BEND:
+            number = scene.bend(Bend(focus.name, focus.number))
+            x, y = (scene.bends[number].ravel() - 8.0).tolist()
+            width = height = 16.0
         case _:
             port = port_number(scene, focus)
             assert port is not None
@@ -90,8 +100,8 @@ def nearest_block(scene: Scene, at: Floats) -> Focus | None:
 def step(scene: Scene, focus: Focus, by: Step) -> Focus:
     """Where an arrow leads: the same place where there is nothing that way.
 
-    Left and right go along the flow: block, output, wire, input, block. Up and down go to the
-    next port of that side, the next wire of the same end, or the nearest block or note.
+    Left and right go along the flow: block, output, wire, its bends, input, block. Up and down go
+    to the next port of that side, the next wire of the same end, or the nearest block or note.
     """
     match focus.kind:
         case Kind.BLOCK:
@@ -100,6 +110,9 @@ def step(scene: Scene, focus: Focus, by: Step) -> Focus:
             found = _neighbour(scene, focus, by)
         case Kind.WIRE:
             found = _from_wire(scene, scene.wire_index[focus.name], by)
+        case Kind.BEND:
+            wire = scene.wire_index[focus.name]
+            found = _along(scene, wire, focus.number + by[0]) if by[0] else None
         case _:
             found = _from_port(scene, focus, by)
     return found or focus
@@ -125,7 +138,10 @@ def _from_port(scene: Scene, focus: Focus, by: Step) -> Focus | None:
         return Focus(Kind.BLOCK, PortName.parse(focus.name).block)
     if by[0]:
         wires = np.flatnonzero(scene.wire_ports[:, 0 if outward > 0 else 1] == port)
-        return _wire(scene, _by_height(scene, wires)[0]) if len(wires) else None
+        if not len(wires):
+            return None
+        wire = _by_height(scene, wires)[0]
+        return _along(scene, wire, -1 if outward > 0 else int(scene.bend_counts[wire]) - 1)
     other = port + by[1]
     if not 0 <= other < len(scene.port_block):
         return None
@@ -135,14 +151,23 @@ def _from_port(scene: Scene, focus: Focus, by: Step) -> Focus | None:
 
 
 def _from_wire(scene: Scene, wire: int, by: Step) -> Focus | None:
-    source, target = scene.wire_ports[wire].tolist()
+    source = int(scene.wire_ports[wire, 0])
     if by[0]:
-        return port_focus(scene, target if by[0] > 0 else source)
+        return _along(scene, wire, 0) if by[0] > 0 else port_focus(scene, source)
     ends = scene.wire_ports
     same = np.flatnonzero((ends[:, 0] == source) | (scene.wire_blocks[:, 1] == _block(scene, wire)))
     order = _by_height(scene, same)
     place = order.index(wire) + by[1]
     return _wire(scene, order[place]) if 0 <= place < len(order) else None
+
+
+def _along(scene: Scene, wire: int, number: int) -> Focus:
+    """The bend of that number; before the first the wire, after the last its input."""
+    if number < 0:
+        return _wire(scene, wire)
+    if number < scene.bend_counts[wire]:
+        return Focus(Kind.BEND, scene.wire_keys[wire], number)
+    return port_focus(scene, int(scene.wire_ports[wire, 1]))
 
 
 def _block(scene: Scene, wire: int) -> int:

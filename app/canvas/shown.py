@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
     from app.canvas.facts import Facts
-    from app.canvas.geometry import Scene
+    from app.canvas.geometry import Bend, Scene
     from app.canvas.reach import Focus
     from app.canvas.route import Route
     from app.theme import Theme
@@ -18,22 +18,27 @@ if TYPE_CHECKING:
 
 
 class Picked(NamedTuple):
-    """Names of blocks, and of notes."""
+    """Names of blocks and of notes, and bends of wires."""
 
     blocks: frozenset[str] = frozenset()
     notes: frozenset[str] = frozenset()
+    bends: frozenset[Bend] = frozenset()
 
     def joined(self, other: Picked) -> Picked:
         """Both."""
-        return Picked(self.blocks | other.blocks, self.notes | other.notes)
+        return Picked(
+            self.blocks | other.blocks, self.notes | other.notes, self.bends | other.bends
+        )
 
     def toggled(self, other: Picked) -> Picked:
         """With what is in one of both only."""
-        return Picked(self.blocks ^ other.blocks, self.notes ^ other.notes)
+        return Picked(
+            self.blocks ^ other.blocks, self.notes ^ other.notes, self.bends ^ other.bends
+        )
 
     def holds(self, other: Picked) -> bool:
         """Whether all of ``other`` is in it."""
-        return other.blocks <= self.blocks and other.notes <= self.notes
+        return self.joined(other) == self
 
 
 @dataclass
@@ -51,6 +56,8 @@ class View:
     """Key of the selected wire."""
     notes: frozenset[str] = frozenset()
     """The selected notes."""
+    bends: frozenset[Bend] = frozenset()
+    """The selected bends."""
     hidden_wire: str | None = None
     """A wire that a gesture holds in its hand."""
     phase: float = 0.0
@@ -79,7 +86,7 @@ class View:
     @property
     def picked(self) -> Picked:
         """All that is selected but wires."""
-        return Picked(self.selected, self.notes)
+        return Picked(self.selected, self.notes, self.bends)
 
     @property
     def strands(self) -> int:

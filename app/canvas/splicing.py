@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.canvas.bends import leg_near
 from app.canvas.courses import flatten
 from app.canvas.lanes import STEPS
 from blocks.errors import ChangeError
-from runtime.diagram import Batch, Change, Connect, apply, ports
-from runtime.diagram.model import PortName
+from runtime.diagram import Batch, BendWire, Change, Connect, apply, ports
+from runtime.diagram.measures import WIDTH, block_height
+from runtime.diagram.model import Point, PortName
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Floats, Scene
@@ -46,25 +49,32 @@ def splicing(
 ) -> Batch | None:
     """``first`` (which places block ``name``), and the block put into ``wire`` by two ports.
 
-    None where it doesn't fit there.
+    Bends before the block stay on the wire to it, the others on that from it. None where it
+    doesn't fit there.
     """
     target = PortName.parse(wire)
     source = scene.page.wires.get(target)
     if source is None or not (inward and outward):
         return None
-    page = scene.page_name
+    page, middle = scene.page_name, PortName(name, inward)
     joined = Batch(
         f"Insert {name} into the wire to {target}",
         (
             first,
-            Connect(source, PortName(name, inward), page=page),
+            Connect(source, middle, page=page),
             Connect(PortName(name, outward), target, page=page),
         ),
     )
     try:
-        apply(scene.diagram, joined)
+        after = apply(scene.diagram, joined).after
     except ChangeError:
         return None
+    if bends := scene.page.bends.get(target, ()):
+        x, y = after.pages[page].layout.get(name, Point(0.0, 0.0))
+        centre = np.array([x + WIDTH / 2.0, y + block_height(1) / 2.0])
+        before = leg_near(scene, wire, centre)
+        halves = (BendWire(middle, bends[:before], page), BendWire(target, bends[before:], page))
+        return replace(joined, changes=(*joined.changes, *halves))
     return joined
 
 

@@ -150,7 +150,7 @@ class Stage(QWidget):
 
     def zoom_to_selection(self) -> None:
         """Show what is selected, or all where nothing is."""
-        bounds = self.view.scene.bounds_of(*self.view.picked)
+        bounds = self.view.scene.bounds_of(self.view.selected, self.view.notes)
         self._fit(self.view.scene.bounds() if bounds is None else bounds)
 
     def see(self, bounds: Floats, *, roughly: bool = False) -> None:

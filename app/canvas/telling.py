@@ -42,6 +42,8 @@ def told(facts: Facts, focus: Focus) -> str:
     match focus.kind:
         case Kind.WIRE:
             return wire_told(facts, focus.name)
+        case Kind.BEND:
+            return bend_told(facts, focus)
         case Kind.BLOCK:
             return block_told(facts, focus.name)
         case Kind.NOTE:
@@ -107,6 +109,13 @@ def _lane_told(strand: Strand, wire: int) -> str:
         count += ", " + _say("made here")
     about = f"{strand.name}: " if strand.name else ""
     return f"{about}{_say(STATES[state])}{by}{count}"
+
+
+def bend_told(facts: Facts, focus: Focus) -> str:
+    """``bend 1 of 2, wire w to mul1.a``."""
+    bends = int(facts.scene.bend_counts[facts.scene.wire_index[focus.name]])
+    place = _say("bend {0} of {1}").format(focus.number + 1, bends)
+    return f"{place}, {wire_told(facts, focus.name)}"
 
 
 def _say(text: str) -> str:

@@ -24,11 +24,13 @@ from PySide6.QtGui import (
 from app.canvas import accessible, edits
 from app.canvas.adding import Adding
 from app.canvas.aligning import Way, alignment
+from app.canvas.bends import bent, steady
 from app.canvas.dropping import Dropping
 from app.canvas.explaining import Explaining
 from app.canvas.hand import Hand
 from app.canvas.keys import Keys
 from app.canvas.minimap import MiniMap
+from app.canvas.reach import Focus, Kind
 from app.canvas.sensing import Sensing
 from app.canvas.shown import Picked
 from app.canvas.walking import Walking
@@ -41,8 +43,7 @@ if TYPE_CHECKING:
 
     from app.canvas.camera import Camera
     from app.canvas.choices import Choice
-    from app.canvas.geometry import Floats
-    from app.canvas.reach import Focus
+    from app.canvas.geometry import Bend, Floats
     from runtime.diagram import Change, Diagram
 
 _TRACE_AFTER = 250
@@ -96,8 +97,10 @@ class CanvasView(Explaining):
         self._hand.cancel()
         self._adding.close()
         self._writing.close()
+        before = self.view.scene.page
         super().set_diagram(diagram, page)
-        self.select(*self.view.picked)
+        bends = steady(self.view.bends, before, self.view.scene.page)
+        self.select(self.view.selected, self.view.notes, bends)
         self.select_wire(self.view.wire)
         self.view.near_port = None
         self.trace(None)
@@ -116,15 +119,18 @@ class CanvasView(Explaining):
         """Names of the selected blocks."""
         return self.view.selected
 
-    def select(self, names: Iterable[str], notes: Iterable[str] = ()) -> None:
-        """Select these blocks and notes, as far as they exist, and no others."""
+    def select(
+        self, names: Iterable[str], notes: Iterable[str] = (), bends: Iterable[Bend] = ()
+    ) -> None:
+        """Select these blocks, notes and bends, as far as they exist, and no others."""
         view, there = self.view, self.view.scene.page.notes
         chosen = Picked(
             frozenset(frozenset(names) & view.scene.index.keys()),
             frozenset(note for note in notes if note in there),
+            frozenset(bend for bend in bends if view.scene.bend(bend) is not None),
         )
         if chosen != view.picked:
-            view.selected, view.notes = chosen
+            view.selected, view.notes, view.bends = chosen
             self.selectionChanged.emit(view.selected)
             self.update()
 
@@ -167,6 +173,20 @@ class CanvasView(Explaining):
         self.ask(change)
         self.select((), {change.id})
         self.start_note(change.id)
+
+    def bend_wire(self, at: QPointF | None = None) -> None:
+        """Ask for a bend in the selected wire, at ``at``, where it was pressed, or half way."""
+        wire, at = self.view.wire, at or self._hand.pressed
+        if wire is None:
+            self.hint(self.tr("Select the wire that shall have a bend."))
+            return
+        place = None if at is None else np.array(at.toTuple())
+        change, bend = bent(self.view, wire, place)
+        self.ask(change)
+        self.select((), (), {bend})
+        if self.view.focus is not None:
+            self.walking.go(Focus(Kind.BEND, *bend))
+        self.select_wire(None)
 
     def delete_selection(self) -> None:
         """Ask to remove what is selected, else what has the focus."""
@@ -260,7 +280,7 @@ class CanvasView(Explaining):
 
     def rename(self) -> None:
         """Open the field of the one selected block or note, else of what has the focus."""
-        for blocks, notes in (self.view.picked, edits.focused(self.view)):
+        for blocks, notes, _ in (self.view.picked, edits.focused(self.view)):
             if len(blocks) == 1:
                 return self.start_rename(*blocks)
             if len(notes) == 1 and not blocks:

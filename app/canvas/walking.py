@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF
 
+from app.canvas.geometry import Bend
 from app.canvas.gestures import Host
 from app.canvas.loose import draw_loose_wire
 from app.canvas.reach import (
@@ -76,6 +77,9 @@ class Walking:
     def follow(self) -> None:
         """The page changed: forget what is no longer there."""
         view = self._canvas.view
+        if view.focus is not None and view.focus.kind is Kind.BEND:
+            wire = Focus(Kind.WIRE, view.focus.name)
+            view.focus = view.focus if exists(view.scene, view.focus) else wire
         if view.focus is not None and not exists(view.scene, view.focus):
             view.focus = None
         if self._from is not None and not exists(view.scene, self._from):
@@ -121,7 +125,7 @@ class Walking:
         return True
 
     def enter(self) -> bool:
-        """Enter: the block's fields or page, the note's text; False where there is no focus."""
+        """Enter: a block's fields or page, a note's text, a bend taken; False without a focus."""
         focus, canvas = self._canvas.view.focus, self._canvas
         if focus is None:
             return False
@@ -134,6 +138,8 @@ class Walking:
             canvas.start_note(focus.name)
         elif focus.kind is Kind.WIRE:
             canvas.select_wire(focus.name)
+        elif focus.kind is Kind.BEND:
+            canvas.select((), (), {Bend(focus.name, focus.number)})
         else:
             canvas.inspect(PortName.parse(focus.name).block)
         return True
@@ -185,7 +191,7 @@ class Walking:
         if focus.kind is Kind.BLOCK:
             found = step(scene, focus, (1, 0))
             return found if found.kind is Kind.OUTPUT else None
-        if focus.kind is Kind.WIRE:
+        if focus.kind in (Kind.WIRE, Kind.BEND):
             return Focus(Kind.OUTPUT, str(scene.page.wires[PortName.parse(focus.name)]))
         return focus if focus.kind in (Kind.INPUT, Kind.OUTPUT) else None
 

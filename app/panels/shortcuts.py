@@ -10,7 +10,8 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
 from app.actions import MENUS, TABLE, translated
-from app.canvas.keys import KEYS, MOUSE
+from app.canvas.keys import KEYS
+from app.canvas.pointing import MOUSE
 from app.panels.command_palette import plain
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit
 
-from app.canvas.keys import MOUSE
+from app.canvas.pointing import MOUSE
 from app.canvas.quick_add import QuickAdd
 from app.canvas.reach import Focus, Kind
 from runtime.diagram import Note, Page, Point, PortName, SetNote, group
@@ -111,6 +111,15 @@ def _(window):
     press(window, Key.Key_Escape)
     press(window, Key.Key_Tab)
     assert box(window)
+
+
+@way("Double-click on a wire")
+def _(window):
+    go(window, Kind.WIRE, "loss.x")
+    press(window, Key.Key_B, Key.Key_Down)
+    (point,) = main(window).bends[PortName("loss", "x")]
+    press(window, Key.Key_Escape, Key.Key_S, Key.Key_Down)
+    assert main(window).bends[PortName("loss", "x")][0].y == point.y + 10
 
 
 @way("Right click")

@@ -121,11 +121,11 @@ def test_notes_and_frames_are_copied_with_blocks_and_selected_after(window, qtbo
     window.canvas.select({"mul1"}, {"f"})
     press(qtbot, window, Qt.Key.Key_C)
     press(qtbot, window, Qt.Key.Key_V)
-    assert window.canvas.view.picked == ({"mul2"}, {"f2"})
+    assert window.canvas.view.picked[:2] == ({"mul2"}, {"f2"})
     assert window.document.diagram.main.notes["f2"].frame
     window.canvas.select((), {"n"})
     press(qtbot, window, Qt.Key.Key_D)
-    assert window.canvas.view.picked == (set(), {"n2"})
+    assert window.canvas.view.picked[:2] == (set(), {"n2"})
     press(qtbot, window, Qt.Key.Key_X)
     assert window.document.diagram.main.notes.keys() == {"f", "f2", "n"}
 

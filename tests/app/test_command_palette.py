@@ -5,7 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app import actions, fuzzy
-from app.canvas.keys import KEYS, MOUSE
+from app.canvas.keys import KEYS
+from app.canvas.pointing import MOUSE
 from app.panels.command_palette import CommandPalette, plain
 from app.panels.shortcuts import Shortcuts
 from blocks.library.arithmetic import Add

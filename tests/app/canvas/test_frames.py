@@ -125,20 +125,20 @@ class TestSelected:
         canvas.select(["a"])
         at = title(canvas, framed.main.notes["f"])
         click(canvas, at, SHIFT)
-        assert canvas.view.picked == ({"a"}, {"f"})
+        assert canvas.view.picked[:2] == ({"a"}, {"f"})
         click(canvas, at, SHIFT)
-        assert canvas.view.picked == ({"a"}, set())
+        assert canvas.view.picked[:2] == ({"a"}, set())
 
     def test_all_are_selected_with_the_blocks_and_dropped_by_escape(self, canvas, framed):
         QTest.keyClick(canvas, Key.Key_A, CONTROL)
-        assert canvas.view.picked == (framed.main.blocks.keys(), {"f", "n"})
+        assert canvas.view.picked[:2] == (framed.main.blocks.keys(), {"f", "n"})
         QTest.keyClick(canvas, Key.Key_Escape)
-        assert canvas.view.picked == (set(), set())
+        assert canvas.view.picked[:2] == (set(), set())
 
     def test_a_rubber_band_touches_notes_and_must_enclose_frames(self, canvas, framed):
         inside = title(canvas, framed.main.notes["f"]) + QPoint(0, 22)
         drag(canvas, inside, canvas.block_rect("mul1").center() + QPoint(0, 60))
-        assert canvas.view.picked == ({"mul1"}, {"n"})
+        assert canvas.view.picked[:2] == ({"mul1"}, {"n"})
         outside = title(canvas, framed.main.notes["f"]) - QPoint(90, 40)
         drag(canvas, outside, corner(canvas, framed.main.notes["f"]) + QPoint(5, 5))
         assert canvas.view.notes == {"f", "n"}

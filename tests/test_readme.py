@@ -13,7 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtGui import QKeySequence
 
+from app.actions import TABLE
+from app.canvas.keys import KEYS, MOUSE
 from blocks import registry
 from runtime.build import block, build, variable
 from runtime.engine import Session
@@ -107,6 +110,18 @@ def test_the_map_shows_the_rooms_there_are():
     for package in sorted((ROOT / "runtime").iterdir()):
         if (package / "__init__.py").exists():
             assert f"  {package.name}/" in drawn
+
+
+def test_the_keys_of_the_editor_are_its_keys(qapp):
+    section = README.partition("## The editor")[2].partition("\n## ")[0]
+    named = re.findall(r"`((?:Ctrl\+|Alt\+|Shift\+)*(?:[A-Z]|F\d+|Tab|Space|Enter|Up))`", section)
+    assert len(named) >= 10
+    keys = {key for row in KEYS for key in (*row.keys, *re.findall(r"\w+", row.shown))}
+    keys |= {word for way in MOUSE for word in re.findall(r"[\w+]+", way.mouse + " " + way.keys)}
+    for row in TABLE:
+        if row.shortcut is not None:
+            keys.add(QKeySequence(row.shortcut).toString())
+    assert {"Enter" if key == "Return" else key for key in keys}.issuperset(named)
 
 
 def test_the_two_commands_are_one_line_each():

@@ -77,9 +77,7 @@ class Adding:
         def place(choice: Choice) -> tuple[str, Change]:
             inserted = edits.inserting(view, choice, corner, wire)
             if inserted is None:
-                told = QCoreApplication.translate(
-                    "adding", "{0} does not fit into the wire to {1}."
-                )
+                told = _tr("{0} does not fit into the wire to {1}.")
                 canvas.hint(told.format(choice.title, wire))
             return inserted or edits.placing(view, choice, corner, None)
 

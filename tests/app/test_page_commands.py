@@ -234,3 +234,29 @@ class TestKept:
         menu.close()
         diagram = window.document.diagram
         assert diagram.pages["group2"] == diagram.pages["group1"]
+
+
+def test_a_page_by_itself_can_be_asked_about_although_nothing_of_it_ran(window, qtbot):
+    window.document._begin(seed(), None)
+    window.commands.change(group(window.document.diagram, "main", ["stop", "mul1"]))
+    window.commands.change(RemoveBlocks(("group1",)))
+    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    window.pages.open("group1")
+    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    window.canvas.setFocus()
+    window.canvas.select({"stop"})
+    at = window.canvas.wire_position("stop.x")
+    qtbot.mouseClick(window.canvas, LEFT, pos=at)
+    assert window.canvas.selected_wire() == "stop.x"
+    for key in (Key.Key_W, Key.Key_T, Key.Key_X):
+        QTest.keyClick(window.canvas, key)
+    QTest.keyClick(window.canvas, Key.Key_T, CONTROL)
+    qtbot.waitUntil(lambda: not window.trying.asker.waits("trial"), timeout=10_000)
+    window.canvas.grab()
+    window.trying.discard()
+    QTest.keyClick(window.canvas, Key.Key_Delete)
+    assert "stop.x" not in {str(t) for t in window.document.diagram.pages["group1"].wires}
+    window.place.leave()
+    window.actions_by_name["undo"].trigger()
+    assert window.place.page == "group1"
+    assert window.canvas.selected_wire() == "stop.x"

@@ -10,6 +10,7 @@ from runtime.diagram import (
     AddBlock,
     Arrange,
     Batch,
+    BendWire,
     Connect,
     Diagram,
     Disconnect,
@@ -149,6 +150,13 @@ class TestTouched:
         found = touched(before, apply(before, wire).after, "main")
         assert found.wires == ("stop.x",)
         assert found.wires_only
+
+    def test_a_wire_that_is_led_another_way_is_told(self):
+        before = seed()
+        bent = apply(before, BendWire(PortName("stop", "x"), (FAR,))).after
+        for found in (touched(before, bent, "main"), touched(bent, before, "main")):
+            assert found.wires == ("stop.x",)
+            assert found.wires_only
 
     def test_the_page_with_the_blocks_goes_before_one_with_wires(self):
         grouped = apply(seed(), group(seed(), "main", ["mul1"])).after

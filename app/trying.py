@@ -13,6 +13,7 @@ from app.canvas.facts import same_meaning
 from app.canvas.ghosts import Ghosts
 from app.panels.trial_bar import TrialBar
 from blocks.library.gradient import StopGradient
+from runtime.diagram import MAIN
 from runtime.flow import Comparison, Difference, Fix, Settings, WhatIf
 from runtime.flow.numbers import size
 from runtime.flow.surgery import Bridge, Close, Cut, Freeze, Open, Step, Train, open_stops
@@ -75,10 +76,14 @@ class Trying(QObject):
 
     def cut(self, key: str) -> None:
         """Try a cut of this wire of the page, or no more."""
+        if self._idle():
+            return
         self._toggle([Cut(f"{self._window.place.prefix}{key}")])
 
     def toggle(self, name: str) -> None:
         """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
+        if self._idle():
+            return
         path = f"{self._window.place.prefix}{name}"
         tried = [s for s in self._steps if isinstance(s, Open | Close) and s.block == path]
         is_open = bool(open_stops(self._window.document.diagram, [path]))
@@ -95,6 +100,14 @@ class Trying(QObject):
         if found.change is not None and alike:
             self.discard()
             self._window.commands.change(found.change)
+
+    def _idle(self) -> bool:
+        """Whether nothing of the page runs, so that there is nothing to try."""
+        idle = self._window.place.root != MAIN
+        if idle:
+            text = self.tr("Nothing uses this page, so there is nothing to try.")
+            self._window.canvas.hint(text)
+        return idle
 
     def try_selected(self) -> None:
         """Try the selected stops open (or closed again), or a cut on the selected wire."""

@@ -43,4 +43,9 @@ class Breadcrumbs(QWidget):
                 lambda _=False, to=to, start=start: self.trailRequested.emit(to, start)
             )
             self._row.addWidget(button)
+        if root != MAIN:
+            told = QLabel(self.tr("Nothing uses {0}, so nothing of it runs.").format(root))
+            told.setForegroundRole(labels.Role.PlaceholderText)
+            self._row.addSpacing(12)
+            self._row.addWidget(told)
         self._row.addStretch(1)

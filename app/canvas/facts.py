@@ -25,6 +25,7 @@ from app.canvas.readout import (
 from app.canvas.strands import Strand, side_by_side
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
+from runtime.diagram.model import PortName
 
 if TYPE_CHECKING:
     from app.canvas.geometry import Ints, Scene, Slots
@@ -139,10 +140,20 @@ class Facts:
         """The sentences of the badges of block ``i``."""
         return [sentence for _, sentence in self._pills(i)]
 
+    def wire_tip(self, wire: int) -> str:
+        """The tooltip of a wire: its ends, and what it says of its gradient, for each loss."""
+        key = self.scene.wire_keys[wire]
+        source = self.scene.page.wires[PortName.parse(key)]
+        said = (strand.sentence(wire) for strand in self.strands)
+        return "\n".join([f"{source} → {key}", *dict.fromkeys(filter(None, said))])
+
     def port_tip(self, port: int) -> str:
         """The tooltip of a port: its problems, shape, dtype and the head of its value."""
         name = self.scene.port_name(port)
         text = [str(name), *map(str, self.problems.get((name.block, name.port), ()))]
+        if self.reading is not None and not self.stale:
+            about = self.reading.badges.about.get(f"{self.prefix}{name}", ())
+            text += [badge.sentence for badge in about]
         source = name
         if self.scene.port_is_input[port]:
             found = self.scene.page.wires.get(name)

@@ -84,7 +84,7 @@ def _paint_change(painter: QPainter, view: View, rect: Floats, text: str) -> Non
     x, y, width, height = rect.tolist()
     middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()
     size = metrics.horizontalAdvance(text) + 2 * _ROOM
-    box = QRectF(middle - size / 2.0, bottom + 5.0, size, metrics.height() + 4.0)
+    box = QRectF(middle - size / 2.0, bottom + 9.0, size, metrics.height() + 4.0)
     painter.setPen(QPen(QColor(theme.accent), 1.0))
     painter.setBrush(QColor(theme.canvas))
     painter.drawRoundedRect(box, 5.0, 5.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QToolTip
 
-from app.canvas.hits import block_at, port_at
+from app.canvas.hits import block_at, port_at, wire_at
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
@@ -53,7 +53,10 @@ class Sensing(QObject):
         if port is not None:
             return view.facts.port_tip(port)
         block = block_at(view.scene, view.camera, at.x(), at.y())
-        return "" if block is None else view.facts.tip(block)
+        if block is not None:
+            return view.facts.tip(block)
+        wire = wire_at(view.scene, view.camera, at.x(), at.y(), view.strands)
+        return "" if wire is None else view.facts.wire_tip(wire)
 
 
 def _wrapped(text: str) -> str:

@@ -84,6 +84,12 @@ class Strand:
             return arrow if norm is None else f"{arrow} {power_of_ten(norm)}"
         return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
 
+    def sentence(self, wire: int) -> str:
+        """Why the wire is in its state; with the loss where several are shown."""
+        verdict = None if self._reading is None else self._reading.verdict(self._keys[wire])
+        told = "" if verdict is None else verdict.sentence
+        return f"{self.name}: {told}" if self.name and told else told
+
     def is_origin(self, wire: int) -> bool:
         """A NaN or infinity is made where this wire ends."""
         known = self._reading is not None and self.codes[wire] == NONFINITE

@@ -102,6 +102,19 @@ class TestOnTheCanvas:
         assert "no optimiser updates it" in QToolTip.text()
         QToolTip.hideText()
 
+    def test_that_of_a_port_says_what_cancels(self, window):
+        view = window.canvas.view
+        assert "CANCELS: the sum at w.out" in view.facts.port_tip(view.scene.port("w", "out"))
+
+    def test_that_of_a_wire_says_how_many_leaves_carry(self, opened, qtbot):  # noqa: F811
+        canvas = opened(tree()).canvas
+        at = canvas.wire_position("freeze.x")
+        event = QHelpEvent(QEvent.Type.ToolTip, at, canvas.mapToGlobal(at))
+        QApplication.sendEvent(canvas, event)
+        assert "model.out → freeze.x" in QToolTip.text()
+        assert "2 of 4 leaves carry." in QToolTip.text()
+        QToolTip.hideText()
+
     def test_a_screen_reader_says_why(self, window):
         said = told(window.canvas.view.facts, Focus(Kind.BLOCK, "idle"))
         assert "This stop cuts nothing" in said

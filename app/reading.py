@@ -84,9 +84,13 @@ class Reading:
         shown = self.losses[:MOST_APART] if len(self.losses) > 1 else ()
         return replace(self, loss=None, apart=tuple(self.of(loss) for loss in shown))
 
-    def after(self, flow: FlowRun) -> Reading:
+    def after(self, flow: FlowRun, badges: Badges) -> Reading:
         """The same diagram with the states and gradients of a trial on it, ``flow``."""
-        tried = numbered(replace(self, loss=None, apart=()), flow)
+        told = replace(
+            self, flow=flow, verdict=flow.verdict, variable=flow.variable, badges=badges,
+            loss=None, apart=(),
+        )  # fmt: skip
+        tried = _sized(told, flow)
         return tried.side_by_side() if self.apart else tried.of(self.loss)
 
     def judged(self, thresholds: Thresholds) -> Reading:

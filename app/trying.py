@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject
 
 from app.asking import Asker
+from app.badges import Badges, badges_of
 from app.canvas.facts import same_meaning
 from app.canvas.ghosts import Ghosts
 from app.panels.trial_bar import TrialBar
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 HOVER, TRIAL = "hover", "trial"
 
 
+class Tried(NamedTuple):
+    """What runs say of a trial."""
+
+    comparison: Comparison
+    badges: Badges
+
+
 class Trying(QObject):
     """One trial of one window: the steps that are tried, and what runs say of them."""
 
@@ -39,7 +47,7 @@ class Trying(QObject):
         self._steps: tuple[Step, ...] = ()
         self._hovered = ""
         self._diagram: Diagram | None = None
-        self._found: dict[str, Comparison] = {}
+        self._found: dict[str, Tried] = {}
         self.asker.answered.connect(self._take)
         self.bar.applied.connect(self.apply)
         self.bar.discarded.connect(self.discard)
@@ -62,7 +70,7 @@ class Trying(QObject):
         if self.active and not (self._diagram and same_meaning(self._diagram, reading.diagram)):
             self._clear()
         found = self._found.get(TRIAL)
-        return reading if found is None else reading.after(found.after)
+        return reading if found is None else reading.after(found.comparison.after, found.badges)
 
     def hover(self, key: str) -> None:
         """Show what a cut of this wire of the page would change; an empty key is no wire."""
@@ -127,7 +135,7 @@ class Trying(QObject):
         found = self._found.get(TRIAL)
         if found is not None:
             self.discard()
-            self._window.commands.change(found.change)
+            self._window.commands.change(found.comparison.change)
 
     def discard(self) -> None:
         """Try nothing any more."""
@@ -157,7 +165,7 @@ class Trying(QObject):
         self.asker.ask(kind, self._window.document.diagram, job)
 
     def _take(self, kind: str, answer: object) -> None:
-        if isinstance(answer, Comparison):
+        if isinstance(answer, Tried):
             self._found[kind] = answer
         elif kind == TRIAL:
             self.bar.tell(self.tr("This can not be tried. {0}").format(answer), ready=False)
@@ -232,8 +240,8 @@ class Trying(QObject):
         inside = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
         return tuple(name for name in inside if "/" not in name)
 
-    def _changes(self, found: Comparison) -> dict[str, str]:
-        about = found.variables(self._window.losses.chosen)
+    def _changes(self, found: Tried) -> dict[str, str]:
+        about = found.comparison.variables(self._window.losses.chosen)
         return {name: told(both) for name, both in about.items() if both.changed}
 
 
@@ -245,7 +253,8 @@ def told(both: Difference) -> str:
     return f"{text} ({both.percent:+.0f} %)".replace("(-", "(−")
 
 
-def _compare(session: Session, steps: tuple[Step, ...], thresholds: Settings) -> Comparison:
+def _compare(session: Session, steps: tuple[Step, ...], thresholds: Settings) -> Tried:
+    """All of it here, so that no window has to wait for it."""
     found = WhatIf(session, settings=thresholds).take(*steps).compare()
-    found.after.flow.prepare()  # here, not when the window asks
-    return found
+    found.after.flow.prepare()
+    return Tried(found, badges_of(found.after))

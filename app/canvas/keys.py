@@ -54,6 +54,8 @@ KEYS: tuple[CanvasKey, ...] = (
               "Make the selected notes, or the one with the focus, larger or smaller",
               "Ctrl + Shift + arrows"),
     CanvasKey(("Home", "End"), "jump", "Go to the first block, or to the last", "Home, End"),
+    CanvasKey(("N", "Shift+N"), "next_note",
+              "Go to the next note or frame, or to the one before", "N, Shift + N"),
     CanvasKey(("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"), "scroll",
               "Move the page up and down; with Shift, to the sides", "Page Up, Page Down"),
     CanvasKey(("S",), "pick",
@@ -207,6 +209,20 @@ class Keys:
         found = min(((side * x, y, name) for (x, y), name in places), default=None)
         if found is not None:
             self._canvas.walking.go(Focus(Kind.BLOCK, found[2]))
+
+    def next_note(self, event: QKeyEvent) -> bool:
+        """Put the focus on a note after another; False without notes."""
+        view = self._canvas.view
+        notes, focus = list(view.scene.page.notes), view.focus
+        if not notes:
+            return False
+        step = -1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
+        if focus is not None and focus.kind is Kind.NOTE:
+            place = notes.index(focus.name) + step
+        else:
+            place = min(step, 0)
+        self._canvas.walking.go(Focus(Kind.NOTE, notes[place % len(notes)]))
+        return True
 
     def scroll(self, event: QKeyEvent) -> None:
         """Move the page by three quarters of what is seen."""

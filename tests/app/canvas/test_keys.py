@@ -104,6 +104,17 @@ class TestKeys:
         press(canvas, "Home")
         assert canvas.view.focus == Focus(Kind.BLOCK, "b")
 
+    def test_key_next_note(self, canvas, shell):
+        press(canvas, "N")
+        assert canvas.view.focus is None
+        for name in ("m", "n"):
+            shell._apply(SetNote(name, Note(name, Point(0, 300), frame=name == "m")))
+        passed = []
+        for key in ("N", "N", "N", "Shift+N"):
+            press(canvas, key)
+            passed.append(canvas.view.focus.name)
+        assert passed == ["m", "n", "m", "n"]
+
     def test_key_scroll(self, canvas, shell):
         before = canvas.view.camera
         press(canvas, "PgDown")

@@ -16,7 +16,8 @@ import pytest
 from PySide6.QtGui import QKeySequence
 
 from app.actions import TABLE
-from app.canvas.keys import KEYS, MOUSE
+from app.canvas.keys import KEYS
+from app.canvas.pointing import MOUSE
 from blocks import registry
 from runtime.build import block, build, variable
 from runtime.engine import Session

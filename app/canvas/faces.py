@@ -204,7 +204,9 @@ class _Face:
     def _ground(self) -> None:
         look, theme = self.look, self.theme
         edge = theme.symbol(look.family) if look.head else theme.border(look.family)
-        self.painter.setPen(QPen(edge, 1.5 if look.head else 1.0))
+        pen = QPen(edge, 1.5 if look.head else 1.0)
+        pen.setCosmetic(self.painter.transform().m11() < 1.0)  # from afar an edge would fade away
+        self.painter.setPen(pen)
         self.painter.setBrush(theme.face(look.family))
         box = QRectF(0.5, 0.5, WIDTH - 1.0, look.height - 1.0)
         self.painter.drawRoundedRect(box, CORNER, CORNER)

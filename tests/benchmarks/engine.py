@@ -67,7 +67,7 @@ def _calls(name: str, threads: int, only: Collection[str]) -> tuple[Any, dict[st
             calls[peer]()
         except (AttributeError, RecursionError) as error:
             print(f"  {peer} can't do {name}: {error}", file=sys.stderr)
-            calls.pop(peer)
+            calls.pop(peer, None)
     return work, calls
 
 

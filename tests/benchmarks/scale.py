@@ -63,21 +63,23 @@ def rss() -> float:
 
 
 def grown(kind: str, size: int) -> dict[str, Any]:
-    """Seconds to make a diagram ready and to call it, and MiB that both add, in this process."""
+    """Seconds of the processor to make a diagram ready and to call it, and MiB that both add to this
+    process.
+    """
     from runtime.engine import Session
 
     diagram = DIAGRAMS[kind](size)
-    before, start = rss(), time.perf_counter()
+    before, start = rss(), time.process_time()
     session = Session(diagram)
-    traced = time.perf_counter()
+    traced = time.process_time()
     call = session.prepare(values=session.losses)
     call()
-    ready = time.perf_counter()
+    ready = time.process_time()
     times = []
     while len(times) < 3 or (sum(times) < 1 and len(times) < 50):
-        begin = time.perf_counter()
+        begin = time.process_time()
         call()
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
     return {
         "kind": kind,
         "size": size,

@@ -63,9 +63,7 @@ def rss() -> float:
 
 
 def grown(kind: str, size: int) -> dict[str, Any]:
-    """Seconds of the processor to make a diagram ready and to call it, and MiB that both add to this
-    process.
-    """
+    """Processor seconds to make a diagram ready and to call it, and MiB that both add, here."""
     from runtime.engine import Session
 
     diagram = DIAGRAMS[kind](size)

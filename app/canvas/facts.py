@@ -25,6 +25,7 @@ from app.canvas.readout import (
 from app.canvas.strands import Strand, side_by_side
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput
 from runtime.diagram.model import PortName
 
 if TYPE_CHECKING:
@@ -300,6 +301,8 @@ class Facts:
             trouble = (name, port) in self.problems
             if port in slots.free:
                 looks.append(PortLook("", "free", trouble))
+            elif self.prefix and isinstance(block, PageInput):  # driven from outside
+                looks.append(PortLook("", "open", trouble))
             elif first + local in self._driven:
                 looks.append(PortLook(port if len(slots.inputs) > 1 else "", "wired", trouble))
             else:

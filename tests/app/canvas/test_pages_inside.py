@@ -32,6 +32,14 @@ def test_inside_a_page_only_what_is_deeper_counts():
     assert known.worst_inside("in") == "ZERO"
 
 
+def test_a_port_of_a_page_in_use_lacks_nothing():
+    shown = diagram({"enc": block("Page", page="inner")})
+    shown = shown.with_page("inner", page({"x": block("PageInput")}))
+    scene = Scene(shown, "inner")
+    ports = [Facts(scene, None, prefix).look(0).inputs for prefix in ("enc/", "")]
+    assert [(port.text, port.kind) for (port,) in ports] == [("", "open"), ("x", "missing")]
+
+
 def test_where_all_is_well_nothing_is_shown():
     assert facts({"enc/t.x": State.CARRIES}).worst_inside("enc") == ""
 

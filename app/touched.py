@@ -16,9 +16,12 @@ class Touched(NamedTuple):
     blocks: frozenset[str]
     notes: frozenset[str]
     wires: tuple[str, ...]
-    """Keys (targets) of wires that are new, come from elsewhere, or run through other bends."""
+    """Keys (targets) of wires that are new, come from elsewhere, or run through other bends.
+
+    They are told where no block and no note differs.
+    """
     cut: frozenset[str]
-    """Blocks that a wire does not enter any more."""
+    """Blocks that a wire does not enter any more; likewise."""
     gone: tuple[Point, ...]
     """Where blocks and notes were that are there no more."""
 
@@ -45,29 +48,26 @@ def _pages(before: Diagram, after: Diagram) -> Iterator[Touched]:
 
 
 def _differing(name: str, was: Page, now: Page) -> Touched:
-    blocks, moved = _others(was.blocks, now.blocks), _others(was.layout, now.layout)
-    moved |= was.layout.keys() - now.layout.keys()
-    lost = was.blocks.keys() - now.blocks.keys()
+    moved = _others(was.layout, now.layout) | (was.layout.keys() - now.layout.keys())
+    blocks = (_others(was.blocks, now.blocks) | moved) & now.blocks.keys()
+    notes = _others(was.notes, now.notes)
+    gone = [was.layout[b] for b in was.blocks.keys() - now.blocks.keys() if b in was.layout]
+    gone += [was.notes[note].at for note in was.notes.keys() - now.notes.keys()]
+    found = Touched(name, frozenset(blocks), frozenset(notes), (), frozenset(), tuple(gone))
+    return _with_wires(found, was, now) if found.wires_only else found
+
+
+def _with_wires(found: Touched, was: Page, now: Page) -> Touched:
     bent = _others(was.bends, now.bends) | (was.bends.keys() - now.bends.keys())
     wires = _others(was.wires, now.wires) | (bent & now.wires.keys())
-    cut = {target.block for target in was.wires.keys() - now.wires.keys()}
-    return Touched(
-        name,
-        frozenset((blocks | moved) & now.blocks.keys()),
-        frozenset(_others(was.notes, now.notes)),
-        tuple(str(target) for target in wires),
-        frozenset(cut & now.blocks.keys()),
-        (
-            *(was.layout[block] for block in lost & was.layout.keys()),
-            *(was.notes[note].at for note in was.notes.keys() - now.notes.keys()),
-        ),
-    )
+    cut = {target.block for target in was.wires.keys() - now.wires.keys()} & now.blocks.keys()
+    return found._replace(wires=tuple(map(str, wires)), cut=frozenset(cut))
 
 
 def _others(was: Mapping[Any, object], now: Mapping[Any, object]) -> set[Any]:
     """Keys of ``now`` whose value is new or another."""
-    if was is now:
-        return set()
+    if was is now or not was:
+        return set() if was is now else set(now)
     return {
         key
         for key, value in now.items()

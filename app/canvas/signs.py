@@ -78,7 +78,8 @@ class _Signs:
         for i, wire in enumerate(wires.tolist()):
             name = lanes.NAMES.get(int(self.strand.shown[wire]), "NOTHING_TO_TRAIN")
             self._paint_state(wire, name, middle[i], end[i], until)
-            if words := self.strand.mark(wire, in_full=wire == chosen):
+            in_full = wire == chosen and not self.several  # the panel tells each size
+            if words := self.strand.mark(wire, in_full=in_full):
                 self._paint_words(words, name, middle[i], along[i])
             if self._is_numbered(wire):
                 self._paint(str(self.number + 1), name, numbered[i], grounded=True)

@@ -43,7 +43,7 @@ class Repair(QWidget):
         column.addWidget(sentence)
         self.try_button = QPushButton(_tr("&Try"), self)
         self.try_button.setToolTip(_tr("Show what it changes, with the diagram left as it is"))
-        self.apply_button = QPushButton(_tr("&Repair"), self)
+        self.apply_button = QPushButton(_tr("A&pply"), self)
         self.apply_button.setToolTip(_tr("Make it a change of the diagram, one undo"))
         self.try_button.clicked.connect(lambda: self.tried.emit(found))
         self.apply_button.clicked.connect(lambda: self.applied.emit(found))
@@ -71,7 +71,7 @@ def sections(answers: Reasons) -> list[QLabel]:
 def _dialect(told: Dialects) -> QLabel:
     rows = "".join(
         f"<tr><td>{escape(report.system)}&nbsp;&nbsp;</td><td><b>{escape(report.says)}</b></td>"
-        f"<td>&nbsp;&nbsp;{escape(report.by)}</td></tr>"
+        f"<td><small>&nbsp;&nbsp;{escape(report.by).replace(' ', '&nbsp;')}</small></td></tr>"
         for report in told.reports
     )
     fates = told.fates[told.reports[0].system]

@@ -1,215 +1,161 @@
-"""Frame times of the canvas: ``python -m tests.benchmarks.canvas [BLOCKS …]``.
+"""Frames of the editor: ``python -m tests.benchmarks.canvas [BLOCKS …] [--json FILE]``.
 
-Prints median and 95th percentile of CPU milliseconds a frame in a window of 1,600 × 1,000 px, for
-diagrams with one and a half wires a block, all of them with values and a state.
+CPU milliseconds of the GUI thread, median and 95th percentile, in windows of 1,600 × 1,000 px,
+for diagrams with one and a half wires a block, all of them with values and a state. Ours is the
+real window with all its panels; its readings are made up, so that no run of the diagram is
+measured with its frames. Beside it stand a QGraphicsView with an item a block and wire, as people
+write it, and NodeGraphQt where it is installed. Each is measured in a process of its own, which is
+given ``--limit`` seconds; a measurement that its system has no time left for shows a dash.
+
+*open* reads the file, checks it, and ends with the first frame, in all threads. *memory* is what
+the process has grown by since the empty window was shown. *save* and *load* are the file alone;
+of the others, *load* is the parsing of a file of their own.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
-import resource
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
-from PySide6.QtCore import QPointF
-from PySide6.QtWidgets import QApplication
 
-from app.canvas import CanvasView
-from app.canvas.camera import Camera
-from app.canvas.dragging import Drag
-from blocks.registry import registry
-from runtime.diagram import Diagram, Page, Point, PortName
-from runtime.flow import State, Verdict
+if TYPE_CHECKING:
+    from tests.benchmarks.diagrams import Drawing
 
-ROWS = 25
 FRAMES = 60
+FEW = 10
+"""Frames of what a user does once: moving all, undoing a deletion, saving, loading."""
+PATIENCE = 15.0
+"""Seconds after which a measurement is content with the frames that it has."""
+Frames: TypeAlias = Iterable[Callable[[], object]]
+Table: TypeAlias = dict[str, tuple[float, float]]
+"""Median and 95th percentile by measurement; for memory both are MiB."""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """A reading of made-up numbers."""
+class Editor(Protocol):
+    """One system with a window; each method yields the frames of one measurement."""
 
-    diagram: Diagram
-    values: dict[str, Any]
-    gradients: dict[str, Any]
-    states: dict[str, State]
-    norms: dict[str, float | None]
-    diagnostics: tuple[()] = ()
-    verdict: Callable[..., Verdict | None] = field(default=lambda wire: None)
+    def prepare(self, drawing: Drawing) -> None:
+        """Make what is known of the diagram before it is opened: its readings."""
 
+    def open(self) -> None:
+        """Show the diagram from its file."""
 
-def diagram_of(count: int) -> Diagram:
-    """Columns of 25 blocks, each of which reads one or two blocks of the column before."""
-    get = registry().get
-    variable, one, two = get("Variable")(value=[[1.0, 2.0]]), get("Tanh")(), get("Mul")()
-    blocks, wires, layout = {}, {}, {}
-    for i in range(count):
-        column, row = divmod(i, ROWS)
-        name = f"b{i}"
-        layout[name] = Point(column * 240.0, row * 110.0)
-        blocks[name] = variable if column == 0 else (one, two)[row % 2]
-        if column:
-            ports = ("x",) if row % 2 == 0 else ("a", "b")
-            for step, port in enumerate(ports):
-                source = (column - 1) * ROWS + (row + step * 2) % ROWS
-                wires[PortName(name, port)] = PortName(f"b{source}", "out")
-    return Diagram({"main": Page(blocks, wires, layout)})
+    def measurements(self) -> Mapping[str, Callable[[], Frames]]:
+        """The rest of the table, in order."""
 
 
-def reading_of(diagram: Diagram, shift: int = 0) -> Reading:
-    """Small matrices everywhere, and the states by turns."""
-    rng = np.random.default_rng(0)
-    page, states = diagram.main, [State.CARRIES] * 8 + [State.STOPPED, State.NOTHING_TO_TRAIN]
-    keys = [str(target) for target in page.wires]
-    return Reading(
-        diagram,
-        {f"{name}.out": rng.normal(size=(1, 2)).astype(np.float32) for name in page.blocks},
-        {name: rng.normal(size=(1, 2)).astype(np.float32) for name in list(page.blocks)[:ROWS]},
-        {key: states[(i + shift) % len(states)] for i, key in enumerate(keys)},
-        {key: float(10.0 ** rng.uniform(-4, 2)) for key in keys},
-    )
-
-
-def measured(frames: Iterator[Callable[[], None]]) -> str:
-    """Median and 95th percentile of the calls' CPU time."""
-    times = []
-    for frame in frames:
-        start = time.process_time()
+def measured(frames: Frames, most: int) -> tuple[float, float]:
+    """Median and 95th percentile of the calls' CPU time in this thread, ms."""
+    times: list[float] = []
+    until = time.monotonic() + PATIENCE
+    for frame in islice(frames, most):
+        start = time.thread_time()
         frame()
-        times.append(1e3 * (time.process_time() - start))
-    return f"{np.median(times):8.1f} {np.percentile(times, 95):8.1f}"
+        times.append(1e3 * (time.thread_time() - start))
+        if time.monotonic() > until:
+            break
+    return float(np.median(times)), float(np.percentile(times, 95))
 
 
-def settled(canvas: CanvasView) -> None:
-    """Wait until every face has its picture."""
-    for _ in range(200):
-        canvas.repaint()
-        QApplication.processEvents()
-    canvas.repaint()
+def resident() -> float:
+    """Memory of this process, MiB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def opening(canvas: CanvasView, diagram: Diagram, reading: Reading) -> Iterator[Callable[[], None]]:
-    """The first sight of a diagram."""
+def measure(system: str, count: int) -> Iterable[tuple[str, tuple[float, float]]]:
+    """The rows of one system, one by one as they are known."""
+    from tests.benchmarks import canvases
+    from tests.benchmarks.diagrams import Drawing
 
-    def frame() -> None:
-        canvas.set_diagram(diagram)
-        canvas.set_reading(reading)
-        canvas.repaint()
-
-    yield frame
-
-
-def pan(canvas: CanvasView, zoom: float) -> Iterator[Callable[[], None]]:
-    """Frames that each move the view a little further."""
-    canvas.look(Camera(zoom, -300.0, -300.0))
-    settled(canvas)
-    for _ in range(FRAMES):
-
-        def frame() -> None:
-            canvas.look(canvas.view.camera.panned(-9.0, -4.0))
-            canvas.repaint()
-
-        yield frame
+    drawing = Drawing(count)
+    editor: Editor = getattr(canvases, system)()
+    editor.prepare(drawing)
+    before = resident()
+    start = time.process_time()
+    editor.open()
+    yield "open", (1e3 * (time.process_time() - start),) * 2
+    yield "memory", (resident() - before,) * 2
+    for title, frames in editor.measurements().items():
+        yield title, measured(frames(), FEW if title in canvases.ONCE else FRAMES)
 
 
-def zoom(canvas: CanvasView) -> Iterator[Callable[[], None]]:
-    """Frames of a turn of the wheel each, in and out."""
-    for i in range(FRAMES):
-
-        def frame(step: float = 1.1 if i % 20 < 10 else 1 / 1.1) -> None:
-            canvas.zoom_at(step, QPointF(800.0, 500.0))
-            canvas.repaint()
-
-        yield frame
-
-
-def drag(canvas: CanvasView) -> Iterator[Callable[[], None]]:
-    """Frames that each move a block by one step of the grid."""
-    canvas.look(Camera(1.0, -300.0, -300.0))
-    scene = canvas.view.scene
-    block = scene.names[min(ROWS + 5, len(scene.names) - 1)]
-    canvas.select([block])
-    settled(canvas)
-    gesture = Drag(canvas, QPointF(0, 0), scene.rects[scene.index[block], :2])
-    for i in range(FRAMES):
-
-        def frame(i: int = i) -> None:
-            gesture.move(QPointF(10.0 * i, 5.0 * i))
-            QApplication.processEvents()
-
-        yield frame
-    gesture.cancel()
+def told(system: str, count: int, limit: float) -> Table:
+    """The rows that a process of its own measures within ``limit`` seconds."""
+    command = [sys.executable, "-m", "tests.benchmarks.canvas", "--only", system, str(count)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    output = process.communicate()[0]
+    return {title: tuple(pair) for title, pair in map(json.loads, output.splitlines())}
 
 
-def full_view(canvas: CanvasView) -> Iterator[Callable[[], None]]:
-    """The whole diagram, again and again."""
-    canvas.zoom_to_fit()
-    settled(canvas)
-    for _ in range(FRAMES):
-        yield canvas.repaint
-
-
-def recolour(canvas: CanvasView, readings: list[Reading]) -> Iterator[Callable[[], None]]:
-    """The whole diagram with the states of another reading each time."""
-    canvas.zoom_to_fit()
-    settled(canvas)
-    for i in range(FRAMES):
-
-        def frame(i: int = i) -> None:
-            canvas.set_reading(readings[i % 2])
-            canvas.repaint()
-
-        yield frame
-
-
-def undo_delete_all(canvas: CanvasView, diagram: Diagram) -> Iterator[Callable[[], None]]:
-    """Everything comes back after it was deleted."""
-    for _ in range(10):
-        canvas.set_diagram(Diagram())
-        canvas.repaint()
-
-        def frame() -> None:
-            canvas.set_diagram(diagram)
-            canvas.repaint()
-
-        yield frame
-
-
-def main(counts: list[int]) -> None:
-    """Print the table."""
-    application = QApplication.instance() or QApplication([])
-    assert application is not None
-    print(f"{'':28}{'median':>8} {'p95':>8}   ms a frame")
+def table(results: Mapping[tuple[str, int], Table], systems: list[str], counts: list[int]) -> str:
+    """The results in Markdown, ``median (p95)``."""
+    rows = list(dict.fromkeys(title for known in results.values() for title in known))
+    lines = []
     for count in counts:
-        diagram = diagram_of(count)
-        readings = [reading_of(diagram), reading_of(diagram, 1)]
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        canvas = CanvasView()
-        canvas.resize(1600, 1000)
-        canvas.show()
+        lines += [
+            f"| {count:,} blocks | " + " | ".join(systems) + " |",
+            "|---" * (len(systems) + 1) + "|",
+        ]
+        for row in rows:
+            cells = (_cell(row, results[system, count].get(row)) for system in systems)
+            lines.append(f"| {row} | " + " | ".join(cells) + " |")
+        lines.append("")
+    return "\n".join(lines)
 
-        print(f"{count} blocks, {len(diagram.main.wires)} wires")
-        for title, frames in {
-            "open": opening(canvas, diagram, readings[0]),
-            "pan at 100 %": pan(canvas, 1.0),
-            "pan at 50 %": pan(canvas, 0.5),
-            "drag": drag(canvas),
-            "wheel": zoom(canvas),
-            "full view": full_view(canvas),
-            "recolour": recolour(canvas, readings),
-            "undo of delete all": undo_delete_all(canvas, diagram),
-        }.items():
-            print(f"  {title:26}{measured(frames)}")
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        print(f"  {'memory':26}{grown / 1024:8.0f} MiB more at its peak")
-        canvas.close()
+
+def _cell(row: str, pair: tuple[float, float] | None) -> str:
+    if pair is None:
+        return "—"
+    median, p95 = (f"{x:.0f}" if x >= 20 else f"{x:.1f}" for x in pair)
+    return f"{median} MiB" if row == "memory" else f"{median} ({p95})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("blocks", nargs="*", type=int, default=[100, 1_000, 5_000, 10_000])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--limit", type=float, default=240.0)
+    parser.add_argument("--only", default="")
+    chosen = parser.parse_args()
+    if chosen.only:
+        for row in measure(chosen.only, chosen.blocks[0]):
+            print(json.dumps(row), flush=True)
+        os._exit(0)  # not measured: the end of what was built
+    systems = ["Gradwire", "GraphicsView"]
+    if find_spec("NodeGraphQt"):
+        systems.append("NodeGraphQt")
+    else:
+        print("NodeGraphQt is not installed here.")
+    results = {
+        (system, count): told(system, count, chosen.limit)
+        for count in chosen.blocks
+        for system in systems
+    }
+    print(table(results, systems, chosen.blocks))
+    if chosen.json:
+        rows = [
+            {"system": system, "blocks": count, "cpu_ms": known}
+            for (system, count), known in results.items()
+        ]
+        chosen.json.write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == "__main__":
-    main([int(argument) for argument in sys.argv[1:]] or [100, 1_000, 10_000])
+    main()

@@ -1,0 +1,430 @@
+"""The editors that ``tests.benchmarks.canvas`` measures: ours, and how others draw the same."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSettings, Qt, QThread
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QUndoCommand, QUndoStack
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QApplication,
+    QGraphicsItem,
+    QGraphicsPathItem,
+    QGraphicsScene,
+    QGraphicsView,
+    QWidget,
+)
+
+from app.canvas.camera import Camera
+from app.evaluator import Evaluator, Reading
+from app.settings import Settings
+from app.windows import Windows
+from runtime.diagram import Diagram, load, save
+from tests.benchmarks.diagrams import ROWS, Drawing, reading_of
+
+Act = Callable[[], object]
+SIZE = (1600, 1000)
+MOVE, UNDO, SAVE, LOAD = "select all and move", "undo of delete all", "save", "load"
+ONCE = frozenset({MOVE, UNDO, SAVE, LOAD})
+COLOURS = [Qt.GlobalColor.gray] * 8 + [Qt.GlobalColor.red, Qt.GlobalColor.lightGray]
+"""By state."""
+GRABBED = ROWS + 5
+"""The block that is dragged."""
+_STEPS = ((10.0, 5.0), (-590.0, -295.0))
+"""Of a drag: on, and back."""
+
+
+def turn() -> None:
+    """Let everything be painted that is to be painted."""
+    QApplication.processEvents()
+    QApplication.processEvents()
+
+
+def frames(act: Act, before: Act = lambda: None) -> Iterator[Act]:
+    """Frames of the same act for ever; ``before`` each comes what is not measured."""
+
+    def frame() -> None:
+        act()
+        turn()
+
+    while True:
+        before()
+        turn()
+        yield frame
+
+
+class Gradwire:
+    """The real window; its canvas has the size of the others' views."""
+
+    def __init__(self) -> None:
+        self._application = QApplication.instance() or QApplication([])
+        self._folder = tempfile.TemporaryDirectory()
+        self._readings: dict[int, list[Reading]] = {}
+        store = QSettings(f"{self._folder.name}/settings.ini", QSettings.Format.IniFormat)
+        with patch("app.main_window.Evaluator", partial(Evaluator, self._read)):
+            self._window = Windows(Settings(store)).new()
+        self._canvas = self._window.canvas
+        self._window.resize(*SIZE)
+        turn()
+        missing = [a - b for a, b in zip(SIZE, self._canvas.size().toTuple(), strict=True)]
+        self._window.resize(*(a + b for a, b in zip(SIZE, missing, strict=True)))
+        turn()
+
+    def prepare(self, drawing: Drawing) -> None:
+        self._drawing = drawing
+        self._read(drawing.diagram, None)
+
+    def open(self) -> None:
+        self._window.document.open(self._drawing.path)
+        turn()
+
+    def measurements(self) -> Mapping[str, Callable[[], Iterator[Act]]]:
+        return {
+            "full view": self._full_view,
+            "pan at 100 %": partial(self._pan, 1.0),
+            "pan at 50 %": partial(self._pan, 0.5),
+            "drag one": self._drag,
+            "recolour all": self._recolour,
+            MOVE: self._move_all,
+            UNDO: self._undo,
+            SAVE: lambda: frames(lambda: save(self._window.document.diagram, self._drawing.path)),
+            LOAD: lambda: frames(lambda: load(self._drawing.path)),
+        }
+
+    def _read(self, diagram: Diagram, superseded: object) -> Reading:
+        QThread.msleep(100)  # a run takes its time, and its reading comes after the frame
+        known = self._readings.setdefault(
+            len(diagram.main.blocks), [reading_of(diagram), reading_of(diagram, 1)]
+        )
+        return known[0]
+
+    def _settle(self) -> None:
+        for _ in range(2000):
+            if not self._window.evaluator.busy:
+                break
+            QTest.qWait(5)
+        for _ in range(100):
+            self._canvas.repaint()
+            turn()
+
+    def _full_view(self) -> Iterator[Act]:
+        self._canvas.zoom_to_fit()
+        self._settle()
+        return frames(self._canvas.update)
+
+    def _pan(self, zoom: float) -> Iterator[Act]:
+        canvas = self._canvas
+        canvas.look(Camera(zoom, -300.0, -300.0))
+        self._settle()
+        return frames(lambda: canvas.look(canvas.view.camera.panned(-9.0, -4.0)))
+
+    def _drag(self) -> Iterator[Act]:
+        canvas, steps = self._canvas, count(1)
+        canvas.look(Camera(1.0, -50.0, -50.0))
+        self._settle()
+        at = canvas.block_rect(canvas.view.scene.names[GRABBED]).topLeft() + QPoint(40, 8)
+        QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=at)
+        try:
+            yield from frames(
+                lambda: QTest.mouseMove(canvas, at + QPoint(10, 5) * (next(steps) % 60))
+            )
+        finally:
+            QTest.keyClick(canvas, Qt.Key.Key_Escape)
+            QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=at)
+
+    def _recolour(self) -> Iterator[Act]:
+        self._canvas.zoom_to_fit()
+        self._settle()
+        readings, turns = self._readings[len(self._canvas.view.scene.names)], count()
+        changed = self._window.evaluator.readingChanged
+        return frames(lambda: changed.emit(readings[next(turns) % 2]))
+
+    def _move_all(self) -> Iterator[Act]:
+        def act() -> None:
+            self._canvas.select_all()
+            self._canvas.nudge(10.0, 0.0)
+
+        return frames(act, self._settle)
+
+    def _undo(self) -> Iterator[Act]:
+        def delete_all() -> None:
+            self._canvas.select_all()
+            self._canvas.delete_selection()
+            self._settle()
+
+        return frames(self._window.document.undo_stack.undo, delete_all)
+
+
+class _Block(QGraphicsItem):
+    def __init__(self, name: str, x: float, y: float) -> None:
+        super().__init__()
+        self.name, self.wires = name, []
+        self.setPos(x, y)
+        self.setFlags(self.GraphicsItemFlag.ItemIsMovable
+                      | self.GraphicsItemFlag.ItemIsSelectable
+                      | self.GraphicsItemFlag.ItemSendsGeometryChanges)  # fmt: skip
+
+    def boundingRect(self) -> QRectF:
+        return QRectF(-5.0, -1.0, 170.0, 82.0)
+
+    def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
+        painter.setPen(QPen(Qt.GlobalColor.darkGray, 1.0))
+        painter.setBrush(QColor(250, 250, 250))
+        painter.drawRoundedRect(QRectF(0.0, 0.0, 160.0, 80.0), 4.0, 4.0)
+        painter.setPen(Qt.GlobalColor.black)
+        painter.drawText(QPointF(10.0, 18.0), self.name)
+        painter.drawText(QPointF(10.0, 60.0), "[1.00 2.00]")
+        painter.setBrush(Qt.GlobalColor.white)
+        for x, y in ((0.0, 35.0), (0.0, 57.0), (160.0, 35.0)):
+            painter.drawEllipse(QPointF(x, y), 4.0, 4.0)
+
+    def itemChange(self, change: Any, value: Any) -> Any:
+        if change == self.GraphicsItemChange.ItemPositionHasChanged:
+            for wire in self.wires:
+                wire.follow()
+        return super().itemChange(change, value)
+
+
+class _Wire(QGraphicsPathItem):
+    def __init__(self, source: _Block, number: int, target: _Block) -> None:
+        super().__init__()
+        self._source, self._number, self._target = source, number, target
+        source.wires.append(self)
+        target.wires.append(self)
+        self.setZValue(-1.0)
+        self.follow()
+
+    def follow(self) -> None:
+        start = self._source.pos() + QPointF(160.0, 35.0)
+        end = self._target.pos() + QPointF(0.0, 35.0 + 22.0 * self._number)
+        path, reach = QPainterPath(start), QPointF(0.5 * abs(end.x() - start.x()), 0.0)
+        path.cubicTo(start + reach, end - reach, end)
+        self.setPath(path)
+
+
+class _DeleteAll(QUndoCommand):
+    def __init__(self, scene: QGraphicsScene) -> None:
+        super().__init__()
+        self._scene, self._items = scene, scene.items()
+
+    def redo(self) -> None:
+        for item in self._items:
+            self._scene.removeItem(item)
+
+    def undo(self) -> None:
+        for item in self._items:
+            self._scene.addItem(item)
+
+
+class GraphicsView:
+    """A QGraphicsItem a block and a wire, which follows by itemChange."""
+
+    def __init__(self) -> None:
+        self._application = QApplication.instance() or QApplication([])
+        self._scene, self._stack = QGraphicsScene(), QUndoStack()
+        self._view = QGraphicsView(self._scene)
+        self._view.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._view.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
+        self._view.resize(*SIZE)
+        self._view.show()
+        turn()
+
+    def prepare(self, drawing: Drawing) -> None:
+        self._drawing = drawing
+
+    def open(self) -> None:
+        drawing = self._drawing
+        load(drawing.path)
+        self._blocks = {name: _Block(name, *at) for name, at in drawing.places.items()}
+        self._wires = [
+            _Wire(self._blocks[a], number, self._blocks[b]) for a, number, b in drawing.wires
+        ]
+        for item in (*self._blocks.values(), *self._wires):
+            self._scene.addItem(item)
+        self._fit()
+        turn()
+
+    def measurements(self) -> Mapping[str, Callable[[], Iterator[Act]]]:
+        path = self._drawing.path.with_suffix(".view")
+        return {
+            "full view": self._full_view,
+            "pan at 100 %": partial(self._pan, 1.0),
+            "pan at 50 %": partial(self._pan, 0.5),
+            "drag one": self._drag,
+            "recolour all": self._recolour,
+            MOVE: self._move_all,
+            UNDO: lambda: frames(
+                self._stack.undo, lambda: self._stack.push(_DeleteAll(self._scene))
+            ),
+            SAVE: lambda: frames(lambda: path.write_text(json.dumps(self._stored()))),
+            LOAD: lambda: frames(lambda: json.loads(path.read_text())),
+        }
+
+    def _stored(self) -> list[object]:
+        return [
+            {name: block.pos().toTuple() for name, block in self._blocks.items()},
+            self._drawing.wires,
+        ]
+
+    def _fit(self) -> None:
+        self._view.fitInView(self._scene.itemsBoundingRect(), Qt.AspectRatioMode.KeepAspectRatio)
+
+    def _look(self, zoom: float) -> None:
+        self._view.resetTransform()
+        self._view.scale(zoom, zoom)
+        self._view.centerOn(self._blocks[f"b{GRABBED}"])
+        turn()
+
+    def _full_view(self) -> Iterator[Act]:
+        self._fit()
+        return frames(self._view.viewport().update)
+
+    def _pan(self, zoom: float) -> Iterator[Act]:
+        self._look(zoom)
+        bars = self._view.horizontalScrollBar(), self._view.verticalScrollBar()
+
+        def act() -> None:
+            for bar, step in zip(bars, (9, 4), strict=True):
+                bar.setValue(bar.value() + step)
+
+        return frames(act)
+
+    def _drag(self) -> Iterator[Act]:
+        self._look(1.0)
+        block, steps = self._blocks[f"b{GRABBED}"], count(1)
+        return frames(
+            lambda: block.moveBy(*((10.0, 5.0) if next(steps) % 60 else (-590.0, -295.0)))
+        )
+
+    def _recolour(self) -> Iterator[Act]:
+        self._fit()
+        turns = count()
+        pens = [QPen(QColor(colour), 1.5) for colour in COLOURS]
+
+        def act() -> None:
+            for wire, state in zip(
+                self._wires, self._drawing.colours[next(turns) % 2], strict=True
+            ):
+                wire.setPen(pens[state])
+
+        return frames(act)
+
+    def _move_all(self) -> Iterator[Act]:
+        def act() -> None:
+            for block in self._blocks.values():
+                block.setSelected(True)
+                block.moveBy(10.0, 0.0)
+
+        return frames(act)
+
+
+class NodeGraphQt:
+    """NodeGraphQt as its examples use it, without its own undo of what opens the file."""
+
+    def __init__(self) -> None:
+        library = import_module("NodeGraphQt")
+
+        class Node(library.BaseNode):
+            __identifier__ = "benchmark"
+            NODE_NAME = "node"
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.add_input("a")
+                self.add_input("b")
+                self.add_output("out", multi_output=True)
+
+        self._application = QApplication.instance() or QApplication([])
+        self._graph = library.NodeGraph()
+        self._graph.register_node(Node)
+        self._view = self._graph.viewer()
+        self._view.resize(*SIZE)
+        self._view.show()
+        turn()
+
+    def prepare(self, drawing: Drawing) -> None:
+        self._drawing = drawing
+
+    def open(self) -> None:
+        drawing = self._drawing
+        load(drawing.path)
+        make = self._graph.create_node
+        self._nodes = {
+            name: make("benchmark.Node", name=name, pos=list(at), push_undo=False, selected=False)
+            for name, at in drawing.places.items()
+        }
+        for source, number, target in drawing.wires:
+            output, into = self._nodes[source].output(0), self._nodes[target].input(number)
+            output.connect_to(into, push_undo=False)
+        turn()
+
+    def measurements(self) -> Mapping[str, Callable[[], Iterator[Act]]]:
+        path = str(Path(self._drawing.path).with_suffix(".nodes"))
+        graph = self._graph
+        return {
+            "full view": self._full_view,
+            "pan at 100 %": partial(self._pan, 1.0),
+            "pan at 50 %": partial(self._pan, 0.5),
+            "drag one": self._drag,
+            "recolour all": self._recolour,
+            MOVE: self._move_all,
+            UNDO: lambda: frames(
+                graph.undo_stack().undo, lambda: graph.delete_nodes(graph.all_nodes())
+            ),
+            SAVE: lambda: frames(lambda: graph.save_session(path)),
+            LOAD: lambda: frames(lambda: json.loads(Path(path).read_text())),
+        }
+
+    def _look(self, zoom: float) -> None:
+        self._view.reset_zoom(self._nodes[f"b{GRABBED}"].view.pos())
+        self._view.scale(zoom, zoom)
+        turn()
+
+    def _fit(self) -> None:
+        self._graph.select_all()
+        self._graph.fit_to_selection()
+        self._graph.clear_selection()
+        turn()
+
+    def _full_view(self) -> Iterator[Act]:
+        self._fit()
+        return frames(self._view.viewport().update)
+
+    def _pan(self, zoom: float) -> Iterator[Act]:
+        self._look(zoom)
+        return frames(lambda: self._view._set_viewer_pan(-9.0, -4.0))
+
+    def _drag(self) -> Iterator[Act]:
+        self._look(1.0)
+        item, steps = self._nodes[f"b{GRABBED}"].view, count(1)
+        return frames(lambda: item.moveBy(*_STEPS[next(steps) % 60 == 0]))
+
+    def _recolour(self) -> Iterator[Act]:
+        self._fit()
+        turns = count()
+        pipes = self._view.all_pipes()
+        colours = [QColor(colour).getRgb() for colour in COLOURS]
+
+        def act() -> None:
+            shift = next(turns) % 2
+            for i, pipe in enumerate(pipes):
+                pipe.set_pipe_styling(colours[(i + shift) % len(colours)])
+
+        return frames(act)
+
+    def _move_all(self) -> Iterator[Act]:
+        def act() -> None:
+            self._graph.select_all()
+            for node in self._nodes.values():
+                node.view.moveBy(10.0, 0.0)
+
+        return frames(act)

@@ -90,4 +90,6 @@ def _tangents(before: Floats, after: Floats) -> Floats:
     middle, aside = before + after, np.stack([before[..., 1], -before[..., 0]], axis=2)
     middle = np.where(np.abs(middle).max(axis=2, keepdims=True) > 1e-6, middle, aside)
     found = shared + (1.0 - kept) ** 4 * middle
-    return np.asarray(found / np.hypot(found[..., 0], found[..., 1])[..., None])
+    length = np.hypot(found[..., 0], found[..., 1])[..., None]
+    flowing = np.where(length > 0.0, found, (1.0, 0.0))  # bends on each other have no direction
+    return np.asarray(flowing / np.where(length > 0.0, length, 1.0))

@@ -46,6 +46,14 @@ def test_a_row_of_points_stays_a_line():
     assert (np.diff(points[:, 0]) > 0).all()
 
 
+def test_bends_on_each_other_are_passed_like_one():
+    course = [0.0, 0.0, *[50.0, 50.0] * 3, 200.0, 0.0]
+    points = flatten(np.array([course]), 16)[0]
+    assert np.isfinite(points).all()
+    assert (np.abs(points - 50.0).max(axis=1) < 1e-9).any()
+    assert np.isfinite(flatten(np.zeros((1, 10)), 16)).all()
+
+
 @given(bent())
 def test_a_course_passes_its_bends(courses):
     points = flatten(courses, 12)

@@ -156,8 +156,10 @@ class Commands(QObject):
         self._canvas.select_all()
 
     def arrange(self) -> None:
-        """Lay the page out."""
-        self.change(Arrange(page=self._place.page))
+        """Put the page in order, or several selected blocks, about where they are."""
+        chosen = self._canvas.selection()
+        names = tuple(sorted(chosen)) if len(chosen) > 1 else ()
+        self.change(Arrange(self._place.page, names))
 
     def add_note(self) -> None:
         """Write a note."""

@@ -255,6 +255,7 @@ def _changes_of_page(diagram: Diagram, page_name: str) -> st.SearchStrategy[Chan
             for port in (*_known_inputs(diagram, block), *_known_outputs(diagram, block))
         ]
         found += [
+            st.builds(Arrange, at, st.sets(known).map(sorted)),
             st.builds(RemoveBlocks, st.sets(known, min_size=1).map(sorted), at),
             st.builds(RenameBlock, known, names(), at),
             st.builds(
@@ -270,7 +271,7 @@ def _changes_of_page(diagram: Diagram, page_name: str) -> st.SearchStrategy[Chan
         found += [
             st.builds(Disconnect, wires, at),
             st.builds(BendWire, wires, bends() | st.just(()), at),
-            st.builds(MoveBlocks, st.just({}), at, led),
+            st.builds(MoveBlocks, st.just({}), at, bends=led),
         ]
     return st.one_of(found)
 

@@ -6,7 +6,6 @@ not change, so undo and redo are exact and cost nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from blocks.errors import ChangeError, Location, ParameterError
 from runtime.diagram.connecting import refuse_new_cycles, require_ports
 from runtime.diagram.draft import Draft, PageDraft
-from runtime.diagram.layout import arrange
 from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, PortName
+from runtime.diagram.ordering import put_in_order
 from runtime.diagram.records import changed_block
 from runtime.diagram.requirements import (
     finite,
@@ -114,9 +113,10 @@ class SetNote:
 
 @dataclass(frozen=True, slots=True)
 class Arrange:
-    """Lay a page out anew, about where it was."""
+    """Put a page, or these blocks of it, in order about where they are."""
 
     page: str = MAIN
+    names: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +249,9 @@ def _perform(draft: Draft, change: Change) -> None:
             _bend(draft.page(page), page, target, points)
         case SetNote(name, note, page):
             _set_note(draft.page(page), page, name, note)
-        case Arrange(page):
-            _arrange(draft.page(page))
+        case Arrange(page, names):
+            require_blocks(draft.page(page), page, names)
+            put_in_order(draft.page(page), names)
         case Batch(_, changes):
             for part in changes:
                 _perform(draft, part)
@@ -310,20 +311,6 @@ def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[
         port = block.port(key)
         if value is None and port is not None and port.variadic:
             page.close_ranks(name, port.name)
-
-
-def _arrange(page: PageDraft) -> None:
-    """Put all blocks where ``arrange`` says, shifted so that on the whole they stay in place."""
-    places = arrange(page)
-    moves = [
-        (was.x - places[name].x, was.y - places[name].y)
-        for name, was in page.layout.items()
-        if name in places
-    ]
-    right = round(math.fsum(x for x, _ in moves) / len(moves)) if moves else 0
-    down = round(math.fsum(y for _, y in moves) / len(moves)) if moves else 0
-    for name, at in places.items():
-        page.place(name, Point(at.x + right, at.y + down))
 
 
 def _bend(page: PageDraft, page_name: str, target: PortName, points: tuple[Point, ...]) -> None:

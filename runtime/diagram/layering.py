@@ -57,14 +57,14 @@ class Layering:
 
 def layered(count: int, lines: Sequence[Line], heights: Sequence[float]) -> Layering:
     """Layers for nodes 0 … count - 1 with these heights; lines that close a cycle are left out."""
-    order, kept = _without_cycles(count, lines)
+    order, kept = without_cycles(count, lines)
     layer = _longest_paths(order, kept)
     found = _with_dummies(layer, kept)
     _order(found, [*heights, *[0.0] * (len(found.before) - count)])
     return found
 
 
-def _without_cycles(count: int, lines: Sequence[Line]) -> tuple[list[int], list[Line]]:
+def without_cycles(count: int, lines: Sequence[Line]) -> tuple[list[int], list[Line]]:
     """A topological order, and the lines that run along it: those of a depth-first search."""
     heads: list[list[int]] = [[] for _ in range(count)]
     for line in lines:

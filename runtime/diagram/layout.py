@@ -32,7 +32,7 @@ _RIGID = 50.0
 """Weight of a wire against the blocks that it passes, when at last its way is cleared."""
 _CLEARINGS = 3
 """How often that is done: blocks that give way move the ends of other wires."""
-_SNAP = 24.0
+SNAP = 24.0
 """A bend of fewer px is taken out where there is room."""
 
 
@@ -41,7 +41,7 @@ def arrange(page: PageView) -> dict[str, Point]:
 
     Parts that no wire joins stand one below the other, blocks without wires in rows under them.
     """
-    graph = _Graph.of(page)
+    graph = Graph.of(page)
     places: dict[int, Point] = {}
     top = 0.0
     alone: list[int] = []
@@ -59,14 +59,15 @@ def arrange(page: PageView) -> dict[str, Point]:
 
 
 @dataclass
-class _Graph:
+class Graph:
     """Blocks as numbers, with heights, and wires as lines from port to port."""
 
     heights: list[float]
     lines: list[Line]
 
     @classmethod
-    def of(cls, page: PageView) -> _Graph:
+    def of(cls, page: PageView) -> Graph:
+        """The graph of a page; wires at blocks that are not there are left out."""
         number = {name: i for i, name in enumerate(page.blocks)}
         heights = []
         offset: dict[PortName, float] = {}
@@ -175,7 +176,7 @@ class _Columns:
 
     def settle(self, layer: Sequence[int], wishes: Sequence[tuple[float, float]]) -> None:
         """Put the nodes of a column as near to their wishes (top, weight) as they fit."""
-        for node, top in zip(layer, _spread(wishes, self._steps(layer)), strict=True):
+        for node, top in zip(layer, spread(wishes, self._steps(layer)), strict=True):
             self.tops[node] = top
 
     def mean(self, node: int, backward: bool, forward: bool) -> tuple[float, float]:
@@ -201,7 +202,7 @@ class _Columns:
         long = [line for line in lines if self._dummies(line)]
         bends = [self._straight(node, line) for line in long or lines]
         best = min(bends, key=lambda straight: abs(straight - top), default=top)
-        return (best, 2.0) if abs(best - top) < _SNAP else (top, 1.0)
+        return (best, 2.0) if abs(best - top) < SNAP else (top, 1.0)
 
     def clear_the_way(self) -> None:
         """Lay long wires where they are drawn, from end to end, and push blocks aside."""
@@ -255,7 +256,7 @@ class _Columns:
         ]
 
 
-def _spread(wishes: Sequence[tuple[float, float]], steps: Sequence[float]) -> list[float]:
+def spread(wishes: Sequence[tuple[float, float]], steps: Sequence[float]) -> list[float]:
     """Places nearest to the wishes (least weighted squares) that are ``steps`` apart at least.
 
     Source: pool adjacent violators, Ayer et al. 1955.

@@ -203,6 +203,18 @@ class TestEditing:
         window.actions_by_name["arrange"].trigger()
         assert window.document.diagram.main.layout["a"] != Point(5000.0, 5000.0)
 
+    def test_only_the_selected_blocks_are_arranged(self, window, opened):
+        opened(seed())
+        far = {"b": Point(700.0, 900.0), "mul1": Point(100.0, 900.0), "a": Point(3.0, 4.0)}
+        window.commands.change(MoveBlocks(far))
+        window.canvas.select({"b", "mul1"})
+        window.actions_by_name["arrange"].trigger()
+        layout = window.document.diagram.main.layout
+        assert layout["a"] == Point(3.0, 4.0)
+        assert layout["b"].x < layout["mul1"].x
+        window.document.undo_stack.undo()
+        assert window.document.diagram.main.layout["b"] == far["b"]
+
     def test_rename_opens_the_field_on_the_face(self, window, opened, qtbot):
         opened(seed())
         window.canvas.setFocus()

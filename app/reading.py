@@ -79,9 +79,15 @@ class Reading:
         )
         return _sized(about, flow, loss)
 
+    @property
+    def is_by_loss(self) -> bool:
+        """There are several losses, and each was run by itself, too."""
+        flow = self.flow
+        return flow is not None and len(self.losses) > 1 and all(map(flow.run, self.losses))
+
     def side_by_side(self) -> Reading:
-        """The same with the lanes of the losses beside each other; itself where there is one."""
-        shown = self.losses[:MOST_APART] if len(self.losses) > 1 else ()
+        """The same with the lanes of losses side by side, where each was run by itself."""
+        shown = self.losses[:MOST_APART] if self.is_by_loss else ()
         return replace(self, loss=None, apart=tuple(self.of(loss) for loss in shown))
 
     def after(self, flow: FlowRun, badges: Badges) -> Reading:

@@ -68,14 +68,15 @@ class Losses(QWidget):
         """``reading`` as to the chosen loss, which stays chosen while there is one of its name."""
         if reading is not self._reading:
             self._reading, self._about = reading, None
-            self._fill(reading.losses)
+            self._fill(reading.losses, apart=reading.is_by_loss)
             self.label.setText(labels.losses(reading))
         if self._about is None:
             self._about = reading.side_by_side() if self.apart else reading.of(self.chosen)
         return self._about
 
-    def _fill(self, losses: tuple[str, ...]) -> None:
-        offered: list[str | None] = [None, *((APART, *losses) if len(losses) > 1 else ())]
+    def _fill(self, losses: tuple[str, ...], *, apart: bool = False) -> None:
+        single = losses if len(losses) > 1 else ()
+        offered: list[str | None] = [None, *([APART] if apart else []), *single]
         if [port for _, port in self.choices()] == offered:
             return
         before = self.switch.currentData()

@@ -184,7 +184,8 @@ class Why(QScrollArea):
         if reading is None or wire not in reading.states:
             self._say(self.tr("Not computed."))
             return
-        if len(reading.losses) > 1 and reading.loss is None:
+        several = len(reading.losses) > 1 and reading.loss is None
+        if several and (reading.is_by_loss or reading.flow is None):
             self._add_verdicts_by_loss(reading, wire)
         elif (verdict := reading.verdict(wire, None)) is not None:
             self._add_verdict(verdict, "")

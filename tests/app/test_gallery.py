@@ -107,14 +107,14 @@ def test_the_messages_have_real_names_and_numbers(reading, key):
     assert reading.verdict(key).sentence.startswith(SAID[key])
 
 
-def test_the_panel_says_it_of_the_loss_that_the_wire_reaches(qtbot, reading):
+def test_of_losses_that_were_not_run_apart_the_panel_tells_the_sum(qtbot, reading):
+    assert not reading.is_by_loss
     panel = Why()
     qtbot.addWidget(panel)
     panel.set_diagram(reading.diagram)
     panel.set_reading(reading)
-    panel.set_wire("cosine.x")
-    lines = [label.text() for label in panel.findChildren(QLabel) if not label.isHidden()]
-    assert "stopped" in lines
-    assert any("No path to carries, partial" in line for line in panel.text().splitlines())
-    panel.set_wire("off_route.x")
-    assert panel.text().count("Off route") == 1
+    for key, words in (("root.x", "Not finite"), ("off_route.x", "Off route")):
+        panel.set_wire(key)
+        lines = [label.text() for label in panel.findChildren(QLabel)]
+        assert lines.count(f"<b>{words}</b>") == 1
+        assert "<b>Carries gradient</b>" not in lines

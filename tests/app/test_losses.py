@@ -155,6 +155,17 @@ class TestSideBySide:
         reading = evaluate(build(*heads)).side_by_side()
         assert [about.loss for about in reading.apart] == ["L0.out", "L1.out", "L2.out", "L3.out"]
 
+    def test_of_too_many_to_run_each_no_lanes_are_offered(self, opened):  # noqa: F811
+        w = variable("w", [1.0])
+        heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MOST_LOSSES + 1)]
+        window = opened(build(*heads))
+        assert [port for _, port in window.losses.choices()][:2] == [None, "L0.out"]
+        assert window.evaluator.reading.side_by_side().apart == ()
+
+    def test_those_a_wire_has_no_path_to_are_said_in_one_line(self, window):
+        window.canvas.select_wire("L1.x")
+        assert "No path to L2." in window.why.text()
+
     def test_one_loss_needs_none(self):
         assert evaluate(build(loss(variable("w", [1.0])))).side_by_side().apart == ()
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.panels import labels
 from app.panels.block_form import BlockForm, form_shape
+from app.panels.diagram_form import DiagramForm
 from app.theme import LIGHT, Theme
 from blocks.errors import GradwireError
 from blocks.values import Tensor
-from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, SetTitle, apply
+from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, apply
 
 if TYPE_CHECKING:
     from app.reading import Reading
 
 
 class Inspector(QScrollArea):
-    """Form of the one selected block, a list of several, or the diagram's title.
+    """Form of the one selected block, a list of several, or the diagram's own.
 
     Edits leave as ``changeRequested``, tried on the diagram first: what would be refused stays in
     its field with the reason under it, also while other blocks are looked at.
@@ -41,6 +42,7 @@ class Inspector(QScrollArea):
         self._prefix = ""
         self._theme = LIGHT
         self._drafts: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+        self._contracts: str | None = None
         self._rebuild()
 
     @property
@@ -57,6 +59,9 @@ class Inspector(QScrollArea):
     def forget(self) -> None:
         """Drop what was typed and never accepted: another diagram is opened."""
         self._drafts.clear()
+        self._contracts = None
+        if isinstance(self.widget(), DiagramForm):
+            self._rebuild()
 
     def set_selection(self, names: frozenset[str]) -> None:
         """Show other blocks. What is being typed is committed first."""
@@ -96,7 +101,7 @@ class Inspector(QScrollArea):
             and form.shape_of_form == form_shape(self._diagram, self._page, form.name)
         ):
             form.show_block(self._diagram, self._drafts_of(form))
-        elif isinstance(inner := self.widget(), _DiagramForm) and not names:
+        elif isinstance(inner := self.widget(), DiagramForm) and not names:
             inner.show_diagram(self._diagram)
         else:
             self._rebuild()
@@ -108,11 +113,9 @@ class Inspector(QScrollArea):
         elif names:
             self._show(_several(names, self))
         else:
-            form = _DiagramForm()
-            form.show_diagram(self._diagram)
-            form.committed.connect(
-                lambda title, text: self.changeRequested.emit(SetTitle(title, text))
-            )
+            form = DiagramForm(self._diagram, self._contracts)
+            form.committed.connect(self.changeRequested)
+            form.draftChanged.connect(self._keep_contracts)
             self._show(form)
 
     def _show_block_form(self, name: str) -> None:
@@ -125,6 +128,9 @@ class Inspector(QScrollArea):
             form.show_draft(field, text, complaint)
         form.show_reading(self._reading, self._prefix)
         self._show(form)
+
+    def _keep_contracts(self, draft: str | None) -> None:
+        self._contracts = draft
 
     def _show(self, inner: QWidget) -> None:
         if (old := self.takeWidget()) is not None:
@@ -167,56 +173,6 @@ class Inspector(QScrollArea):
         except GradwireError as error:
             return " ".join(filter(None, (error.what, error.next_step)))
         return None
-
-
-class _DiagramForm(QWidget):
-    """Title and description of the diagram."""
-
-    committed = Signal(str, str)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._diagram = Diagram()
-        self.title_line = QLineEdit(self)
-        self.title_line.setPlaceholderText(self.tr("Untitled"))
-        self.title_line.setAccessibleName(self.tr("Title of the diagram"))
-        self.title_line.editingFinished.connect(self._commit)
-        self.text = _Description(self)
-        self.text.setPlaceholderText(self.tr("What it shows, and where it comes from"))
-        self.text.setAccessibleName(self.tr("Description of the diagram"))
-        self.text.left.connect(self._commit)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 2, 12, 12)
-        column.setSpacing(4)
-        column.addWidget(labels.heading(self.tr("Title")))
-        column.addWidget(self.title_line)
-        column.addWidget(labels.heading(self.tr("Description")))
-        column.addWidget(self.text, 1)
-        column.addWidget(labels.caption(self.tr("Select a block to see and edit its parameters.")))
-
-    def show_diagram(self, diagram: Diagram) -> None:
-        """Show another diagram's title; what is being typed stays while its own is unchanged."""
-        if diagram.title != self._diagram.title or not self.title_line.isModified():
-            self.title_line.setText(diagram.title)
-            self.title_line.setCursorPosition(0)
-        if diagram.description != self.text.toPlainText() and not self.text.hasFocus():
-            self.text.setPlainText(diagram.description)
-        self._diagram = diagram
-
-    def _commit(self) -> None:
-        title, text = self.title_line.text().strip(), self.text.toPlainText().strip()
-        if (title, text) != (self._diagram.title, self._diagram.description):
-            self.committed.emit(title, text)
-
-
-class _Description(QPlainTextEdit):
-    """Text that says when it is left."""
-
-    left = Signal()
-
-    def focusOutEvent(self, event: Any) -> None:
-        super().focusOutEvent(event)
-        self.left.emit()
 
 
 def _several(names: list[str], inspector: Inspector) -> QWidget:

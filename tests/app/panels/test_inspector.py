@@ -243,6 +243,28 @@ def test_nothing_selected_shows_title_and_description(qtbot, inspector):
     assert inspector.changes[-1] == SetTitle("Other", "More Words")
 
 
+def test_contracts_are_stated_and_what_is_none_stays_with_the_reason(qtbot, inspector):
+    form = inspector.widget()
+    form.contracts.setFocus()
+    qtbot.keyClicks(form.contracts, "flows(loss -> W*)")
+    qtbot.keyClick(form.contracts, Qt.Key.Key_Tab)
+    assert inspector.changes == [SetTitle(contracts=("flows(loss -> W*)",))]
+    form.contracts.setFocus()
+    qtbot.keyClick(form.contracts, Qt.Key.Key_End, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(form.contracts, Qt.Key.Key_Return)
+    qtbot.keyClicks(form.contracts, "flow(loss -> a)")
+    form.title_line.setFocus()
+    assert len(inspector.changes) == 1
+    assert "flow(loss -> a)" in texts(inspector)
+    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(frozenset())
+    form = inspector.widget()
+    assert form.contracts.toPlainText().endswith("flow(loss -> a)")
+    assert "no contract" in texts(inspector)
+    inspector.forget()
+    assert inspector.widget().contracts.toPlainText() == "flows(loss -> W*)"
+
+
 def test_a_block_that_is_not_installed_is_shown_and_left_alone(qtbot, inspector):
     inspector.set_selection(frozenset({"far"}))
     assert "Warp" in texts(inspector)

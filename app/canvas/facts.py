@@ -71,7 +71,7 @@ class Facts:
 
     def rows(self) -> Ints:
         """Lines of numbers that each face needs (n,); as they were where nothing is known."""
-        if self.reading is None:
+        if self.reading is None or not (self.reading.values or self.reading.trees):
             return self.scene.rows
         values, prefix = self.reading.values, self.prefix
         counts = self.scene.rows.tolist()

@@ -247,3 +247,10 @@ def test_the_cut_is_where_the_cutter_says():
     assert cut == ["stop1.x"]
     assert not facts_of(shown, seed_reading(shown)).whole.cut(0), "a verdict of None cuts nothing"
     assert not facts_of(shown).whole.cut(0)
+
+
+def test_rows_stay_as_they_are_while_no_value_is_known():
+    shown = seed()
+    facts = facts_of(shown, seed_reading(shown))
+    nothing = Facts(facts.scene, Reading(Diagram()))
+    assert nothing.rows() is facts.scene.rows

@@ -98,6 +98,22 @@ class TestRoute:
         dimmed = window.canvas.grab().toImage().pixelColor(at)
         assert face.lightness() < dimmed.lightness() <= QColor(LIGHT.canvas).lightness()
 
+    def test_signs_are_painted_on_the_route_alone(self, window, qtbot, monkeypatch):
+        painted = []
+        monkeypatch.setattr(
+            "app.canvas.painter.paint_signs",
+            lambda painter, view, wires, *, vector: painted.append(len(wires)),
+        )
+        click_wire(qtbot, window, "add1.b")
+        window.canvas.grab()
+        painted.clear()
+        window.canvas.grab()
+        assert painted == [len(window.canvas.route().parts(window.canvas.view.scene)[0])]
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        painted.clear()
+        window.canvas.grab()
+        assert painted == [len(window.canvas.view.scene.wire_keys)]
+
     def test_escape_leaves_the_route_first_and_then_the_wire(self, window, qtbot):
         click_wire(qtbot, window, "gate.x")
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QApplication,
-    QLabel,
     QMainWindow,
     QVBoxLayout,
     QWidget,
@@ -47,6 +46,8 @@ from app.picture_commands import PictureCommands
 from app.place import Place
 from app.proving import Proving
 from app.settings import Settings
+from app.showing import Showing
+from app.status import Status
 from app.trying import Trying
 from app.waiting import Waiting
 from app.windows import Windows
@@ -55,12 +56,6 @@ from blocks.registry import registry
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
-
-    from app.reading import Reading
-    from runtime.diagram import Diagram
-
-_BUSY_SHOWS_AFTER = 300
-"""Milliseconds a run may take before the status bar speaks of it."""
 
 
 class MainWindow(QMainWindow):
@@ -106,7 +101,6 @@ class MainWindow(QMainWindow):
         self.pages = PageCommands(self)
         self.clipboard = ClipboardCommands(self.commands, self.document, self.canvas, self.place)
         self.welcome = Welcome(self.canvas, examples())
-        self._fit_wanted = False
         self._arrange_panels()
         pictures, finding = PictureCommands(self), HelpCommands(self)
         targets = (
@@ -124,16 +118,16 @@ class MainWindow(QMainWindow):
         self.actions_by_name["picture_legend"].setChecked(self.settings.picture_legend)
         self.menus = Menus(self, menus)
         self.canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
-        self._build_status_bar()
+        self.status = Status(self)
         self.insight = Insight(self)
-        self._connect_document()
+        self.showing = Showing(self)
+        self._connect_history()
         self._connect_canvas()
         self._connect_panels()
         self.setAcceptDrops(True)
         self.restyle()
         QApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
-        self._show_diagram(self.document.diagram)
-        self._show_title()
+        self.showing.show_diagram(self.document.diagram)
         geometry, state = self.settings.arrangement
         self.restoreGeometry(geometry)
         self.restoreState(state)
@@ -205,33 +199,12 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(centre)
         self.docks = docks(self)
 
-    def _build_status_bar(self) -> None:
-        self._busy = QLabel(self)
-        self._zoom = QLabel(self)
-        for label in (self._busy, self._zoom):
-            label.setContentsMargins(8, 0, 8, 0)
-        for widget in (self._busy, self.losses, self._zoom):
-            self.statusBar().addPermanentWidget(widget)
-        self.statusBar().setSizeGripEnabled(False)
-        self._busy_timer = QTimer(self, singleShot=True, interval=_BUSY_SHOWS_AFTER)
-        self._busy_timer.timeout.connect(lambda: self._busy.setText(self.tr("Computing …")))
-
-    def _connect_document(self) -> None:
-        document, stack, evaluator = self.document, self.document.undo_stack, self.evaluator
-        document.opened.connect(self._begin)
-        document.diagramChanged.connect(self._show_diagram)
-        document.restored.connect(self.commands.show_restored)
-        document.pathChanged.connect(self._show_title)
-        document.cleanChanged.connect(self._show_title)
-        document.problem.connect(self.notice.tell)
-        self.autosave.failed.connect(self._warn_of_autosave)
-        self.place.changed.connect(self.show_place)
+    def _connect_history(self) -> None:
+        stack = self.document.undo_stack
         stack.canUndoChanged.connect(self._show_history)
         stack.undoTextChanged.connect(self._show_history)
         stack.redoTextChanged.connect(self._show_history)
         stack.canRedoChanged.connect(self._show_history)
-        evaluator.readingChanged.connect(self._show_reading)
-        evaluator.busyChanged.connect(self._show_busy)
         self._show_history()
 
     def _connect_canvas(self) -> None:
@@ -243,8 +216,8 @@ class MainWindow(QMainWindow):
         canvas.statusMessage.connect(self.statusBar().showMessage)
         canvas.inspectRequested.connect(self._show_inspector)
         canvas.menuRequested.connect(self._show_menu)
-        canvas.zoomChanged.connect(self._show_zoom)
-        self._show_zoom(canvas.zoom())
+        canvas.zoomChanged.connect(self.status.show_zoom)
+        self.status.show_zoom(canvas.zoom())
         self._show_selection(canvas.selection())
 
     def _connect_panels(self) -> None:
@@ -258,76 +231,13 @@ class MainWindow(QMainWindow):
         self.problems.placeRequested.connect(self.commands.reveal)
         self.problems.countChanged.connect(partial(count_in, self.docks["problems"]))
         self.breadcrumbs.trailRequested.connect(self.place.go)
-        self.losses.lossChosen.connect(self.show_place)
+        self.losses.lossChosen.connect(self.showing.show_place)
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
         self.commands.themeChosen.connect(self._choose_theme)
         self.commands.looksChanged.connect(self.windows.restyle)
 
     # ---- leading what one says to the others --------------------------------------------------
-
-    def _begin(self) -> None:
-        self.notice.dismiss()
-        self.inspector.forget()
-        self.place.go(())
-        self.canvas.select(())
-        self.canvas.select_wire(None)
-        self._fit_wanted = True
-
-    def _show_diagram(self, diagram: Diagram) -> None:
-        self.notice.dismiss()
-        self.place.set_diagram(diagram)
-        self.show_place()
-        self._show_title()
-        self._show_welcome()
-        if self._fit_wanted:
-            self._fit_wanted = False
-            self.canvas.zoom_to_fit()
-        self.evaluator.request(diagram)
-
-    def show_place(self) -> None:
-        diagram, page = self.document.diagram, self.place.page
-        self.canvas.set_diagram(diagram, page)
-        self.inspector.set_diagram(diagram, page)
-        self.why.set_diagram(diagram, page)
-        self.find_bar.set_diagram(diagram)
-        self.palette_panel.set_diagram(diagram, page)
-        self.breadcrumbs.show_trail(self.place.trail, self.place.root)
-        self.actions_by_name["leave_page"].setEnabled(bool(self.place.prefix))
-        if self.evaluator.reading is not None:
-            self._show_reading(self.evaluator.reading)
-
-    def _show_reading(self, reading: Reading) -> None:
-        prefix, reading = self.place.prefix, self.trying.over(self.losses.about(reading))
-        reading = self.proving.over(reading)
-        self.canvas.set_reading(reading, prefix)
-        self.inspector.set_reading(reading, prefix)
-        self.why.set_reading(reading, prefix)
-        self.insight.show_reading(reading)
-        self.find_bar.set_reading(reading)
-        self.variables.show_reading(reading)
-        self.problems.show_problems(reading.diagnostics)
-        self.checkup.show_reading(reading)
-        self.ownership.show_reading(reading)
-        if reading.error is not None:
-            self.notice.tell(reading.error)
-
-    def _warn_of_autosave(self, reason: str) -> None:
-        self.notice.tell(
-            self.tr("What you change is not kept safe until you save it. {0}").format(reason)
-        )
-
-    def _show_welcome(self) -> None:
-        diagram = self.document.diagram
-        empty = not any(page.blocks or page.notes for page in diagram.pages.values())
-        if empty and self.document.path is None and not self.welcome.isVisible():
-            self.welcome.show_recent(self.settings.recent)
-        self.welcome.setVisible(empty and self.document.path is None)
-
-    def _show_title(self) -> None:
-        self.setWindowTitle(f"{self.files.title()}[*] — Gradwire")
-        self.setWindowFilePath(str(self.document.path or ""))
-        self.setWindowModified(not self.document.is_clean)
 
     def _show_history(self) -> None:
         stack, by_name = self.document.undo_stack, self.actions_by_name
@@ -364,16 +274,6 @@ class MainWindow(QMainWindow):
     def _show_menu(self, at: QPoint) -> None:
         menu = actions.context_menu(self, self.actions_by_name)
         menu.popup(self.canvas.mapToGlobal(at))
-
-    def _show_zoom(self, zoom: float) -> None:
-        self._zoom.setText(f"{100 * zoom / self.canvas.actual():.0f} %")
-
-    def _show_busy(self, busy: bool) -> None:
-        if busy:
-            self._busy_timer.start()
-        else:
-            self._busy_timer.stop()
-            self._busy.clear()
 
     def _choose_theme(self, name: str) -> None:
         self.settings.theme = name

@@ -57,4 +57,4 @@ class Proving(QObject):
         told = self.tr("{0} blocks agree with a difference, {1} do not, {2} need not.")
         rest = len(answer) - agreeing - len(wrong)
         self._window.canvas.hint(told.format(agreeing, len(wrong), rest))
-        self._window.show_place()
+        self._window.showing.show_place()

@@ -186,7 +186,7 @@ class Trying(QObject):
 
     def _refresh(self) -> None:
         """Let canvas and panels show the reading again, with the trial or without."""
-        self._window.show_place()
+        self._window.showing.show_place()
 
     def _tell(self) -> None:
         parts = [self._told(step) for step in self._steps]

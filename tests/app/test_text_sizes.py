@@ -61,7 +61,7 @@ def test_the_canvas_grows_along_and_calls_it_100_percent(window, qapp):
     face = canvas.block_rect("stop").width()
     choose(window, qapp, "large")
     assert canvas.block_rect("stop").width() == pytest.approx(face * 16 / 13, abs=1)
-    assert window._zoom.text() == "100 %"
+    assert window.status.zoom.text() == "100 %"
     choose(window, qapp, "small")
     assert canvas.block_rect("stop").width() == pytest.approx(face * 12 / 13, abs=1)
     window.actions_by_name["zoom_in"].trigger()

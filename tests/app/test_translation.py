@@ -229,4 +229,4 @@ def test_no_text_is_shown_without_being_asked_for():
                 function = node.func
                 name = getattr(function, "attr", None) or getattr(function, "id", "")
                 found += [(file.name, text) for text in literals(node) if name in SHOWN]
-    assert found == [("main_window.py", "[*] — Gradwire")]
+    assert found == [("showing.py", "[*] — Gradwire")]

@@ -12,7 +12,6 @@ from runtime.engine.lowerings.convolutions import convolutions
 from runtime.engine.lowerings.fused import fused
 from runtime.engine.lowerings.groups import groups
 from runtime.engine.lowerings.joins import joins
-from runtime.engine.lowerings.products import products
 from runtime.engine.lowerings.scalars import scalars
 from runtime.engine.lowerings.softmaxes import softmaxes
 from runtime.engine.lowerings.sums import sums
@@ -29,7 +28,7 @@ DEFAULT: tuple[Lowering, ...] = (convolutions, joins, sums, groups, scalars, til
 """What numpy alone can do."""
 
 FAST: tuple[Lowering, ...] = (
-    convolutions, products, softmaxes, joins, sums, groups, scalars, fused, tiles,
+    convolutions, softmaxes, joins, sums, groups, scalars, fused, tiles,
 )  # fmt: skip
 """With machine code, where the ``fast`` extra is installed."""
 

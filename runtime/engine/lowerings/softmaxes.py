@@ -88,5 +88,7 @@ def _softmax(x: Array, *, out: Array, axis: int) -> None:
 
 def _go(recipe: Recipe, arrays: list[tuple[Array, int]], rows: int, columns: int) -> None:
     frame = np.array([(x.__array_interface__["data"][0], step) for x, step in arrays])
-    call, place = compiled(recipe).call, frame.ctypes.data
-    threads.divided(lambda start, stop: call(place, columns, start, stop), rows, rows * columns)
+    kernel, place = compiled(recipe), frame.ctypes.data
+    threads.divided(
+        lambda start, stop: kernel.call(place, columns, start, stop), rows, rows * columns
+    )

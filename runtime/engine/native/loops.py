@@ -64,8 +64,7 @@ class Kernel:
 @lru_cache(maxsize=256)
 def compiled(recipe: Recipe) -> Kernel:
     """The kernel; some milliseconds for ten operations where none of its recipe is there yet."""
-    code = machine.code(text(recipe), "region", vectorise=True)
-    return Kernel(code.call, code)
+    return Kernel(*machine.function(text(recipe), "region"))
 
 
 def text(recipe: Recipe) -> str:
@@ -180,7 +179,7 @@ def _frame(
         "end:",
         "ret void",
         "}",
-        machine.ATTRIBUTES,
+        'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }',
         "!0 = distinct !{}",
         "!1 = distinct !{!1, !2, !3, !4, !5}",
         '!2 = !{!"llvm.loop.vectorize.enable", i1 true}',

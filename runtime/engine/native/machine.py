@@ -5,15 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 _OLDEST = (0, 45)
 """The first llvmlite that has the pass manager used here."""
-
-ATTRIBUTES = (
-    'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
-)
-"""Of every function: where there are registers of 512 bits, they are used."""
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 
@@ -48,21 +43,10 @@ def lanes() -> int:
     return _host()[2]
 
 
-class Code(NamedTuple):
-    """A function in memory; ``address`` may be called for as long as the code is kept."""
-
-    address: int
-    engine: Any
-
-    @property
-    def call(self) -> Callable[[int, int, int, int], None]:
-        """The function, if it takes an address and three int64."""
-        found: Callable[[int, int, int, int], None] = _PROTOTYPE(self.address)
-        return found
-
-
-def code(text: str, name: str, vectorise: bool = False) -> Code:
-    """A function of a module in LLVM's language, its loops as they are or by whole registers."""
+def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
+    """A function ``(pointer, int64, int64, int64)`` of a module in LLVM's language, and what must
+    be kept for as long as it is called.
+    """
     import llvmlite.binding as llvm
 
     name_of_host, features, _ = _host()
@@ -70,12 +54,11 @@ def code(text: str, name: str, vectorise: bool = False) -> Code:
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(cpu=name_of_host, features=features, opt=2)
     module = llvm.parse_assembly(text)
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2 if vectorise else 1)
-    tuning.loop_vectorization = vectorise
-    tuning.loop_unrolling = vectorise
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = True
     tuning.slp_vectorization = False
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
-    return Code(engine.get_function_address(name), engine)
+    return _PROTOTYPE(engine.get_function_address(name)), engine

@@ -16,7 +16,6 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.diagram import MAIN, Diagram, Page, PortName
 from runtime.engine import Session, lowerings, native
 from runtime.engine.lowerings.fused import FusedTask
-from runtime.engine.lowerings.products import ProductTask
 from runtime.engine.lowerings.softmaxes import SoftmaxTask
 from runtime.engine.plan import Plan
 from runtime.engine.task import PlainTask
@@ -46,7 +45,6 @@ def test_every_lowering_is_tried_alone():
 def eager(monkeypatch):
     """Everything is large and many enough: small arrays go through every lowering."""
     thresholds = {
-        "products": {"SMALLEST": 1, "SHORTEST": 1},
         "softmaxes": {"LARGE": 1, "SHORTEST": 1},
         "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
         "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
@@ -129,7 +127,7 @@ def test_results_are_those_of_the_kernels(family: str, choice: str, eager: None)
                 if choice == "none" or choice in EXACT:
                     assert identical(found, expected), (seed, given == {})
                 else:
-                    code = choice in ("fused", "products", "softmaxes", "all")
+                    code = choice in ("fused", "softmaxes", "all")
                     assert_close(found, expected, coarsest(written), of_largest=code)
 
 
@@ -186,18 +184,6 @@ def test_the_families_reach_their_lowerings(eager: None) -> None:
                 assert len(Plan(outputs, (lowering,))) < len(Plan(outputs, ()))
             else:
                 assert len(Plan(outputs, (lowering,))) < 0.9 * len(Plan(outputs, ()))
-
-
-@compiler
-def test_products_are_taken_by_machine_code_where_that_is_better() -> None:
-    trace = Trace()
-    x, y = leaf(trace, 128, 784), leaf(trace, 784, 512)
-    wide = leaf(trace, 1000, 784)
-    small, flat = leaf(trace, 16, 784), leaf(trace, 784, 8)
-    outputs = [x @ y, wide @ y, small @ y, x @ flat, x @ trace.xp.astype(y, "float64")]
-    plan = Plan([trace.xp.sum(value) for value in outputs], (lowerings.products,))
-    found = [type(task) for _, task in plan.parts if task.values[0].primitive.name == "matmul"]
-    assert found.count(ProductTask) == 1
 
 
 @compiler

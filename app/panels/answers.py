@@ -70,8 +70,9 @@ def sections(answers: Reasons) -> list[QLabel]:
 
 def _dialect(told: Dialects) -> QLabel:
     rows = "".join(
-        f"<tr><td>{escape(report.system)}&nbsp;&nbsp;</td><td><b>{escape(report.says)}</b></td>"
-        f"<td><small>&nbsp;&nbsp;{escape(report.by).replace(' ', '&nbsp;')}</small></td></tr>"
+        f"<tr><td>{escape(report.system)}&nbsp;&nbsp;</td>"
+        f"<td><b>{escape(report.says).replace('rms ', 'rms&nbsp;')}</b>&nbsp;&nbsp;</td>"
+        f"<td><small>{escape(report.by)}</small></td></tr>"
         for report in told.reports
     )
     fates = told.fates[told.reports[0].system]

@@ -17,8 +17,13 @@ from runtime.diagram import Batch, Disconnect
 from runtime.diagram.model import PortName
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.canvas.geometry import Floats, Indices, Scene
     from runtime.diagram import Change
+
+_COLOUR = "error"
+"""Of wires that are to be cut, the theme's name."""
 
 
 class Cut(Gesture):
@@ -35,7 +40,7 @@ class Cut(Gesture):
         here = view.camera.to_scene(np.array([at.x(), at.y()]))
         scene = view.scene
         crossed = [scene.wire_keys[i] for i in crossing(scene, self._line[-1], here).tolist()]
-        view.marks = {**view.marks, **dict.fromkeys(crossed, "error")}
+        view.marks = {**view.marks, **dict.fromkeys(crossed, _COLOUR)}
         self._line.append(here)
         self.host.redraw()
 
@@ -87,6 +92,28 @@ def cutting(scene: Scene, keys: list[str]) -> Change:
     targets = sorted((PortName.parse(key) for key in keys), key=_place, reverse=True)
     changes = tuple(Disconnect(target, page=scene.page_name) for target in targets)
     return changes[0] if len(changes) == 1 else Batch(f"Cut {len(keys)} wires", changes)
+
+
+def marked(marks: Mapping[str, str]) -> list[str]:
+    """The wires among ``marks`` that are to be cut."""
+    return [key for key, colour in marks.items() if colour == _COLOUR]
+
+
+def mark(host: Host, wire: str) -> int:
+    """Mark a wire for a cut besides the others, or no more; how many are marked."""
+    marks = host.view.marks
+    others = {key: colour for key, colour in marks.items() if key != wire}
+    host.view.marks = others if wire in marks else {**others, wire: _COLOUR}
+    host.redraw()
+    return len(host.view.marks)
+
+
+def unmark(host: Host) -> bool:
+    """Mark no wire any more; False if none was."""
+    marked = bool(host.view.marks)
+    host.view.marks = {}
+    host.redraw()
+    return marked
 
 
 def _place(target: PortName) -> tuple[str, str, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.canvas.bends import without
+from app.canvas.cutting import cutting, marked
 from app.canvas.frames import carried, moving, resized
 from app.canvas.geometry import Bend, overlapping
 from app.canvas.gestures import GRID
@@ -46,8 +47,12 @@ APART = 60.0
 
 
 def removal(view: View) -> Change | None:
-    """Remove the selected blocks, notes and bends, else the wire, else what has the focus."""
+    """Remove the marked wires, else the selected blocks, notes and bends, else the wire, else what
+    has the focus.
+    """
     scene, picked = view.scene, view.picked
+    if wires := marked(view.marks):
+        return cutting(scene, wires)
     page, nothing = scene.page_name, picked == Picked()
     if nothing and view.wire is not None:
         return Disconnect(PortName.parse(view.wire), page=page)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.cutting import Cut
+from app.canvas.cutting import Cut, unmark
 from app.canvas.dragging import Drag
 from app.canvas.frames import ResizeNote, grip_at
 from app.canvas.gestures import Gesture, Host, Lasso, Pan, RubberBand
@@ -281,6 +281,7 @@ class Hand:
         return Wiring(self.canvas, start, origin, name)
 
     def _start(self, gesture: Gesture) -> None:
+        unmark(self.canvas)
         self.gesture = gesture
         self.canvas.show_cursor(gesture.cursor)
 

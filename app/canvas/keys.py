@@ -13,6 +13,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QKeySequence
 
 from app.canvas import edits
+from app.canvas.cutting import mark, unmark
 from app.canvas.gestures import GRID, Host
 from app.canvas.reach import Focus, Kind, port_number
 from app.canvas.shown import Picked
@@ -81,7 +82,10 @@ KEYS: tuple[CanvasKey, ...] = (
     CanvasKey(("F2",), "rename",
               "Write the name of the block with the focus, or the text of the note"),
     CanvasKey(("Del", "Backspace"), "delete",
-              "Remove what is selected, else what has the focus", "Delete"),
+              "Remove the marked wires, what is selected, or else what has the focus; what a frame "
+              "holds stays", "Delete"),
+    CanvasKey(("C",), "mark_cut",
+              "Mark the wire with the focus for a cut, or no more; Delete cuts all marked ones"),
     CanvasKey(("Ctrl+A",), "select_all"),
     CanvasKey(("M",), "menu", "Show the menu of what has the focus"),
     CanvasKey(("Esc",), "leave",
@@ -253,9 +257,11 @@ class Keys:
         self._canvas.select_all()
 
     def leave(self, event: QKeyEvent) -> None:
-        """Let go of one thing: what is in the hand, the wire, the selection, the focus."""
+        """Let go of one thing: what is in the hand, marks, the wire, the selection, the focus."""
         canvas, walking = self._canvas, self._canvas.walking
-        if self._hand.cancel() or walking.drop_wire() or canvas.leave_explanation():
+        if self._hand.cancel() or unmark(canvas) or walking.drop_wire():
+            return
+        if canvas.leave_explanation():
             return
         if canvas.view.picked != Picked() or not walking.leave():
             canvas.select(())
@@ -304,6 +310,14 @@ class Keys:
     def delete(self, event: QKeyEvent) -> None:
         """Remove what is selected, else what has the focus."""
         self._canvas.delete_selection()
+
+    def mark_cut(self, event: QKeyEvent) -> None:
+        """Mark the selected wire besides the others, or no more."""
+        if self._canvas.view.wire is None:
+            self._canvas.hint(_tr("Go to a wire with the arrows: C marks it for a cut."))
+        elif self._hand.gesture is None:
+            count = mark(self._canvas, self._canvas.view.wire)
+            self._canvas.hint(_tr("Marked for a cut: {0}. Delete cuts them.").format(count))
 
     # Reading
 

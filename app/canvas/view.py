@@ -103,6 +103,7 @@ class CanvasView(Explaining):
         self.select(self.view.selected, self.view.notes, bends)
         self.select_wire(self.view.wire)
         self.view.near_port = None
+        self.view.marks = {}
         self.trace(None)
         self.walking.follow()
 

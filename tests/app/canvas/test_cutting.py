@@ -6,6 +6,7 @@ from PySide6.QtTest import QTest
 
 from app.canvas.cutting import cutting
 from app.canvas.geometry import Scene
+from app.canvas.reach import Focus, Kind
 from runtime.diagram import Batch, PortName, apply
 from tests.app.canvas.pages import LEFT, block, diagram, drag
 
@@ -71,3 +72,46 @@ def test_all_terms_of_a_repeating_port_can_be_cut():
 
 def _port() -> str:
     return type(block("Concat")).inputs[0].name
+
+
+class TestByKeyboard:
+    def press(self, canvas, *keys):
+        for key in keys:
+            QTest.keyClick(canvas, key)
+
+    def test_marked_wires_go_in_one_change(self, canvas, shell):
+        for wire in ("add1.a", "mul1.b"):
+            canvas.walking.go(Focus(Kind.WIRE, wire))
+            self.press(canvas, Qt.Key.Key_C)
+        assert set(canvas.view.marks) == {"add1.a", "mul1.b"}
+        assert "2" in shell.messages[-1]
+        canvas.grab()
+        self.press(canvas, Qt.Key.Key_Delete)
+        (change,) = shell.changes
+        assert isinstance(change, Batch)
+        assert not {PortName("add1", "a"), PortName("mul1", "b")} & shell.main.wires.keys()
+        assert not canvas.view.marks
+
+    def test_a_second_press_unmarks(self, canvas, shell):
+        canvas.walking.go(Focus(Kind.WIRE, "add1.a"))
+        self.press(canvas, Qt.Key.Key_C, Qt.Key.Key_C)
+        assert not canvas.view.marks
+
+    def test_escape_drops_the_marks_before_all_else(self, canvas, shell):
+        canvas.walking.go(Focus(Kind.WIRE, "add1.a"))
+        self.press(canvas, Qt.Key.Key_C, Qt.Key.Key_Escape)
+        assert not canvas.view.marks
+        assert canvas.selected_wire() == "add1.a"
+        assert not shell.changes
+
+    def test_without_a_wire_the_way_is_told(self, canvas, shell):
+        self.press(canvas, Qt.Key.Key_C)
+        assert "Go to a wire" in shell.messages[-1]
+
+    def test_what_the_mouse_begins_drops_the_marks(self, canvas, shell):
+        canvas.walking.go(Focus(Kind.WIRE, "add1.a"))
+        self.press(canvas, Qt.Key.Key_C)
+        middle = canvas.wire_position("mul1.b")
+        drag(canvas, middle - AWAY, middle + AWAY, RIGHT)
+        assert PortName("mul1", "b") not in shell.main.wires
+        assert PortName("add1", "a") in shell.main.wires

@@ -188,6 +188,11 @@ class TestKeys:
         assert len(shell.main.bends[PortName("stop1", "x")]) == 1
         assert canvas.view.focus == Focus(Kind.BEND, "stop1.x", 0)
 
+    def test_key_mark_cut(self, canvas, shell):
+        go(canvas, Kind.WIRE, "stop1.x")
+        press(canvas, "C")
+        assert set(canvas.view.marks) == {"stop1.x"}
+
     def test_key_trace(self, canvas, shell):
         go(canvas, Kind.WIRE, "stop1.x")
         press(canvas, "T")

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QCursor, QGuiApplication
 
+from app.canvas.choices import page_refusal
+from app.canvas.frames import held
 from app.waiting import Cancelled
 from blocks.errors import GradwireError
-from runtime.diagram import Point
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram import AddBlock, InsertPage, Point
 from runtime.diagram.clipboard import STEP, copied, pasted
 
 if TYPE_CHECKING:
     from app.canvas import CanvasView
+    from app.canvas.shown import Picked
     from app.commands import Commands
     from app.document import Document
     from app.place import Place
+    from runtime.diagram import Diagram
+    from runtime.diagram.clipboard import Paste
 
 LONG = 200_000
 """Characters of a text that is read while the window lives on."""
@@ -43,9 +49,11 @@ class ClipboardCommands(QObject):
             self._last = None
 
     def cut(self) -> None:
-        """Copy, and remove."""
+        """Copy, and remove: a frame goes with what it holds, since that is copied too."""
         if self._text():
             self.copy()
+            held = self._held()
+            self._canvas.select(held.blocks, held.notes, held.bends)
             self._canvas.delete_selection()
 
     def paste(self) -> None:
@@ -58,8 +66,13 @@ class ClipboardCommands(QObject):
             self._last = None
             self._put(text, None, self.tr("Duplicate"))
 
+    def _held(self) -> Picked:
+        """What is selected, with what the frames among it hold."""
+        view = self._canvas.view
+        return held(view.scene, view.picked)
+
     def _text(self) -> str:
-        blocks, notes, _ = self._canvas.view.picked
+        blocks, notes, _ = self._held()
         if not (blocks or notes):
             return ""
         return copied(self._document.diagram, self._place.page, blocks, notes)
@@ -80,12 +93,31 @@ class ClipboardCommands(QObject):
         except Cancelled:
             return
         except GradwireError as error:
-            self._document.problem.emit(self.tr("Nothing was pasted. {0}").format(error))
+            self._refuse(str(error))
+            return
+        if reason := _endless(diagram, page, paste):
+            self._refuse(reason)
             return
         if self._commands.change(paste.change):
             self._canvas.select(paste.blocks, paste.notes)
+
+    def _refuse(self, reason: str) -> None:
+        self._document.problem.emit(self.tr("Nothing was pasted. {0}").format(reason))
 
     def _pointer(self) -> Point | None:
         if not self._canvas.underMouse():
             return None
         return self._canvas.scene_position(self._canvas.mapFromGlobal(QCursor.pos()))
+
+
+def _endless(diagram: Diagram, page: str, paste: Paste) -> str | None:
+    """Why a use among what is pasted can't stand on ``page``, as a sentence; None if all can."""
+    for change in paste.change.changes:
+        if isinstance(change, InsertPage):
+            diagram = diagram.with_page(change.name, change.page)
+    for change in paste.change.changes:
+        block = change.block if isinstance(change, AddBlock) else None
+        if isinstance(block, PageBlock) and block.page in diagram.pages:
+            if reason := page_refusal(diagram, page, block.page):
+                return reason
+    return None

@@ -11,13 +11,13 @@ from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.bends import between, led
 from app.canvas.gestures import GRID, Gesture, Host
+from app.canvas.shown import Picked
 from runtime.diagram import MoveBlocks, SetNote
 from runtime.diagram.model import Note, Point
 
 if TYPE_CHECKING:
     from app.canvas.camera import Camera
     from app.canvas.geometry import Floats, Indices, Scene
-    from app.canvas.shown import Picked
 
 GRIP = 12.0
 """Size of the corner that resizes a note, widget px."""
@@ -49,6 +49,13 @@ def carried(scene: Scene, picked: Picked) -> Load:
         }
     moved = np.array(sorted(blocks), np.intp)
     return Load(moved, notes, between(scene, moved, picked.bends))
+
+
+def held(scene: Scene, picked: Picked) -> Picked:
+    """What is picked, with all that lies wholly inside the frames among it."""
+    load = carried(scene, picked)
+    names = frozenset(scene.names[i] for i in load.blocks.tolist())
+    return Picked(names, frozenset(load.notes), picked.bends)
 
 
 def moving(scene: Scene, load: Load, shift: Floats) -> MoveBlocks:

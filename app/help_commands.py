@@ -21,15 +21,23 @@ class HelpCommands(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
+        self._shown: QDialog | None = None
 
     def find_command(self) -> None:
         """Search all actions."""
-        self._show(CommandPalette(self._window.menus.by_name, self._window))
+        if self._shown is None:
+            self._show(CommandPalette(self._window.menus.by_name, self._window))
 
     def shortcuts(self) -> None:
         """Show all keys."""
-        self._show(Shortcuts(self._window))
+        if self._shown is None:
+            self._show(Shortcuts(self._window))
 
     def _show(self, dialog: QDialog) -> None:
+        self._shown = dialog
+        dialog.finished.connect(self._forget)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+    def _forget(self) -> None:
+        self._shown = None

@@ -42,7 +42,7 @@ class CommandPalette(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Command palette"))
         self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
-        self._rows = list(rows(menus))
+        self._menus = menus
         self.line = QLineEdit(self)
         self.line.setPlaceholderText(self.tr("What do you want to do?"))
         self.line.setAccessibleName(self.windowTitle())
@@ -83,7 +83,8 @@ class CommandPalette(QDialog):
 
     def _look_for(self, sought: str) -> None:
         self.list.clear()
-        scored = [(fuzzy.score(sought, row.text), row) for row in self._rows]
+        # Asked anew: menus that are filled while the editor runs drop the actions that they had.
+        scored = [(fuzzy.score(sought, row.text), row) for row in rows(self._menus)]
         fitting = [(score, row) for score, row in scored if score is not None]
         if sought.strip():
             fitting.sort(key=lambda pair: -pair[0])

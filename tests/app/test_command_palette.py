@@ -72,6 +72,20 @@ class TestPalette:
         qtbot.waitUntil(lambda: window.settings.theme == "dark")
         assert QApplication.activeModalWidget() is None
 
+    def test_menus_that_are_filled_again_meanwhile_are_found_as_they_are(
+        self, palette, window, qtbot
+    ):
+        window.menus.by_name["windows"].aboutToShow.emit()
+        qtbot.keyClicks(palette.line, "windows untitled")
+        assert [title.partition(":")[0] for title in shown(palette)] == ["Windows"]
+
+    def test_it_opens_once(self, palette, window):
+        window.actions_by_name["find_command"].trigger()
+        window.actions_by_name["shortcuts"].trigger()
+        assert QApplication.activeModalWidget() is palette
+        palette.reject()
+        assert QApplication.activeModalWidget() is None
+
     def test_arrows_move_and_a_click_chooses(self, palette, window, qtbot):
         qtbot.keyClicks(palette.line, "theme")
         first = palette.list.currentItem()

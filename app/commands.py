@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
 from app.canvas.choices import type_choice
 from app.panels.thresholds import Thresholds
+from app.renamed import renamed
 from app.touched import touched
 from blocks.errors import Location
 from runtime.diagram import (
@@ -103,6 +104,8 @@ class Commands(QObject):
         found = touched(before, after, self._place.page)
         if found is None:
             return
+        if found.page != self._place.page and renamed(before, after):
+            return  # the page that is shown may be the one: its uses elsewhere tell nothing new
         if found.page != self._place.page:
             self._place.open(found.page)
         canvas, blocks, wires = self._canvas, found.blocks, found.wires

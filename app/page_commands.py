@@ -86,9 +86,7 @@ class PageCommands(QObject):
 
     def rename(self, old: str, new: str) -> None:
         """Give a page another name; the place stays."""
-        alone = self._place.root == old
-        if self._window.commands.change(RenamePage(old, new)) and alone:
-            self._place.open(new)
+        self._window.commands.change(RenamePage(old, new))
 
     def copy(self, name: str) -> None:
         """Make a copy of a page, which nothing uses yet."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.renamed import renamed
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import MAIN, Diagram
 
@@ -53,10 +54,10 @@ class Place(QObject):
         return inner if self._root == MAIN else f"{self._root}:{inner}"
 
     def set_diagram(self, diagram: Diagram) -> None:
-        """Stay where it was as far as that place still exists."""
+        """Stay where it was as far as that place still exists, perhaps by another name."""
+        root = renamed(self._diagram, diagram).get(self._root, self._root)
+        root, trail = (root, self._trail) if root in diagram.pages else (MAIN, ())
         self._diagram = diagram
-        there = self._root in diagram.pages
-        root, trail = (self._root, self._trail) if there else (MAIN, ())
         while page_at(diagram, trail, root) is None:
             trail = trail[:-1]
         self.go(trail, root)

@@ -19,6 +19,7 @@ from app.canvas.legend import key_of, paint_legend
 from app.canvas.painter import paint, paint_fitted
 from app.canvas.pills import HEIGHT, draw_pills, pill_of, pill_width
 from app.canvas.shown import View
+from app.renamed import renamed
 from app.theme import Theme, system
 from runtime.diagram import Diagram
 from runtime.diagram.model import MAIN, Point
@@ -73,10 +74,12 @@ class Stage(QWidget):
         """Show a page as it is in ``diagram``. Each page is looked at through its own camera."""
         view = self.view
         if page == view.scene.page_name:
+            self._rename_cameras(diagram)
             if not view.scene.update(diagram):
                 self._learn()
         else:
             self._cameras[view.scene.page_name] = view.camera
+            self._rename_cameras(diagram)
             view.scene = Scene(diagram, page)
             self._learn()
             known = self._cameras.get(page)
@@ -283,6 +286,12 @@ class Stage(QWidget):
         bounds = view.scene.wire_bounds[[view.scene.wire_index[view.wire or ""]]]
         x0, y0, x1, y1 = view.camera.ends(bounds)[0].tolist()
         self.update(QRectF(x0, y0, x1 - x0, y1 - y0).toAlignedRect())
+
+    def _rename_cameras(self, diagram: Diagram) -> None:
+        """Let pages that have other names in ``diagram`` keep their views."""
+        for old, new in renamed(self.view.scene.diagram, diagram).items():
+            if old in self._cameras:
+                self._cameras[new] = self._cameras.pop(old)
 
     def _dim(self) -> None:
         """The reading is still of an older diagram: show that."""

@@ -12,6 +12,7 @@ from app.badges import NONE
 from app.canvas.faces import Look, PortLook
 from app.canvas.outlines import counted, listed, outline
 from app.canvas.pills import Pill, pills_of
+from app.canvas.reading import is_lossless
 from app.canvas.readout import (
     Readout,
     Section,
@@ -263,7 +264,8 @@ class Facts:
         """
         if self._inside is None:
             self._inside = {}
-            states = {} if self.reading is None else self.reading.states
+            calm = self.reading is None or is_lossless(self.reading)
+            states = {} if self.reading is None or calm else self.reading.states
             for key, state in states.items():
                 block, deeper, _ = key.removeprefix(self.prefix).partition("/")
                 if deeper and key.startswith(self.prefix) and state.name in _BADNESS:

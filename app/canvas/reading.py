@@ -80,3 +80,10 @@ class Reading(Protocol):
     @property
     def verdict(self) -> Callable[[str], Verdict | None]:
         """Why a wire is in its state; None for a wire it doesn't know."""
+
+
+def is_lossless(reading: Reading) -> bool:
+    """No block of the diagram is a loss: that its wires tell of no gradient is no trouble."""
+    blocks = (block for page in reading.diagram.pages.values() for block in page.blocks.values())
+    told = reading.losses or reading.loss
+    return not told and not any(type(block).head for block in blocks)

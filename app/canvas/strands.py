@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.lanes import CODES, FAINT, FLOOD, NONFINITE, NOT_READ, PARTIAL, ZERO, lane_width
+from app.canvas.reading import is_lossless
 from app.canvas.readout import number, power_of_ten
+from runtime.flow import State
 from runtime.flow.deferred import MANY
 
 if TYPE_CHECKING:
@@ -127,8 +129,10 @@ class Strand:
             self.widths = np.ones(len(self._keys))
             return
         states, norms = self._reading.states, self._reading.norms
-        unread = NOT_READ if stale else CODES["UNKNOWN"]
+        unknown = NOT_READ if is_lossless(self._reading) else CODES["UNKNOWN"]
+        unread = NOT_READ if stale else unknown
         by_state = {state: CODES[state.name] for state in set(states.values())}
+        by_state[State.UNKNOWN] = unknown
         self.codes = np.array(
             [by_state[states[key]] if key in states else unread for key in self._keys], np.int8
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
+from app.canvas.reading import is_lossless
 from app.panels import labels
 from app.reading import MOST_APART
 
@@ -69,7 +70,10 @@ class Losses(QWidget):
         if reading is not self._reading:
             self._reading, self._about = reading, None
             self._fill(reading.losses, apart=reading.is_by_loss)
-            self.label.setText(labels.losses(reading))
+            lossless = bool(reading.states) and is_lossless(reading)
+            self.label.setText(
+                self.tr("No loss, so no gradient") if lossless else labels.losses(reading)
+            )
         if self._about is None:
             self._about = reading.side_by_side() if self.apart else reading.of(self.chosen)
         return self._about

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.canvas.reading import is_lossless
 from app.canvas.readout import dimensions, number
 from app.panels import labels, notation
 from app.panels.answers import Repair, sections
@@ -133,6 +134,8 @@ class Why(QScrollArea):
         source = self._source()
         if source is None:
             self._say(self.tr("Click a wire to see whether a gradient passes, and why not."))
+            if self._reading is not None and self._reading.states and is_lossless(self._reading):
+                self._say(self.tr("There is no loss yet: wire a Loss to the number to make small."))
         else:
             self._column.addWidget(labels.heading(f"{source} → {self._key}"))
             if self._leaf:

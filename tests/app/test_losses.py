@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.lanes import NAMES
+from app.canvas.lanes import CODES, NAMES, NOT_READ
 from app.canvas.legend import key_of
 from app.evaluator import MOST_LOSSES, evaluate
 from app.panels.losses import APART
 from app.reading import MOST_APART
+from blocks.registry import registry
 from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
-from runtime.diagram import Diagram, SetParameters, save
+from runtime.diagram import AddBlock, Connect, Diagram, PortName, SetParameters, apply, group, save
 from runtime.flow import State
 from tests.app.test_insight import opened  # noqa: F401  # a fixture
 
@@ -199,3 +200,44 @@ def test_a_flood_is_drawn_as_one_in_the_window(qtbot, opened):  # noqa: F811
     facts = window.canvas.view.facts
     assert facts.whole.mark(facts.scene.wire_index["mul1.a"]) == "▲ 10⁵"
     assert "Grows ×3.0e5 over 1 block; worst: " in window.why.text()
+
+
+class TestWithoutALoss:
+    """Wires are calm until there is a loss; one hint says why they tell nothing."""
+
+    @pytest.fixture
+    def window(self, qtbot, window):
+        chain = build(relu(variable("w", [3.0]) * 2.0, name="gate") * 3.0)
+        window.document._begin(apply(chain, group(chain, "main", ["gate"])).after, None)
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        return window
+
+    def wait(self, window, qtbot):
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+
+    def test_wires_are_plain_and_pages_have_no_mark(self, window):
+        facts = window.canvas.view.facts
+        assert set(facts.codes.tolist()) == {NOT_READ}
+        assert facts.worst_inside("group1") == ""
+
+    def test_status_bar_and_panel_say_so_once_each(self, window):
+        assert window.losses.label.text() == "No loss, so no gradient"
+        assert window.why.text().count("no loss yet") == 1
+
+    def test_a_loss_brings_the_lanes(self, window, qtbot):
+        window.commands.change(AddBlock("loss", registry().get("Loss")()))
+        window.commands.change(Connect(PortName("mul2", "out"), PortName("loss", "x")))
+        self.wait(window, qtbot)
+        assert lane(window, "loss.x") == "CARRIES"
+        assert "No loss" not in window.losses.label.text()
+        qtbot.waitUntil(lambda: "no loss" not in window.why.text())
+
+    def test_a_loss_behind_an_error_leaves_the_hatch(self, window, qtbot):
+        window.commands.change(AddBlock("loss", registry().get("Loss")()))
+        self.wait(window, qtbot)
+        assert set(window.canvas.view.facts.codes.tolist()) == {CODES["UNKNOWN"]}
+
+    def test_an_empty_diagram_needs_no_hint(self, window, qtbot):
+        window.document.new()
+        self.wait(window, qtbot)
+        assert window.losses.label.text() == ""

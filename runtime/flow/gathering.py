@@ -44,8 +44,8 @@ class Gathering:
         for value in self._values:
             found = table.get(value, ())
             for edge in self._graph.inputs[value]:
-                if edge.kind <= level:
-                    found = _joined(found, table.get(edge.source, ()))
+                if edge.kind <= level and (further := table.get(edge.source)):
+                    found = _joined(found, further) if found else further
             if found:
                 table[value] = found
         return table
@@ -56,8 +56,8 @@ class Gathering:
         for value in reversed(self._values):
             found = table.get(value, ())
             for edge in self._graph.readers.get(value, ()):
-                if edge.kind <= level:
-                    found = _joined(found, table.get(edge.value, ()))
+                if edge.kind <= level and (further := table.get(edge.value)):
+                    found = _joined(found, further) if found else further
             if found:
                 table[value] = found
         return table

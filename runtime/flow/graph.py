@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Container, Iterable, Iterator
 from enum import IntEnum
-from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.calculus import Value, passes
@@ -87,12 +86,16 @@ class Reach:
 
     def blocks(self, value: Value) -> tuple[int, tuple[str, ...]]:
         """How many blocks the route has, and the first, ``MANY`` at most, from the beginning."""
-        for at in self._unknown(value, self._blocks):
-            ahead, owner = self.towards(at), str(at.owner)
+        unknown = self._unknown(value, self._blocks)
+        if unknown:
+            ahead = self.towards(unknown[0])
             count, found = (0, ()) if ahead is None else self._blocks[ahead]
-            if ahead is None or str(ahead.owner) != owner:
-                count, found = count + 1, (*found, owner) if count < MANY else found
-            self._blocks[at] = count, found
+            last = None if ahead is None else ahead.owner
+            for at in unknown:
+                if (owner := at.owner) != last:
+                    found = (*found, str(owner)) if count < MANY else found
+                    count, last = count + 1, owner
+                self._blocks[at] = count, found
         return self._blocks[value]
 
     def _closed_at(self, value: Value) -> Value | None:
@@ -105,7 +108,13 @@ class Reach:
 
     def _unknown(self, value: Value, known: Container[Value]) -> list[Value]:
         """The values of a route that are not known yet, the first of the route first."""
-        return list(takewhile(lambda at: at not in known, self.route(value)))[::-1]
+        found: list[Value] = []
+        at: Value | None = value
+        while at is not None and at not in known:
+            found.append(at)
+            edge = self.by.get(at)  # not ``towards``: on a long route the calls are what takes time
+            at = None if edge is None else edge.source if self._ahead else edge.value
+        return found[::-1]
 
 
 class Graph:

@@ -9,7 +9,7 @@ import typer
 
 from runtime.cli.arguments import DiagramFile, Json, Losses, Thresholds, sizes
 from runtime.cli.opening import choose_losses, choose_wires, has_errors, open_session
-from runtime.cli.outcome import PROBLEMS, emit, tell
+from runtime.cli.outcome import PROBLEMS, emit_by_line, tell
 from runtime.flow import FlowRun, analyse, badges, contracts_of, observe, with_fix
 from runtime.publish.dialects import dialect_table, dialects_json
 from runtime.publish.ledger import ledger_json, ledger_parts
@@ -60,6 +60,8 @@ def flow(
     """Say which wires carry gradient, and why not.
 
     Structure alone decides: nothing is run, unless --run, --ledger or --dialects asks for numbers.
+    JSON of all wires has a line for each, with the first three of every list and their number;
+    with --wire the lists are whole.
     """
     session, problems = open_session(file)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
@@ -82,7 +84,7 @@ def flow(
     if json:
         more = ledger_json(reading) if ledger else {}
         more |= {"dialects": dialects_json(reading)} if other_systems else {}
-        emit(report.to_json() | more)
+        emit_by_line(report.to_json() | more)
     else:
         parts = [*report.parts(), *(ledger_parts(reading) if ledger else [])]
         show([*parts, *([dialect_table(reading)] if other_systems else [])])

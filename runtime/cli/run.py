@@ -7,7 +7,7 @@ import typer
 from blocks.errors import FeedError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Settings, Thresholds, sizes
 from runtime.cli.opening import choose_losses, has_errors, open_session
-from runtime.cli.outcome import PROBLEMS, emit, tell
+from runtime.cli.outcome import PROBLEMS, emit_by_line, tell
 from runtime.flow import read
 from runtime.publish.report import RunReport, run_report
 from runtime.publish.text import show
@@ -28,7 +28,7 @@ def run(
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     if has_errors(problems):
         if json:
-            emit(RunReport(str(file), session.diagram.title, problems=problems).to_json())
+            emit_by_line(RunReport(str(file), session.diagram.title, problems=problems).to_json())
         raise typer.Exit(PROBLEMS)
     losses = choose_losses(session, loss)
     try:
@@ -40,6 +40,6 @@ def run(
     flow = read(session.program, done, losses, sizes(thresholds)) if losses else None
     report = run_report(session, done, flow, str(file), problems)
     if json:
-        emit(report.to_json())
+        emit_by_line(report.to_json())
     else:
         show(report.parts())

@@ -10,7 +10,7 @@ from blocks.errors import ChangeError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
 from runtime.cli.literals import parse_setting
 from runtime.cli.opening import choose_losses, has_errors, open_session
-from runtime.cli.outcome import PROBLEMS, UsageError, emit, tell
+from runtime.cli.outcome import PROBLEMS, UsageError, emit_by_line, tell
 from runtime.flow import WhatIf
 from runtime.publish.text import show
 from runtime.publish.whatif import whatif_report
@@ -67,6 +67,6 @@ def whatif(
         ) from None
     report = whatif_report(str(file), found, problems)
     if json:
-        emit(report.to_json())
+        emit_by_line(report.to_json())
     else:
         show(report.parts())

@@ -28,6 +28,11 @@ class Deferred(Sequence[T]):
         self._last = tuple(last)
         self._count = count
 
+    @property
+    def told(self) -> int | None:
+        """The length where it was given; None where it would have to be worked out."""
+        return self._count
+
     @cached_property
     def _all(self) -> tuple[T, ...]:
         return tuple(self._make())
@@ -56,3 +61,8 @@ class Deferred(Sequence[T]):
 
     def __repr__(self) -> str:
         return repr(self._all)
+
+
+def counted(items: Sequence[object]) -> int | None:
+    """How many there are, where that takes no time."""
+    return items.told if isinstance(items, Deferred) else len(items)

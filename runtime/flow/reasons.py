@@ -92,7 +92,9 @@ class Reasons:
         first = [self._slots.opening(edge) for edge in edges[:MANY]]
         if not isinstance(edges, Deferred):
             return tuple(first)
-        return Deferred(lambda: [self._slots.opening(edge) for edge in edges], first)
+        return Deferred(
+            lambda: [self._slots.opening(edge) for edge in edges], first, count=edges.told
+        )
 
     def _frozen(self, key: str, head: str, value: Value) -> Verdict:
         """A frozen variable is what gradient comes to, or what it would come to."""

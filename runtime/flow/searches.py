@@ -73,10 +73,13 @@ class Searches:
         if ahead is None or behind is None:
             return ()
         first = [*ahead.first_closed(value), *islice(behind.closed(value), MANY)]
-        if len(first) == ahead.cost[value] + behind.cost[value]:
+        count = ahead.cost[value] + behind.cost[value]
+        if len(first) == count:
             return first
         return Deferred(
-            lambda: [*reversed([*ahead.closed(value)]), *behind.closed(value)], first[:MANY]
+            lambda: [*reversed([*ahead.closed(value)]), *behind.closed(value)],
+            first[:MANY],
+            count=count,
         )
 
     def first_cuts(self, head: str, value: Value) -> list[Edge]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from blocks import Tensor
 from blocks.trees import Passive
 from runtime.engine.trees import leaf_name
+from runtime.flow.deferred import MANY, counted
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from runtime.publish.problems import Problem
 
 Array = NDArray[Any]
-FEW = 8
+FEW = 3
 """So many cutters, slots of a repair and blocks of a witness JSON has, where it has all wires."""
 NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
 
@@ -145,7 +146,8 @@ class FlowReport:
     """Verdicts by loss, of wires (by target) and variables (by name).
 
     Of each list in a verdict (cutters, repair, witness) JSON has the first ``limit``, counted
-    from the loss; all without.
+    from the loss, all without; ``lengths`` tells how many there are, null where that many are
+    not counted.
     """
 
     file: str
@@ -325,6 +327,11 @@ def _verdicts_json(verdicts: Mapping[str, Verdict], limit: int | None) -> dict[s
                 for c in verdict.repair[:limit]
             ],
             "witness": list(verdict.witness[:limit]),
+            "lengths": {
+                "cutters": len(verdict.cutters) if len(verdict.cutters[:MANY]) < MANY else None,
+                "repair": counted(verdict.repair),
+                "witness": counted(verdict.witness),
+            },
             "leaves": None
             if verdict.leaves is None
             else {"carry": verdict.leaves[0], "of": verdict.leaves[1]},

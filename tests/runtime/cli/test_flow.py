@@ -33,7 +33,8 @@ def test_json_names_the_cutters(gradwire, seed):
                 "why": "stop stops every route to loss.",
                 "cutters": [{"block": "stop", "port": "x", "kind": "stop", "why": ""}],
                 "repair": [{"block": "stop", "port": "x", "kind": "stop", "leaf": None}],
-                "witness": ["loss", "add", "stop", "mul"],
+                "witness": ["loss", "add", "stop"],
+                "lengths": {"cutters": 1, "repair": 1, "witness": 4},
                 "leaves": None,
             }
         },
@@ -189,12 +190,26 @@ def test_long_lists_are_cut_for_all_wires_and_whole_for_one(gradwire, diagram):
     wires |= {f"s{i}.x": f"s{i - 1}.out" for i in range(1, 20)}
     path = diagram(blocks, wires)
     of_all = gradwire("flow", path, "--json").json["wires"]["s0.x"]["verdicts"]["loss.out"]
-    assert [c["block"] for c in of_all["repair"]] == names[:-9:-1]
-    assert of_all["witness"] == ["loss", *names[:-8:-1]]
+    assert [c["block"] for c in of_all["repair"]] == names[:-4:-1]
+    assert of_all["witness"] == ["loss", *names[:-3:-1]]
+    assert of_all["lengths"] == {"cutters": 20, "repair": 20, "witness": 21}
     report = gradwire("flow", path, "--wire", "s0.x", "--json").json
     whole = report["wires"]["s0.x"]["verdicts"]["loss.out"]
     assert [c["block"] for c in whole["repair"]] == names[::-1]
     assert whole["witness"] == ["loss", *names[::-1]]
+
+
+def test_json_of_a_long_chain_has_a_short_line_for_each_wire(gradwire, diagram):
+    names = [f"s{i}" for i in range(400)]
+    blocks = {"v": VARIABLE, **{name: {"type": "StopGradient"} for name in names},
+              "loss": {"type": "Loss"}}  # fmt: skip
+    wires = {"s0.x": "v.out", "loss.x": "s399.out"}
+    wires |= {f"s{i}.x": f"s{i - 1}.out" for i in range(1, 400)}
+    done = gradwire("flow", diagram(blocks, wires), "--json")
+    told = [line for line in done.out.splitlines() if line.startswith('    "s')]
+    assert len(told) == 400 and max(map(len, told)) < 1000
+    (first,) = done.json["wires"]["s0.x"]["verdicts"].values()
+    assert first["lengths"] == {"cutters": None, "repair": 400, "witness": 401}
 
 
 def test_a_stop_that_another_loss_reads_is_told_so(gradwire, diagram):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from blocks.errors import GradwireError
 from runtime.engine.trees import without_leaf
 from runtime.flow import PASSING, Badge, State, badges, contracts_of
+from runtime.flow.badges import surrogate_badges
 
 if TYPE_CHECKING:
-    from runtime.flow import Check, FlowRun
+    from runtime.flow import Check, Flow, FlowRun
     from runtime.flow.contracts import Contract
 
 
@@ -30,6 +31,11 @@ class Badges:
 
 
 NONE = Badges()
+
+
+def badges_without_run(flow: Flow) -> Badges:
+    """What is known of blocks where nothing could be run."""
+    return Badges({badge.key: (badge,) for badge in surrogate_badges(flow)})
 
 
 def badges_of(flow: FlowRun) -> Badges:

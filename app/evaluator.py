@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
+from app.badges import badges_without_run
 from app.canvas.facts import same_meaning
 from app.reading import Reading, numbered
 from blocks.errors import GradwireError
@@ -58,6 +59,7 @@ class Evaluation:
                 trees=session.program.trees,
                 wire_trees=session.program.wire_trees,
                 losses=losses,
+                badges=badges_without_run(flow),
             )
             if superseded():
                 return None

@@ -64,8 +64,6 @@ class Facts:
         self.strands = self._apart() or (self.whole,)
         """The lanes to show beside each wire."""
         self._driven = set(scene.wire_ports[:, 1].tolist())
-        self._read = set(scene.wire_blocks[:, 0].tolist())
-        """Blocks whose value is read."""
         self._looks: list[Look | None] = [None] * len(scene.names)
         self._inside: dict[str, str] | None = None
         self._plain_looks: dict[int, Look] = {}
@@ -172,15 +170,8 @@ class Facts:
 
     def _pills(self, i: int) -> list[tuple[Pill, str]]:
         badges = NONE if self.reading is None or self.stale else self.reading.badges
-        block, path = self.scene.blocks[i], self.prefix + self.scene.names[i]
-        outputs = self.scene.slots[i].outputs
-        return pills_of(badges, path, outputs, surrogate=self._is_surrogate(i, block))
-
-    def _is_surrogate(self, i: int, block: Block) -> bool:
-        """The gradient is not the derivative; that of a plain loss whose value ends here is."""
-        kind = type(block)
-        plain = kind.head and block == kind() and i not in self._read
-        return kind.surrogate and not plain
+        path, outputs = self.prefix + self.scene.names[i], self.scene.slots[i].outputs
+        return pills_of(badges, path, outputs)
 
     def _unwired(self, block: str, port: str) -> list[str]:
         owner = self.scene.page.blocks[block]

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.theme import SMALL, Theme, font
-from runtime.flow.badges import SURROGATE, Mark
+from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,14 +38,13 @@ def pill_of(mark: Mark) -> Pill:
     return Pill(_SIGNS.get(mark) or _tr(mark.value), grave=mark in _GRAVE)
 
 
-def pills_of(
-    badges: Badges, path: str, outputs: Sequence[str], *, surrogate: bool
-) -> list[tuple[Pill, str]]:
+def pills_of(badges: Badges, path: str, outputs: Sequence[str]) -> list[tuple[Pill, str]]:
     """The pills of the block at an instance path, each with its sentence.
 
     What cancels at one of several outputs is said with the name of the port.
     """
-    found = [badge for badge in badges.about.get(path, ()) if badge.mark in _ON_FACES]
+    about = badges.about.get(path, ())
+    found = [badge for badge in about if badge.mark in _ON_FACES]
     told = [(pill_of(badge.mark), badge.sentence) for badge in found]
     for port in outputs:
         for badge in badges.about.get(f"{path}.{port}", ()):
@@ -55,10 +54,9 @@ def pills_of(
             told.append((Pill(words, pill.grave), badge.sentence))
     if (check := badges.checks.get(path)) is not None:
         told.append((Pill(check.sentence[0], check.is_wrong), check.sentence))
-        surrogate = surrogate and check.agrees
-    if surrogate:  # which is known without a run
-        told.append((pill_of(Mark.SURROGATE), SURROGATE.format(path)))
-    return told
+        if not check.agrees:  # it says that, too
+            return told
+    return told + [(pill_of(b.mark), b.sentence) for b in about if b.mark is Mark.SURROGATE]
 
 
 def draw_pills(painter: QPainter, pills: Sequence[Pill], start: QPointF, theme: Theme) -> None:

@@ -12,9 +12,11 @@ from runtime.flow.contracts import UNOWNED, Contract, unowned
 from runtime.flow.leaves import counted
 from runtime.flow.sentences import names
 from runtime.flow.states import PASSING
+from runtime.flow.surrogates import surrogates
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
+    from runtime.flow.analyse import Flow
     from runtime.flow.reading import FlowRun
 
 
@@ -67,10 +69,14 @@ def badges(
     ]
 
 
+def surrogate_badges(flow: Flow) -> list[Badge]:
+    """The badge ≈, which takes no run."""
+    return [Badge(Mark.SURROGATE, p, SURROGATE.format(p)) for p in surrogates(flow)]
+
+
 def _blocks(reading: FlowRun) -> Iterator[Badge]:
     program = reading.program
-    for path in reading.surrogates:
-        yield Badge(Mark.SURROGATE, path, SURROGATE.format(path))
+    yield from surrogate_badges(reading.flow)
     for path, instance in program.instances.items():
         block = instance.block
         if isinstance(block, StopGradient) and (block.open or block.spare):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from runtime.flow.leaves import together
 from runtime.flow.numbers import number
 from runtime.flow.sizes import SETTINGS, Settings, all_of, measure, refined
 from runtime.flow.states import State, Verdict
+from runtime.flow.surrogates import surrogates
 from runtime.flow.telling import Telling
 
 if TYPE_CHECKING:
@@ -199,11 +201,10 @@ class FlowRun:
                 found[port] = Cancel(port, summed, largest)
         return found
 
-    @property
+    @cached_property
     def surrogates(self) -> tuple[str, ...]:
         """Blocks whose gradient is deliberately not the derivative (badge ≈)."""
-        instances = self.program.instances.items()
-        return tuple(path for path, instance in instances if instance.block.surrogate)
+        return surrogates(self.flow)
 
     @property
     def stops(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blocks.library.logic import Where
 from runtime.engine.flatten import block_of
+from runtime.engine.trees import SIGN
 from runtime.flow import sentences, slopes
 from runtime.flow.numbers import number
 from runtime.flow.sizes import Settings, Size, measure
@@ -45,7 +46,9 @@ class Telling:
             return self._scaled(wire, state, size)
         if state is State.PARTIAL:
             return self._partial(wire, size)
-        source = block_of(self._currents.program.wire_sources[wire])
+        port = self._currents.program.wire_sources[wire]
+        leaf = port.partition(SIGN)[2]
+        source = f"{block_of(port)}{SIGN}{leaf}" if leaf else block_of(port)
         return (
             f"Carries ∂{self._label}/∂{source}: rms {number(size.rms)}. "
             f"Route: {sentences.route(witness)}."

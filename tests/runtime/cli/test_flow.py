@@ -127,7 +127,7 @@ def test_a_run_adds_numbers_fixes_and_what_cancels(gradwire, diagram):
     states = {row[1]: row[2:] for row in done.table("Wires, for loss.out")}
     assert states["off.x"] == ["ZERO", "Connected, but off is off (−3.00)."]
     badges = [row[:2] for row in done.table("Badges")]
-    assert ["CANCELS", "w.out"] in badges and ["surrogate", "loss"] in badges
+    assert ["CANCELS", "w.out"] in badges and ["surrogate", "loss"] not in badges
     stopped = gradwire("flow", path, "--run", "--wire", "sg.x").table("Wires, for loss.out")[1]
     assert stopped[2:] == ["STOPPED", "sg stops every route to loss. Without sg: 1.00."]
     report = gradwire("flow", path, "--run", "--json").json

@@ -238,3 +238,11 @@ def test_the_doctor_and_contracts_speak_of_leaves() -> None:
     contracts = parse_contracts("blocked(loss -> stop.x:enc/*)\nflows(loss -> stop.x:dec)")
     held = hold(contracts, flow, flow.flow)
     assert [bool(outcome.breaches) for outcome in held] == [False, True]
+
+
+def test_the_sentence_of_a_leaf_that_carries_names_the_leaf() -> None:
+    session = Session(build(read(packed(), "enc/w", "dec")))
+    told = observe(session).leaves("parts.x")
+    assert told["enc/w"].sentence == (
+        "Carries ∂loss/∂pack:enc/w: rms 1.00. Route: loss ← add_n1 ← parts."
+    )

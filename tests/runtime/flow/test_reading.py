@@ -8,7 +8,7 @@ import pytest
 import runtime.build as b
 from runtime.diagram import MoveBlocks, Point, SetParameters, apply
 from runtime.engine import Session
-from runtime.flow import Badge, Mark, Settings, State, analyse, badges, observe, read
+from runtime.flow import Badge, FlowRun, Mark, Settings, State, analyse, badges, observe, read
 from tests.runtime.flow.specimens import specimen
 
 
@@ -179,10 +179,36 @@ def test_stops_that_cut_nothing_say_why():
     }
 
 
-def test_surrogates():
+def surrogates(*losses, only=None):
+    return observe(Session(b.build(*losses)), only).surrogates
+
+
+def test_surrogates_are_blocks_that_send_another_gradient_than_the_derivative():
     x = b.variable("x", 1.0)
-    reading = observe(Session(b.build(b.loss(b.gradient_reversal(x, name="back")))))
-    assert set(reading.surrogates) == {"back", "loss"}
+    assert surrogates(b.loss(b.gradient_reversal(x, name="back"))) == ("back",)
+    assert surrogates(b.loss(b.straight_through(b.round(x), x, name="st"))) == ("st",)
+    assert surrogates(b.loss(b.gradient_scale(x, scale=0.5, name="half"))) == ("half",)
+    assert surrogates(b.loss(b.gradient_scale(x, name="same"))) == ()
+    assert surrogates(b.loss(b.gradient_reversal(x, scale=-1.0))) == ()
+
+
+def test_a_loss_is_one_only_where_it_sends_no_derivative():
+    x = b.variable("x", [1.0, 2.0])
+    assert surrogates(b.loss(x, threshold=1.0)) == ()
+    assert surrogates(b.loss(x, scale=0.5)) == ("loss",)
+    assert surrogates(b.loss(x, normalization="batch")) == ("loss",)
+    head = b.loss(x, name="inner")
+    assert surrogates(head, b.display(head)) == ()
+    read = b.loss(b.mul(head, 3), name="outer")
+    assert surrogates(read) == ("inner",)
+    assert surrogates(read, only=["inner"]) == ()
+    assert surrogates(b.loss(b.stop_gradient(head), name="outer")) == ()
+
+
+def test_the_badge_of_a_surrogate_takes_no_run():
+    diagram = b.build(b.loss(b.variable("x", 1.0), scale=2.0))
+    (badge,) = badges(FlowRun(analyse(Session(diagram).program), {}))
+    assert (badge.mark, badge.key) == (Mark.SURROGATE, "loss")
 
 
 def test_values_are_stale_when_meaning_changes_not_when_places_do():
@@ -196,7 +222,7 @@ def test_values_are_stale_when_meaning_changes_not_when_places_do():
 def test_a_reading_of_another_diagram_has_the_badge_stale():
     diagram = b.build(masked())
     reading = observe(Session(diagram))
-    assert [x.mark for x in badges(reading, diagram=diagram)] == [Mark.SURROGATE]
+    assert [x.mark for x in badges(reading, diagram=diagram)] == []
     after = apply(diagram, SetParameters("x", {"trainable": False})).after
     assert badges(reading, diagram=after)[-1] == Badge(
         Mark.STALE, "", "STALE: the values are older than the diagram."

@@ -293,7 +293,7 @@ class Commands(QObject):
 
     def legend(self) -> None:
         """Show or hide what the lanes mean."""
-        self._canvas.set_legend_visible(not self._canvas.legend_visible())
+        self._canvas.legend.toggle()
 
     def thresholds(self) -> None:
         """Let the thresholds of the states be chosen, with the lanes in sight."""

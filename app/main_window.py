@@ -118,6 +118,7 @@ class MainWindow(QMainWindow):
         self.actions_by_name["picture_legend"].setChecked(self.settings.picture_legend)
         self.menus = Menus(self, menus)
         self.canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
+        self.canvas.legend.clicked.connect(self.actions_by_name["legend"].trigger)
         self.status = Status(self)
         self.insight = Insight(self)
         self.showing = Showing(self)

@@ -46,6 +46,7 @@ MOUSE: tuple[MouseWay, ...] = (
              "Ctrl++, Ctrl+-"),
     MouseWay("Space + drag, middle drag", "Move the page", "Page Up, Page Down, with Shift aside"),
     MouseWay("Click in the mini-map", "Look at that part of the page", "Page Up, Home, End"),
+    MouseWay("Drag the legend", "Put it elsewhere; a click on it puts it away", "Ctrl+L"),
     MouseWay("Click on a page above the canvas", "Go back there", "Alt+Up"),
     MouseWay("Drag from the palette", "Add a block, or use a page once more",
              "Ctrl+Space, letters, Enter"),

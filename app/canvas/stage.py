@@ -15,7 +15,6 @@ from app.canvas.faces import FaceCache
 from app.canvas.facts import Facts
 from app.canvas.geometry import Floats, Scene
 from app.canvas.lanes import NAMES, STYLES
-from app.canvas.legend import key_of, paint_legend
 from app.canvas.painter import paint, paint_fitted
 from app.canvas.pills import HEIGHT, draw_pills, pill_of, pill_width
 from app.canvas.shown import View
@@ -46,6 +45,8 @@ class Stage(QWidget):
 
     zoomChanged = Signal(float)
     """Widget px per scene unit."""
+    jumped = Signal()
+    """Something else is looked at: another page, or this one fitted anew."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,7 +57,6 @@ class Stage(QWidget):
         self._faces = FaceCache(_FACE_BUDGET)
         self._cameras: dict[str, Camera] = {}
         self._fit_wanted = True
-        self._legend = False
         self._actual = 1.0
         self._still = False
         self._stale_timer = QTimer(self)
@@ -85,6 +85,7 @@ class Stage(QWidget):
             known = self._cameras.get(page)
             if known is not None:
                 self.look(known)
+                self.jumped.emit()
             self._fit_wanted = known is None
         self._fit_if_wanted()
         self.update()
@@ -102,20 +103,11 @@ class Stage(QWidget):
         self.view.theme = theme
         self.update()
 
-    def set_legend_visible(self, visible: bool) -> None:
-        """Show or hide the legend of the lanes, at the upper left."""
-        self._legend = visible
-        self.update()
-
     def set_still(self, still: bool) -> None:
         """Let nothing move by itself, or let it move again."""
         self._still = still
         self.let_flow()
         self.update()
-
-    def legend_visible(self) -> bool:
-        """Whether the legend is shown."""
-        return self._legend
 
     def zoom(self) -> float:
         """Widget px per scene unit."""
@@ -235,8 +227,6 @@ class Stage(QWidget):
             paint(painter, view, QRectF(event.rect()), self._faces)
             self.paint_over(painter)
             painter.scale(self._actual, self._actual)
-            if self._legend:
-                paint_legend(painter, QPointF(12.0, 12.0), view.theme, key_of(view.facts))
             if view.facts.dimmed:
                 stale = pill_of(Mark.STALE)
                 left = self.width() / self._actual - 12.0 - pill_width(stale)
@@ -303,6 +293,7 @@ class Stage(QWidget):
             self.look(Camera(self._actual, 40.0, 40.0))
         else:
             self.look(Camera.fitting(bounds, self.width(), self.height(), most=self._actual))
+        self.jumped.emit()
 
     def _fit_if_wanted(self) -> None:
         if self._fit_wanted and self.isVisible():

@@ -29,6 +29,7 @@ from app.canvas.dropping import Dropping
 from app.canvas.explaining import Explaining
 from app.canvas.hand import Hand
 from app.canvas.keys import Keys
+from app.canvas.legend_box import LegendBox
 from app.canvas.minimap import MiniMap
 from app.canvas.reach import Focus, Kind
 from app.canvas.sensing import Sensing
@@ -82,6 +83,7 @@ class CanvasView(Explaining):
         self._dropping = Dropping(self)
         self._writing = Writing(self)
         self.minimap = MiniMap(self)
+        self.legend = LegendBox(self)
         self._hovered: str | None = None
         self._hover_timer = QTimer(self, singleShot=True, interval=_TRACE_AFTER)
         self._hover_timer.timeout.connect(self._show_trace)

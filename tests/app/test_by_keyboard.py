@@ -198,10 +198,14 @@ def _(window):
 
 @way("Ctrl + Shift + drag, right drag")
 def _(window):
+    before = window.document.diagram
     for wire in ("stop.x", "add1.b"):
         go(window, Kind.WIRE, wire)
-        press(window, Key.Key_Delete)
-        assert PortName.parse(wire) not in main(window).wires
+        press(window, Key.Key_C)
+    press(window, Key.Key_Delete)
+    assert not {PortName.parse("stop.x"), PortName.parse("add1.b")} & main(window).wires.keys()
+    window.actions_by_name["undo"].trigger()
+    assert window.document.diagram is before
 
 
 @way("X held, click on a wire")
@@ -254,6 +258,14 @@ def _(window):
     assert window.place.page == "group1"
     press(window, Key.Key_Up, held=ALT)
     assert window.place.page == "main"
+
+
+@way("Drag the legend")
+def _(window):
+    press(window, Key.Key_L, held=CONTROL)
+    assert window.canvas.legend.isVisible()
+    press(window, Key.Key_L, held=CONTROL)
+    assert not window.canvas.legend.isVisible()
 
 
 @way("Drag from the palette")

@@ -6,6 +6,7 @@ import weakref
 import pytest
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QImage, QKeySequence
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, QMessageBox
 
 from app import actions, theme
@@ -541,9 +542,16 @@ class TestLooks:
     def test_the_legend_comes_and_goes(self, window):
         legend = window.actions_by_name["legend"]
         legend.trigger()
-        assert window.canvas.legend_visible()
+        assert window.canvas.legend.isVisible()
         legend.trigger()
-        assert not window.canvas.legend_visible()
+        assert not window.canvas.legend.isVisible()
+
+    def test_a_click_puts_the_legend_away_and_the_menu_knows(self, window):
+        legend = window.actions_by_name["legend"]
+        legend.trigger()
+        QTest.mouseClick(window.canvas.legend, Qt.MouseButton.LeftButton)
+        assert not window.canvas.legend.isVisible()
+        assert not legend.isChecked()
 
     def test_the_arrangement_is_remembered(self, qtbot, settings, window):
         window.docks["palette"].hide()

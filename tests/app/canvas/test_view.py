@@ -465,17 +465,6 @@ class TestPictures:
             canvas.render_to(painter)
         assert image.pixelColor(1, 1) == LIGHT.canvas
 
-    def test_the_legend_can_be_shown_over_it(self, canvas, shell):
-        before = canvas.grab().toImage()
-        assert not canvas.legend_visible()
-        canvas.set_legend_visible(True)
-        assert canvas.legend_visible()
-        after = canvas.grab().toImage()
-        corner = QPoint(40, 40)
-        assert before.copy(QRect(corner, corner + QPoint(99, 20))) != after.copy(
-            QRect(corner, corner + QPoint(99, 20))
-        )
-
     def test_faces_of_another_zoom_stand_in_for_a_while(self, qtbot, canvas, shell):
         canvas.set_reading(seed_reading(shell.diagram))
         canvas.set_zoom(1.0)

@@ -71,6 +71,7 @@ _FROZEN_BY = {
 }
 OPTIMISERS = ("SGD", "SGD with momentum", "AdamW")
 NOT_ASKED = "not asked for"
+NOT_RUN = "a gradient: run it for the number"
 NO_STEP = "no step is made"
 STAYS = "stays as it is"
 DRIFTS = "shrinks: weight decay moves it without a gradient"
@@ -102,25 +103,19 @@ def dialects(reading: FlowRun, key: str, loss: str | None = None) -> Dialects:
         return _of_variable(reading, key, loss, heads)
     port = find_port(reading.program, key)
     value = reading.program.ports.get(port)
-    known = [a for h in heads if (a := _adjoint(reading, port, h)) is not None]
+    known = [a for h in heads if (a := reading.arriving(port, h)) is not None]
     is_leaf = port.removesuffix(".out") in reading.program.leaves
     by = _LEAF_BY if is_leaf else _INNER_BY
     if value not in _reached(reading.program, heads, all_slots=True):
         says = dict(zip(SYSTEMS, ("None", "zeros", "None", "zeros"), strict=True))
         reports = tuple(Report(s, says[s], by[s]) for s in SYSTEMS)
         return Dialects(key, reading.flow.arrival(port, loss), reports, {})
-    shown = size(sum(known[1:], known[0])) if known else "a gradient"
+    shown = size(sum(known[1:], known[0])) if known else NOT_RUN
     rounded = value not in _reached(reading.program, heads, all_slots=False)
     reports = tuple(
         Report(s, "None" if rounded and s == "TensorFlow" else shown, by[s]) for s in SYSTEMS
     )
     return Dialects(key, State.CARRIES, reports, {})
-
-
-def _adjoint(reading: FlowRun, port: str, loss: str) -> Array | None:
-    """What a run of one loss, or of the only one, says arrives at a port."""
-    run = reading.run(loss)
-    return None if run is None else run.adjoints.get(port)
 
 
 def _of_variable(

@@ -166,6 +166,11 @@ class FlowRun:
         run = self.run(loss)
         return None if run is None else run.gradients.get(name)
 
+    def arriving(self, port: str, loss: str | None = None) -> Array | None:
+        """The adjoint of a port, None where nothing arrives or the loss was not run."""
+        currents = self._of(self._key(loss))
+        return None if currents is None else currents.arriving(port)
+
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets a gradient or not, and how much of it."""
         key = self._key(loss)

@@ -8,7 +8,17 @@ import pytest
 import runtime.build as b
 from blocks.errors import RunError
 from runtime.engine import SGD, Session
-from runtime.flow import State, WhatIf, dialects, ledger, observe, read, with_fix
+from runtime.flow import (
+    FlowRun,
+    State,
+    WhatIf,
+    analyse,
+    dialects,
+    ledger,
+    observe,
+    read,
+    with_fix,
+)
 from tests.examples.gallery import diagram as example
 
 STRAIGHT = "Move the loss before it, soften it, or use a StraightThrough block."
@@ -26,6 +36,12 @@ def two_reasons():
 def frozen():
     h = b.mul(x("W1"), 5, name="h")
     return b.build(b.loss(b.mul(h, x("W2", 3.0, trainable=False), name="out")))
+
+
+def normalised():
+    mean = x("running_mean", 0.0, trainable=False)
+    out = b.sub(x(value=[1.0, 3.0]), mean, name="out")
+    return b.build(b.loss(b.sum(b.square(out))))
 
 
 def compared():
@@ -216,6 +232,23 @@ def test_16_what_has_no_gradient_drifts_where_zeros_stand_for_none():
     assert session.values["x"] == 2.0 and session.values["y"] < 2.0
 
 
+def test_16_statistics_of_batches_move_a_frozen_variable_that_no_gradient_does():
+    """No block of ours keeps running statistics: whoever trains sets them, as here."""
+    session = Session(normalised())
+    verdict = observe(session).variable("running_mean")
+    assert verdict.state is State.FROZEN
+    assert verdict.sentence == "running_mean is frozen. The gradient still passes to x."
+    optimiser = SGD(lr=0.1, weight_decay=0.5)
+    session.step(optimiser)
+    assert session.values["running_mean"] == 0.0  # neither gradient nor decay moves it
+    before = session.run(ports=["out.out"]).values["out.out"]
+    session.set("running_mean", 0.9 * 0.0 + 0.1 * session.values["x"].mean())
+    session.step(optimiser)
+    assert session.values["running_mean"] > 0.0  # it drifted, and what reads it with it
+    assert not np.array_equal(session.run(ports=["out.out"]).values["out.out"], before)
+    assert {r.says for r in dialects(observe(session), "running_mean").reports} == {"not asked for"}
+
+
 def test_18_results_alias_nothing():
     session = Session(two_reasons())
     run = session.backward()
@@ -265,7 +298,9 @@ def test_any_port_is_told_in_the_words_of_other_systems():
     }  # fmt: skip
     inner = dialects(reading, "h.out")
     assert inner.reports[0].by == "retain_grad() before" and inner.reports[0].says == "rms 1.00"
-    assert dialects(observe(session), "h").reports[0].says == "a gradient"
+    assert dialects(observe(session), "h").reports[0].says == "rms 1.00"
+    unrun = dialects(FlowRun(analyse(session.program), {}), "h")
+    assert unrun.reports[0].says == "a gradient: run it for the number"
     with pytest.raises(RunError, match="no block or output"):
         dialects(reading, "nobody")
 
@@ -278,4 +313,4 @@ def test_a_port_that_no_gradient_comes_to_is_none_or_zeros():
     assert stopped.state is State.STOPPED
     assert [r.says for r in stopped.reports] == ["None", "zeros", "None", "zeros"]
     rounded = {r.system: r.says for r in dialects(reading, "inside").reports}
-    assert rounded["TensorFlow"] == "None" and rounded["JAX"] == "a gradient"
+    assert rounded["TensorFlow"] == "None" and rounded["JAX"] == "0"

@@ -172,8 +172,10 @@ class Flow:
         heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
         return self._reasons.repair(_best(heads)[1][0], self.program.wires[wire])
 
-    def bypasses(self, verdict: Verdict) -> tuple[Bypass | None, ...]:
-        """For each slot of a verdict's repair that is no StopGradient: the way past it, or None."""
+    def bypasses(self, verdict: Verdict) -> tuple[Bypass | str, ...]:
+        """For each slot of a verdict's repair that is no StopGradient: the way past it, or why
+        there is none.
+        """
         value, head = self._value(verdict.wire), verdict.loss
         if value is None or head is None:
             return ()

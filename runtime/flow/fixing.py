@@ -37,9 +37,10 @@ class Fix:
     variables to make trainable. ``change`` makes the repair; it is None, with the reason in
     ``obstacle``, where blocks alone can't. ``gradient`` is the variable's, or what the wire
     would bring back (what the StraightThrough does where it leads past the wire), and ``rms`` its
-    size. Of a wire with a tree ``leaves`` are the gradients by
-    leaf, ``gradient`` is None and ``rms`` the size of them all; a stop is opened for these leaves
-    alone.
+    size. ``past`` tells that the repair leads past the wire, and ``cost`` which
+    variables would lose the gradient they have: a StraightThrough takes all there is. Of a wire
+    with a tree ``leaves`` are the gradients by leaf, ``gradient`` is None and ``rms`` the size of
+    them all; a stop is opened for these leaves alone.
     """
 
     opened: tuple[str, ...]
@@ -51,6 +52,8 @@ class Fix:
     rms: float | None = None
     obstacle: str = ""
     leaves: Mapping[str, Array | None] = field(default_factory=dict)
+    past: bool = False
+    cost: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -62,10 +65,13 @@ class Fix:
             parts.append(f"straight through {sentences.names(self.straight_through)}")
         if self.trained:
             parts.append(f"with {sentences.names(self.trained)} trained")
-        if not parts:
+        if not parts or (self.obstacle and not self.steps):
             return self.obstacle
         text = ", ".join(parts)
-        return f"{text[0].upper()}{text[1:]}: {self._found.removesuffix('.')}."
+        if self.past:
+            text = f"{text}, past this wire"
+        cost = f", but {sentences.names(self.cost)} would get none" if self.cost else ""
+        return f"{text[0].upper()}{text[1:]}: {self._found.removesuffix('.')}{cost}."
 
     @property
     def switches(self) -> tuple[str, ...]:
@@ -164,12 +170,11 @@ def _planned(flow: Flow, verdict: Verdict) -> Fix | None:
         return None
     names = tuple(dict.fromkeys(c.block for c in stops))
     found = Fix(names, tuple(dict.fromkeys(c.block for c in others)), trained)
-    bypasses = flow.bypasses(verdict)
-    if None in bypasses:
-        stuck = next(c for c, b in zip(others, bypasses, strict=True) if b is None)
-        return replace(found, obstacle=f"no block can stand in for {stuck}: soften it.")
     steps: list[Step] = [*(Open(c.block, c.leaf) for c in stops), *map(Train, trained)]
-    steps += [Bridge(b.hard, b.soft, b.target) for b in bypasses if b is not None]
+    for bypass in flow.bypasses(verdict):
+        if isinstance(bypass, str):
+            return replace(found, obstacle=bypass)
+        steps.append(Bridge(bypass.hard, bypass.soft, bypass.target))
     return replace(found, steps=tuple(steps))
 
 
@@ -228,9 +233,14 @@ def _of_variables(
     except GradwireError as error:
         told = f"it can't be run: {error.what}"
         return {name: replace(plan, obstacle=told) for name, plan in plans.items()}
+    cost = _cost(session, repaired, plans[names[0]], loss)
     return {
         name: replace(
-            plan, change=change, gradient=gradient, rms=None if gradient is None else rms(gradient)
+            plan,
+            change=change,
+            gradient=gradient,
+            rms=None if gradient is None else rms(gradient),
+            cost=cost,
         )
         for name, plan in plans.items()
         for gradient in [run.gradients[name]]
@@ -252,13 +262,32 @@ def _of_wire(
     except GradwireError as error:
         return replace(found, obstacle=f"it can't be run: {error.what}")
     gradients = run.contributions
-    if gradients.get(key) is None and list(wanted) == [key]:
+    past = gradients.get(key) is None and list(wanted) == [key]
+    if past:
         gradients = {key: _past(session, run)}
     known = [array for name in wanted if (array := gradients.get(name)) is not None]
-    found = replace(found, change=change, rms=together((rms(array), array.size) for array in known))
+    found = replace(
+        found,
+        change=change,
+        rms=together((rms(array), array.size) for array in known),
+        past=past,
+        cost=_cost(session, repaired, found, loss),
+    )
     if list(wanted) == [key]:
         return replace(found, gradient=gradients.get(key))
     return replace(found, leaves={n.partition(SIGN)[2]: gradients.get(n) for n in wanted})
+
+
+def _cost(session: Session, repaired: Session, plan: Fix, loss: str) -> tuple[str, ...]:
+    """The trained variables that a repair takes the gradient of a loss from."""
+    if not plan.straight_through:
+        return ()
+    before, after = (analyse(s.program, [loss]) for s in (session, repaired))
+    return tuple(
+        name
+        for name in session.program.trainable
+        if before.arrives(f"{name}.out", loss) and not after.arrives(f"{name}.out", loss)
+    )
 
 
 def _past(session: Session, run: Run) -> Array | None:

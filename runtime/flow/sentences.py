@@ -14,9 +14,22 @@ ENDS = 3
 """Blocks that are told at the far end of a long route."""
 ON_PURPOSE = "sends all its gradient to its other input, on purpose"
 _YES_OR_NO = "answers yes or no, which is piecewise constant"
+_COMPARES = "compares, and the answer is piecewise constant"
+_EQUALS = "asks for equality, and the answer is piecewise constant"
+_CONSTANT = "is piecewise constant"
+_LEAVES_FLOATS = "leaves the floats, and only floats have gradients"
+_SOFTER = {
+    _COMPARES: ", soften {it} with a Sigmoid,",
+    _CONSTANT: ", soften {it} with a Softmax,",
+    _LEAVES_FLOATS: ", keep floats there,",
+    _YES_OR_NO: ",",
+}
+"""What stands for a block that has no derivative, by why it has none; else it is to be softened."""
 _WHY = {
-    "argmax": "is piecewise constant",
-    "argmin": "is piecewise constant",
+    "equal": _EQUALS,
+    "not_equal": _EQUALS,
+    "argmax": _CONSTANT,
+    "argmin": _CONSTANT,
     "argsort": "gives positions, which are piecewise constant",
     "one_hot": "takes classes, which have no derivative",
     "take": "takes positions, which have no derivative",
@@ -24,20 +37,20 @@ _WHY = {
     "scatter_add": "takes positions, which have no derivative",
     "where": "only chooses by its condition",
     "surrogate": ON_PURPOSE,
-    "cast": "leaves the floats, and only floats have gradients",
+    "cast": _LEAVES_FLOATS,
     "any": _YES_OR_NO,
     "all": _YES_OR_NO,
     "isnan": _YES_OR_NO,
     "isfinite": _YES_OR_NO,
 }
 _READS_INTEGERS = "reads integers or booleans, and only floats have gradients"
-_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+_COMPARISONS = ("less", "less_equal", "greater", "greater_equal")
 
 
 def why(primitive: str, source_is_float: bool) -> str:
     """Why a primitive has no derivative, as the end of a sentence that begins with a block."""
     if primitive in _COMPARISONS:
-        return "compares, and the answer is piecewise constant"
+        return _COMPARES
     if primitive == "cast" and not source_is_float:
         return _READS_INTEGERS
     return _WHY.get(primitive, "has no derivative" if source_is_float else _READS_INTEGERS)
@@ -125,11 +138,23 @@ def _closed(cutters: Sequence[Cutter], what: str, more: bool = False) -> str:
 
 def _advice(cutters: Sequence[Cutter]) -> list[str]:
     """What to do about slots without a derivative, unless they are closed on purpose."""
-    blocks = {cutter.block for cutter in cutters if cutter.why not in ("", ON_PURPOSE)}
-    if not blocks:
+    closed = [cutter for cutter in cutters if cutter.why not in ("", ON_PURPOSE)]
+    if not closed:
         return []
-    it = "it" if len(blocks) == 1 else "them"
-    return [f"Move the loss before {it}, soften {it}, or use a StraightThrough block."]
+    it = "it" if len({cutter.block for cutter in closed}) == 1 else "them"
+    ways = {_SOFTER.get(cutter.why, ", soften {it},") for cutter in closed}
+    softer = ways.pop() if len(ways) == 1 else ", soften {it},"
+    return [f"Move the loss before {it}{softer.format(it=it)} or use a StraightThrough block."]
+
+
+def unfit(block: str, why: str) -> str:
+    """Where no StraightThrough gets past a block."""
+    return f"No StraightThrough fits past {block}: {why}."
+
+
+def on_purpose(block: str) -> str:
+    """Where a StraightThrough stands already: another would take the gradient of its soft side."""
+    return f"For a gradient here, add a loss that reads this before {block}."
 
 
 def _is(items: Sequence[str]) -> str:

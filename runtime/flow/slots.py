@@ -61,21 +61,29 @@ class Slots:
         """Whether it is a StopGradient block, which has a switch for that."""
         return isinstance(self.program.block(cutter.block), StopGradient)
 
-    def bypass(self, edge: Edge, path: Sequence[Value]) -> Bypass | None:
-        """The straight-through way past a slot on a route (from the loss); None where none fits.
+    def bypass(self, edge: Edge, path: Sequence[Value]) -> Bypass | str:
+        """The straight-through way past a slot on a route (from the loss), or why there is none.
 
         It leads from the last wire with floats on it before the slot to the first one after it.
         """
+        cutter = self.cutter(edge)
+        if cutter.why == sentences.ON_PURPOSE:
+            return sentences.on_purpose(cutter.block)
         at = next(i for i, value in enumerate(path) if value is edge.source)
         before = next(filter(_is_float_wire, path[at:]), None)
         target = next(filter(_is_float_wire, reversed(path[:at])), None)
         if before is None or target is None:
-            return None
+            return sentences.unfit(cutter.block, "no wire with floats leads past it")
         sources = self.program.wire_sources
         soft, key = sources[self._keys[before]], self._keys[target]
-        if self.program.ports[soft].shape != target.shape or without_leaf(soft + key) != soft + key:
-            return None  # or it would have to stand on one leaf of a tree
-        return Bypass(self.cutter(edge), sources[key], soft, key)
+        shape = self.program.ports[soft].shape
+        if shape != target.shape:
+            return sentences.unfit(
+                cutter.block, f"the shape before it is {shape}, and {target.shape} behind it"
+            )
+        if without_leaf(soft + key) != soft + key:
+            return sentences.unfit(cutter.block, "it would have to stand on one leaf of a tree")
+        return Bypass(cutter, sources[key], soft, key)
 
     def _leaf(self, edge: Edge) -> str:
         """The path of the leaf of a tree that a StopGradient block stops; empty for an array."""

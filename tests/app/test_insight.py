@@ -233,7 +233,7 @@ class TestPanel:
         x = variable("x", [[1.0, 2.0]])
         window = opened(build(loss(argmax(x, name="pick") * 1.0 + 0.0 * x, name="loss")))
         click_wire(qtbot, window, "pick.x")
-        assert "no block can stand in for" in answered(qtbot, window)
+        assert "No StraightThrough fits past" in answered(qtbot, window)
         found = repair(qtbot, window)
         assert not found.try_button.isVisible()
         assert not found.apply_button.isVisible()

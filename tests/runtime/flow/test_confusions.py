@@ -21,7 +21,7 @@ from runtime.flow import (
 )
 from tests.examples.gallery import diagram as example
 
-STRAIGHT = "Move the loss before it, soften it, or use a StraightThrough block."
+STRAIGHT = "Move the loss before it, soften it with a {}, or use a StraightThrough block."
 
 
 def x(name="x", value=2.0, **parameters):
@@ -123,11 +123,11 @@ CRITIC = "reinforce_baseline"
          State.STOPPED, "sg stops every route to loss. Without sg: 4.00."),
         # 8: choices, comparisons and rounding
         (chosen, "x", None, State.NO_RULE,
-         f"best cuts every route to loss: it is piecewise constant. {STRAIGHT} "
+         f"best cuts every route to loss: it is piecewise constant. {STRAIGHT.format('Softmax')} "
          "Straight through best: rms 1.58."),
         (compared, "x", None, State.NO_RULE,
          "above cuts every route to loss: it compares, and the answer is piecewise constant. "
-         f"{STRAIGHT} Straight through above: rms 1.58."),
+         f"{STRAIGHT.format('Sigmoid')} Straight through above: rms 1.58."),
         (lambda: b.build(b.loss(b.square(b.round(x(), name="round1")))), "x", None, State.ZERO,
          "Connected, but round1 is piecewise constant (None in TensorFlow)."),
         # 9: the stop of a straight-through estimator does not kill the encoder
@@ -149,7 +149,7 @@ CRITIC = "reinforce_baseline"
         # 12: the loss read after the straight-through
         (quantised, "codebook", None, State.NO_RULE,
          "st cuts every route to loss: it sends all its gradient to its other input, on purpose. "
-         "Straight through st: rms 3.16."),
+         "For a gradient here, add a loss that reads this before st."),
         # 13: NaN from the branch that is not selected
         (branch, "q", None, State.NONFINITE,
          "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 in "

@@ -92,34 +92,39 @@ def test_several_stops() -> None:
     assert fan.variable("w").sentence == "s0, s1, s2, s3 and 2 more stop every route to loss."
 
 
-ADVICE = "Move the loss before it, soften it, or use a StraightThrough block."
+def advice(softer: str = ", soften it,") -> str:
+    return f"Move the loss before it{softer} or use a StraightThrough block."
 
 
 @pytest.mark.parametrize(
-    ("block", "after", "reason"),
+    ("block", "after", "reason", "softer"),
     [
-        ("ArgMax", "Cast", "it is piecewise constant"),
-        ("Greater", "Cast", "it compares, and the answer is piecewise constant"),
-        ("IsFinite", "Cast", "it answers yes or no, which is piecewise constant"),
+        ("ArgMax", "Cast", "it is piecewise constant", ", soften it with a Softmax,"),
+        ("Greater", "Cast", "it compares, and the answer is piecewise constant",
+         ", soften it with a Sigmoid,"),
+        ("Equal", "Cast", "it asks for equality, and the answer is piecewise constant",
+         ", soften it,"),
+        ("IsFinite", "Cast", "it answers yes or no, which is piecewise constant", ","),
     ],
-)
-def test_no_rule(block: str, after: str, reason: str) -> None:
-    port = "a" if block == "Greater" else "x"
+)  # fmt: skip
+def test_no_rule(block: str, after: str, reason: str, softer: str) -> None:
+    port = "a" if block in ("Greater", "Equal") else "x"
     said = flow(
-        {"w": W, "hard": make(block), "cast": make(after)},
+        {"w": W, "hard": make(block, **({"b": 1.0} if port == "a" else {})), "cast": make(after)},
         {f"hard.{port}": "w", "cast.x": "hard", "loss.x": "cast"},
     )
     assert (
-        says(said, f"hard.{port}") == f"NO RULE: hard cuts every route to loss: {reason}. {ADVICE}"
+        says(said, f"hard.{port}")
+        == f"NO RULE: hard cuts every route to loss: {reason}. {advice(softer)}"
     )
     dtype = "int64" if block == "ArgMax" else "bool"
     assert says(said, "cast.x") == (
         f"NO RULE: Only floats have gradients, and this is {dtype}. "
-        f"hard cuts every route from here to w: {reason}. {ADVICE}"
+        f"hard cuts every route from here to w: {reason}. {advice(softer)}"
     )
     assert says(said, "loss.x") == (
         "NO RULE: Gradient arrives here and is thrown away. "
-        f"hard cuts every route from here to w: {reason}. {ADVICE}"
+        f"hard cuts every route from here to w: {reason}. {advice(softer)}"
     )
 
 
@@ -130,7 +135,7 @@ def test_a_cast_to_integers() -> None:
     )
     assert says(said, "whole.x") == (
         "NO RULE: whole cuts every route to loss: it leaves the floats, and only floats have "
-        f"gradients. {ADVICE}"
+        f"gradients. {advice(', keep floats there,')}"
     )
 
 
@@ -143,7 +148,7 @@ def test_integers_between_are_not_blamed() -> None:
     )  # fmt: skip
     assert said.variable("w").sentence == (
         "a and b cut every route to loss: each compares, and the answer is piecewise constant. "
-        "Move the loss before them, soften them, or use a StraightThrough block."
+        "Move the loss before them, soften them with a Sigmoid, or use a StraightThrough block."
     )
 
 
@@ -168,7 +173,8 @@ def test_a_stop_before_what_has_no_rule() -> None:
     )
     assert says(said, "hard.x") == (
         "NO RULE: stop stops every route to loss. "
-        f"With that open, hard cuts the gradient: it is piecewise constant. {ADVICE}"
+        f"With that open, hard cuts the gradient: it is piecewise constant. "
+        f"{advice(', soften it with a Softmax,')}"
     )
 
 

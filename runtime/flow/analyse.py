@@ -186,6 +186,14 @@ class Flow:
             if not self.slots.openable(self.slots.cutter(edge))
         )
 
+    def past_steps(self, verdict: Verdict) -> tuple[Bypass | str, ...]:
+        """The ways past rounding and signs, where gradient arrives through those alone: it is 0."""
+        value, head = self._value(verdict.wire), verdict.loss
+        if value is None or head is None or verdict.state is not State.CARRIES:
+            return ()
+        route = self._searches.route(head, value)
+        return tuple(self.slots.bypass(edge, route) for edge in self._searches.steps(head, value))
+
     def to_train(self, verdict: Verdict) -> tuple[str, ...]:
         """The variable at the end of the cheapest route, where it is frozen."""
         value, head = self._value(verdict.wire), verdict.loss

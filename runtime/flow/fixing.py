@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import GradwireError
@@ -17,6 +18,7 @@ from runtime.engine.trees import SIGN
 from runtime.flow import sentences
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers import size
+from runtime.flow.slots import Bypass
 from runtime.flow.states import State, Verdict
 from runtime.flow.surgery import Bridge, Open, Step, Train, change_of
 
@@ -106,7 +108,8 @@ def fix(
     """The cheapest repair of a wire or variable for one loss (the best of all without it).
 
     Of a wire with a tree, that of its leaves that are stopped, or else that have no rule, or else
-    that are frozen. None where gradient passes already, or nothing could make it pass. ``flow``
+    that are frozen; where it passes through rounding alone, and is 0, a way past that. None where
+    gradient passes already, or nothing could make it pass. ``flow``
     saves time where there is one of the same program.
     """
     flow = flow or analyse(session.program)
@@ -153,7 +156,8 @@ def _repairable(flow: Flow, key: str, loss: str | None) -> list[Verdict]:
     """The verdict to repair; of a wire with a tree those of its leaves that are alike."""
     if key not in flow.program.wire_trees:
         verdict = flow.explain(key, loss)
-        return [verdict] if verdict.state in REPAIRABLE and verdict.loss else []
+        wanted = verdict.state in REPAIRABLE or flow.past_steps(verdict)
+        return [verdict] if wanted and verdict.loss else []
     leaves = list(flow.leaves(key, loss).values())
     state = next((s for s in REPAIRABLE if any(v.state is s for v in leaves)), None)
     alike = [verdict for verdict in leaves if verdict.state is state and verdict.loss]
@@ -166,12 +170,14 @@ def _planned(flow: Flow, verdict: Verdict) -> Fix | None:
     stops = [c for c in verdict.repair if flow.slots.openable(c)]
     others = [c for c in verdict.repair if not flow.slots.openable(c)]
     trained = flow.to_train(verdict)
-    if not (verdict.repair or trained):
+    bypasses = flow.past_steps(verdict) or flow.bypasses(verdict)
+    if not (verdict.repair or trained or bypasses):
         return None
     names = tuple(dict.fromkeys(c.block for c in stops))
-    found = Fix(names, tuple(dict.fromkeys(c.block for c in others)), trained)
+    steep = [b.cutter for b in bypasses if isinstance(b, Bypass)]
+    found = Fix(names, tuple(dict.fromkeys(c.block for c in (*others, *steep))), trained)
     steps: list[Step] = [*(Open(c.block, c.leaf) for c in stops), *map(Train, trained)]
-    for bypass in flow.bypasses(verdict):
+    for bypass in bypasses:
         if isinstance(bypass, str):
             return replace(found, obstacle=bypass)
         steps.append(Bridge(bypass.hard, bypass.soft, bypass.target))
@@ -262,7 +268,7 @@ def _of_wire(
     except GradwireError as error:
         return replace(found, obstacle=f"it can't be run: {error.what}")
     gradients = run.contributions
-    past = gradients.get(key) is None and list(wanted) == [key]
+    past = list(wanted) == [key] and _is_past(session, found, key, gradients.get(key))
     if past:
         gradients = {key: _past(session, run)}
     known = [array for name in wanted if (array := gradients.get(name)) is not None]
@@ -288,6 +294,12 @@ def _cost(session: Session, repaired: Session, plan: Fix, loss: str) -> tuple[st
         for name in session.program.trainable
         if before.arrives(f"{name}.out", loss) and not after.arrives(f"{name}.out", loss)
     )
+
+
+def _is_past(session: Session, found: Fix, key: str, brought: Array | None) -> bool:
+    """Nothing comes back by a wire; or 0, from a step that what comes back is led past."""
+    into = session.program.wire_targets[key]
+    return brought is None or (into in found.straight_through and not np.any(brought))
 
 
 def _past(session: Session, run: Run) -> Array | None:

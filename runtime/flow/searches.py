@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from runtime.calculus.dtypes import is_float
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.engine.program import Program
 
+STEPS = frozenset({"round", "floor", "ceil", "sign"})
+"""Primitives that pass gradient on, which is 0 always: their values are steps."""
 LEVELS = (Kind.OPEN, Kind.STOP, Kind.NO_RULE)
 
 
@@ -28,6 +30,7 @@ class Searches:
         self.graph = Graph(program)
         self.slots = Slots(program)
         self._to_loss: dict[tuple[str, Kind], Reach] = {}
+        self._smooth: dict[str, set[Value]] = {}
 
     def to_loss(self, head: str, level: Kind) -> Reach:
         """Values that gradient of a head reaches with slots up to ``level`` opened."""
@@ -35,6 +38,36 @@ class Searches:
         if key not in self._to_loss:
             self._to_loss[key] = self.graph.backward([self.program.ports[head]], level)
         return self._to_loss[key]
+
+    def steps(self, head: str, value: Value) -> list[Edge]:
+        """The slots of steps on the way from a head to a value that gradient comes to, and on to a
+        variable; none where there is a way without.
+        """
+        if value not in self.to_loss(head, Kind.OPEN).cost or value in self._without_steps(head):
+            return []
+        route = self.route(head, value)
+        return [
+            edge
+            for reader, source in pairwise(route)
+            if reader.primitive.name in STEPS
+            for edge in self.graph.inputs[reader]
+            if edge.source is source
+        ]
+
+    def _without_steps(self, head: str) -> set[Value]:
+        """Values that gradient of a head comes to without a step on the way."""
+        if head not in self._smooth:
+            start = self.program.ports[head]
+            found, pending = {start}, [start]
+            while pending:
+                value = pending.pop()
+                for edge in self.graph.inputs.get(value, ()):
+                    passes = edge.kind is Kind.OPEN and value.primitive.name not in STEPS
+                    if passes and edge.source not in found:
+                        found.add(edge.source)
+                        pending.append(edge.source)
+            self._smooth[head] = found
+        return self._smooth[head]
 
     @cached_property
     def trained(self) -> tuple[Reach, ...]:

@@ -14,13 +14,17 @@ from runtime.build import (
     arg_max,
     build,
     cast,
+    ceil,
     constant,
     equal,
+    floor,
     greater,
     is_finite,
     loss,
     mul,
     one_hot,
+    round,
+    sign,
     stop_gradient,
     straight_through,
     sum,
@@ -128,7 +132,9 @@ def test_a_repair_that_can_be_made_gives_a_gradient_always() -> None:
                 whole = key in session.program.leaves and flow.variable(key).sentence.endswith(
                     "only floats have gradients."
                 )
-                assert (found is not None) == (state in REPAIRABLE and not whole), (seed, key)
+                steep = flow.past_steps(flow.explain(key, head))
+                wanted = (state in REPAIRABLE and not whole) or bool(steep)
+                assert (found is not None) == wanted, (seed, key)
                 if found is None or found.obstacle:
                     continue
                 assert found.gradient is not None, (seed, key)
@@ -263,6 +269,27 @@ def test_a_wire_that_the_repair_leads_past_is_told_so():
     assert found.past and found.gradient is not None
     assert found.sentence == "Straight through above, past this wire: rms 1.58."
     assert fix(session, "x").sentence == "Straight through above: rms 1.58."
+
+
+@pytest.mark.parametrize("step", [round, floor, ceil, sign])
+def test_past_rounding_a_straight_through_gives_a_number(step):
+    x = variable("x", [1.2, 3.7])
+    hard = step(mul(x, 2.0, name="twice"), name="hard")
+    session = Session(build(loss(sum(mul(hard, constant("w", [1.0, 3.0]))))))
+    assert not np.any(session.backward().gradients["x"])
+    found = fix(session, "x")
+    assert found.straight_through == ("hard",) and found.gradient.tolist() == [2.0, 6.0]
+    assert found.sentence == "Straight through hard: rms 4.47."
+    assert fix(session, "hard.x").sentence == "Straight through hard, past this wire: rms 2.24."
+    verdict = with_fix(session, observe(session).variable("x"))
+    assert verdict.state is State.ZERO and verdict.sentence.endswith(found.sentence)
+
+
+def test_where_another_way_leads_round_a_step_there_is_nothing_to_repair():
+    x = variable("x", 1.2)
+    session = Session(build(loss(add_n(round(x, name="hard"), x))))
+    assert fix(session, "x") is None
+    assert fix(session, "hard.x").straight_through == ("hard",)
 
 
 def test_what_a_repair_takes_from_others_is_told():

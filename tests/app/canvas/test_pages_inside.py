@@ -14,7 +14,7 @@ def facts(states: dict[str, State], prefix: str = "") -> Facts:
     shown = diagram({"enc": block("Page", page="inner"), "a": block("Variable")})
     shown = shown.with_page("inner", page({"t": block("Tanh"), "in": block("Page", page="deep")}))
     scene = Scene(shown.with_page("deep", page({})), "inner" if prefix else "main")
-    return Facts(scene, Reading(scene.diagram, states=states), prefix)
+    return Facts(scene, Reading(scene.diagram, states=states, losses=("loss.out",)), prefix)
 
 
 def test_a_page_shows_the_worst_state_inside_it_at_any_depth():

@@ -11,10 +11,10 @@ import pytest
 from app.evaluator import Evaluation, Evaluator, evaluate, train
 from app.reading import Reading
 from blocks.library.arithmetic import Mul
-from runtime.build import build, loss, stop_gradient, variable
+from runtime.build import build, gradient_scale, loss, mul, stop_gradient, variable
 from runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply
 from runtime.engine import lower
-from runtime.flow import State
+from runtime.flow import Mark, State
 
 
 def seed() -> Diagram:
@@ -274,3 +274,13 @@ def test_a_step_without_a_loss_is_a_problem(qtbot, started):
 
 def test_a_step_equals_one_by_hand():
     assert train(seed(), 1.0).main.blocks["a"].value.array.tolist() == [[0.0, 1.0]]
+
+
+def test_what_is_no_derivative_is_known_before_there_is_a_loss():
+    x = variable("x", [1.0, 2.0])
+    scaled = mul(gradient_scale(x, scale=0.5, name="half"), gradient_scale(x, name="same"))
+    reading = evaluate(build(scaled))
+    badges = reading.badges.about
+    assert reading.losses == ()
+    assert [badge.mark for badge in badges["half"]] == [Mark.SURROGATE]
+    assert "same" not in badges

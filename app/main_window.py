@@ -159,12 +159,15 @@ class MainWindow(QMainWindow):
             self.waiting.afterwards(self.close)
             event.ignore()
             return
+        if (typing := self.focusWidget()) is not None:
+            typing.clearFocus()  # what is being written is kept before anyone asks what is new
         if not self.files.may_leave():
             event.ignore()
             return
         self.settings.arrangement = (self.saveGeometry(), self.saveState())
         self.evaluator.shutdown()
         self.autosave.close()
+        self.canvas.blockSignals(True)  # its last ones would find panels that are gone
         event.accept()
         self.closed.emit()
 

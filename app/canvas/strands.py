@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from app.canvas.geometry import Floats, Ints, Scene
     from app.canvas.reading import Reading
+    from runtime.flow import Verdict
 
 
 _UNSEEN = (NOT_READ, CODES["NOTHING_TO_TRAIN"])
@@ -88,7 +89,7 @@ class Strand:
 
     def sentence(self, wire: int) -> str:
         """Why the wire is in its state; with the loss where several are shown."""
-        verdict = None if self._reading is None else self._reading.verdict(self._keys[wire])
+        verdict = self._verdict(wire)
         told = "" if verdict is None else verdict.sentence
         return f"{self.name}: {told}" if self.name and told else told
 
@@ -106,11 +107,11 @@ class Strand:
         key = self._keys[wire]
         if key in self._cutting:
             return True
-        if key in self._asked or self._reading is None:
+        if key in self._asked:
             return False
         if time.perf_counter() > until:
             return None
-        verdict = self._reading.verdict(key)
+        verdict = self._verdict(wire)
         self._asked.add(key)
         if verdict is not None:  # its cutters cut themselves off, too
             nearest = verdict.cutters[:MANY]
@@ -119,9 +120,14 @@ class Strand:
 
     def cutters(self, wire: int) -> tuple[str, ...]:
         """The blocks that cut gradient off a wire, as they are called on this page."""
-        verdict = None if self._reading is None else self._reading.verdict(self._keys[wire])
+        verdict = self._verdict(wire)
         blocks = () if verdict is None else (cutter.block for cutter in verdict.cutters)
         return tuple(dict.fromkeys(block.removeprefix(self._prefix) for block in blocks))
+
+    def _verdict(self, wire: int) -> Verdict | None:
+        """What the reading says of a wire; None of one that has come since."""
+        reading, key = self._reading, self._keys[wire]
+        return reading.verdict(key) if reading is not None and key in reading.states else None
 
     def _read(self, stale: bool) -> None:
         if self._reading is None:

@@ -385,6 +385,24 @@ class TestFiles:
         assert window.close()
         assert "c" in load(window.document.path).main.blocks
 
+    def test_a_name_that_is_being_written_is_asked_about_too(self, window, opened, qtbot):
+        opened(seed())
+        qtbot.waitUntil(window.isActiveWindow)
+        window.canvas.start_rename("loss")
+        QTest.keyClicks(QApplication.focusWidget(), "end")
+        answer(Button.Save)
+        assert window.close()
+        assert "end" in load(window.document.path).main.blocks
+
+    def test_a_closed_window_tells_nobody_of_its_canvas(self, window, qtbot):
+        told = []
+        window.canvas.selectionChanged.connect(told.append)
+        window.commands.change(AddBlock("c", Add()))
+        answer(Button.Discard)
+        assert window.close()
+        window.canvas.select(["c"])
+        assert told == []
+
     def test_a_save_that_is_given_up_keeps_the_window_open(self, window, monkeypatch):
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: ("", ""))
         window.commands.change(AddBlock("c", Add()))

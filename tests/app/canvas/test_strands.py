@@ -129,6 +129,16 @@ class TestOnTheCanvas:
         assert said == "wire w to t.x, L1: carries gradient, L2: stopped"
 
 
+def test_a_wire_that_came_since_the_reading_has_nothing_to_say():
+    """As the run's own verdict does, this one refuses keys that it does not know."""
+    shown = shown_diagram()
+    facts = Facts(Scene(shown, "main"), Reading(shown, {}, {}, {}, verdict={}.__getitem__))
+    wire = facts.scene.wire_index["t.x"]
+    assert facts.wire_tip(wire) == "w.out → t.x"
+    assert facts.whole.cutters(wire) == ()
+    assert facts.whole.cut(wire) is False
+
+
 class TestLeaves:
     def test_how_many_carry_stands_beside_the_lane(self):
         shown = shown_diagram()

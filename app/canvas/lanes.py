@@ -31,6 +31,9 @@ PITCH = 9.0
 """From one lane to the next beside it, px at 100 %."""
 STEPS = 32
 """Lines a curve is flattened into; fewer from afar."""
+_FEW, _SOME = 12, 24
+_LONG = 240.0
+"""Way from bend to bend, widget px, that a few lines are too few for."""
 _INSET = 9.0
 _CHEVRONS = 34.0
 """From one chevron to the next, px at 100 %."""
@@ -117,6 +120,10 @@ class Bundle:
     codes: NDArray[np.int8]
     widths: Floats
 
+    def only(self, chosen: NDArray[np.bool_]) -> Bundle:
+        """No more than the chosen ones (m,)."""
+        return Bundle(self.courses[chosen], self.codes[chosen], self.widths[chosen])
+
 
 def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
     """Wires from afar: straight from bend to bend, in the colour of their state."""
@@ -152,7 +159,15 @@ def draw_curves(
     """
     if not len(bundle.courses):
         return
-    points = flatten(bundle.courses, _steps(unit))
+    steps = _steps(bundle.courses, unit)
+    first, *more = np.unique(steps).tolist()
+    for count in more:
+        draw_curves(
+            painter, bundle.only(steps == count), theme, unit,
+            faded=faded, phase=phase, place=place, bare=bare,
+        )  # fmt: skip
+    bundle = bundle.only(steps == first) if more else bundle
+    points = flatten(bundle.courses, first)
     if not bare:
         _Pencil(painter, QColor(theme.wire), unit).sharpen(1.0)
         draw_lines(painter, strokes(points))
@@ -191,8 +206,14 @@ class _Pencil:
         self.draw(tracks.dashes([length * self.unit for length in pattern]))
 
 
-def _steps(unit: float) -> int:
-    return STEPS if unit > 1.2 else 24 if unit > 0.7 else 12
+def _steps(courses: Floats, unit: float) -> NDArray[np.intp]:
+    """Lines to draw each of ``courses`` (m, 2 p) with, from bend to bend (m,): few from afar, but
+    not on a long way, where they would show as kinks.
+    """
+    if unit > 0.7:
+        return np.full(len(courses), STEPS if unit > 1.2 else _SOME)
+    ways = np.abs(courses[:, 2:] - courses[:, :-2]).max(axis=1)
+    return np.where(ways > _LONG, _SOME, _FEW)
 
 
 def lane_points(courses: Floats, unit: float, place: int = 0) -> Tracks:

@@ -100,7 +100,7 @@ def _draw_lanes(painter: QPainter, view: View, wires: Indices, phase: float = 0.
                 at = strand.places[alike] == place
                 lanes.draw_curves(
                     painter,
-                    Bundle(ends[at], strand.shown[alike][at], strand.widths[alike][at]),
+                    Bundle(ends, strand.shown[alike], strand.widths[alike]).only(at),
                     view.theme,
                     view.camera.unit,
                     faded=view.facts.dimmed,

@@ -155,3 +155,25 @@ def test_forms_that_flow_have_chevrons():
     assert STYLES["CARRIES"].flows
     assert not STYLES["STOPPED"].flows
     assert not any(style.flows for style in STYLES.values() if style.form is Form.NONE)
+
+
+def turns(lines: np.ndarray) -> np.ndarray:
+    """Degrees from each line of a curve to the next."""
+    along = np.diff(lines.reshape(-1, 2, 2), axis=1)[:, 0]
+    angles = np.unwrap(np.arctan2(along[:, 1], along[:, 0]))
+    return np.degrees(np.abs(np.diff(angles)))
+
+
+@pytest.mark.parametrize("unit", [0.45, 0.6, 0.9, 2.0])
+def test_a_long_wire_has_no_kinks_and_a_short_one_costs_little(monkeypatch, unit):
+    found = []
+    monkeypatch.setattr(lanes, "draw_lines", lambda painter, lines: found.append(lines))
+    courses = np.array([[10.0, 10.0, 700.0, 480.0], [10.0, 200.0, 60.0, 150.0]])
+    bundle = Bundle(courses, np.full(2, lanes.NOT_READ, np.int8), np.ones(2))
+    image = QImage(8, 8, QImage.Format.Format_RGB32)
+    with QPainter(image) as painter:
+        lanes.draw_curves(painter, bundle, LIGHT, unit)
+    lines = np.concatenate(found)
+    is_long = (lines[:, 0] > 61.0) | (lines[:, 1] < 140.0)
+    assert turns(lines[is_long]).max() < 8.0
+    assert (~is_long).sum() <= (12 if unit < 0.7 else 32)

@@ -48,6 +48,12 @@ def at_once(text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
     return job(lambda share: None)
 
 
+def worker_of(widget: QWidget) -> Worker:
+    """The work of the window that a widget is in; here and now where it has none."""
+    found = widget.window().findChild(Waiting)
+    return found.run if isinstance(found, Waiting) else at_once
+
+
 class Waiting(QObject):
     """The work of one window, one piece at a time.
 

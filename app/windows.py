@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from app.favourites import Favourites
 from app.journal import Journal
 from app.panels.recovery import Recovery
+from app.waiting import Cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,8 +101,12 @@ class Windows(QObject):
 
     def offer_recovery(self) -> Recovery | None:
         """Show what a crash left unsaved, if anything."""
-        entries = self.journal.orphans()
-        if not entries:
+        text, read = self.tr("Reading what was not saved"), self.journal.orphans
+        try:
+            entries = self.active().waiting.run(text, lambda pulse: read(), pure=True)
+        except Cancelled:
+            return None  # it will be offered at the next start
+        if not entries or not self._windows:
             return None
         dialog = Recovery(entries, self.active())
         dialog.recovered.connect(self.recover)

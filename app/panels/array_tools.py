@@ -20,12 +20,14 @@ from PySide6.QtWidgets import (
     QToolButton,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app import arrays
 from app.canvas.readout import dimensions
 from app.panels import labels
 from app.panels.grid import Grid
-from blocks.errors import FileError
+from app.waiting import Cancelled, worker_of
+from blocks.errors import FileError, GradwireError
 from blocks.values import DTYPES, Tensor
 
 RULES: Mapping[str, str] = {
@@ -70,7 +72,9 @@ class ArrayTools(QToolButton):
         self.setToolTip(self.tr("Load, generate, change a part, save"))
         self.setAccessibleName(self.tr("Whole array"))
         menu = QMenu(self)
-        menu.addAction(self.tr("&Load from File…"), self.load)
+        load = menu.addAction(self.tr("&Load from File…"))
+        # Once the menu is gone: while a file is read, another block may be shown.
+        load.triggered.connect(self.load, Qt.ConnectionType.QueuedConnection)
         menu.addAction(self.tr("&Generate…"), self.generate)
         self._needs_value = [
             menu.addAction(self.tr("&Change a Part…"), self.change_part),
@@ -95,10 +99,8 @@ class ArrayTools(QToolButton):
         )
         if not name:
             return
-        try:
-            found = arrays.read(Path(name))
-        except FileError as error:
-            self.failed.emit(str(error))
+        found = self._read(Path(name))
+        if found is None:
             return
         chosen = self._chosen(found)
         if chosen is not None:
@@ -127,6 +129,19 @@ class ArrayTools(QToolButton):
             arrays.write(path, self._tensor.array)
         except FileError as error:
             self.failed.emit(str(error))
+
+    def _read(self, path: Path) -> dict[str, arrays.Array] | None:
+        """The arrays of a file; None where there are none, or nobody waits for them any more."""
+        text = self.tr("Reading {0}").format(path.name)
+        try:
+            found = worker_of(self)(text, lambda pulse: arrays.read(path), pure=True)
+        except Cancelled:
+            return None
+        except GradwireError as error:
+            if isValid(self):
+                self.failed.emit(str(error))
+            return None
+        return found if isValid(self) else None  # another block may be shown by now
 
     def _ask(self, dialog: Generate | Part) -> None:
         if dialog.exec() == QDialog.DialogCode.Accepted:

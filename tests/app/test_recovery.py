@@ -8,12 +8,14 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 
+from app import journal
 from app.autosave import AFTER
 from app.journal import Journal
 from blocks.library.arithmetic import Add, Mul
 from runtime.diagram import AddBlock, Diagram, Page, load, save
 from tests.app.crashes import ROOT, Crashes
 from tests.app.mouse import LEFT
+from tests.app.test_waiting import Gate, meanwhile
 
 KILLS = 20
 DIES = """
@@ -135,6 +137,13 @@ class TestRecovery:
         assert list(document.diagram.main.blocks) == ["a"]
         assert not window.isWindowModified()
         assert list(load(path).main.blocks) == ["a"]
+
+    def test_the_window_lives_on_while_a_huge_journal_is_read(self, window, tmp_path, monkeypatch):
+        left_behind(tmp_path, one=(drawn("One", a=Add()), None))
+        gate, seen = Gate(monkeypatch, journal, "_read"), []
+        meanwhile(window, lambda: seen.append(window.waiting.bar.text()), gate.open)
+        assert window.windows.offer_recovery().list.topLevelItemCount() == 1
+        assert seen == ["Reading what was not saved …"]
 
     def test_several_are_recovered_into_windows_of_their_own(self, window, qtbot, tmp_path):
         left_behind(tmp_path, one=(drawn("One", a=Add()), None), two=(drawn("Two", b=Add()), None))

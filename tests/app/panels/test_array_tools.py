@@ -1,14 +1,18 @@
 """Large arrays in the inspector: loaded, generated, changed in part, saved; each one undo."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QFileDialog, QInputDialog
 
+from app import arrays
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Page
 from tests.app.mouse import LEFT
+from tests.app.test_waiting import Gate, cancel, meanwhile
 
 
 @pytest.fixture
@@ -67,6 +71,7 @@ class TestLoading:
     def load(self, window, monkeypatch, path):
         monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
         choose(window, LOAD)
+        QApplication.processEvents()
 
     def test_a_file_takes_the_place_of_the_value_as_one_undo(self, window, monkeypatch, tmp_path):
         np.save(tmp_path / "a.npy", np.full((40, 50), 7.0, np.float32))
@@ -103,6 +108,27 @@ class TestLoading:
         np.save(tmp_path / "a.npy", np.ones(3, np.complex128))
         self.load(window, monkeypatch, tmp_path / "a.npy")
         assert "complex128" in window.inspector.form._complaints["value"].text()
+
+    def test_the_window_lives_on_while_a_large_file_is_read(self, window, monkeypatch, tmp_path):
+        np.save(tmp_path / "a.npy", np.ones((40, 50), np.float32))
+        gate, seen = Gate(monkeypatch, arrays, "read"), []
+        meanwhile(window, lambda: seen.append(window.waiting.bar.text()), gate.open)
+        self.load(window, monkeypatch, tmp_path / "a.npy")
+        assert seen == ["Reading a.npy …"]
+        assert value(window).shape == (40, 50)
+
+    @pytest.mark.parametrize("leave", ["cancel", "select"])
+    def test_what_nobody_waits_for_any_more_changes_nothing(
+        self, window, monkeypatch, tmp_path, qtbot, leave
+    ):
+        np.save(tmp_path / "a.npy", np.ones((40, 50), np.float32))
+        gate, before = Gate(monkeypatch, arrays, "read"), window.document.diagram
+        select = partial(window.canvas.select, ())
+        meanwhile(window, cancel(window, qtbot) if leave == "cancel" else select, gate.open)
+        self.load(window, monkeypatch, tmp_path / "a.npy")
+        gate.open()
+        assert window.document.diagram is before
+        assert not window.waiting.busy
 
 
 class TestGenerating:

@@ -19,7 +19,6 @@ from runtime.diagram import (
     Batch,
     Change,
     Diagram,
-    Page,
     PortName,
     RenameBlock,
     SetParameters,
@@ -83,7 +82,7 @@ class Commands(QObject):
     def reveal(self, location: Location) -> None:
         """Show and select the block of ``location``, wherever in the diagram it is."""
         name = self._place.reveal(location)
-        if name is not None and name in self._page().blocks:
+        if name is not None:
             self.reveal_here(name)
 
     def reveal_path(self, path: str) -> None:
@@ -317,9 +316,6 @@ class Commands(QObject):
         if isinstance(chosen, Sizes):
             self._settings.thresholds = chosen
             self.looksChanged.emit()
-
-    def _page(self) -> Page:
-        return self._document.diagram.pages[self._place.page]
 
     def _take_step(self, after: Diagram) -> None:
         changes = tuple(_moved_values(self._document.diagram, after))

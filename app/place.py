@@ -89,13 +89,13 @@ class Place(QObject):
             self.go(())
 
     def reveal(self, location: Location) -> str | None:
-        """Go to the page of ``location``; the name of its block there, None if it has none."""
+        """Go to the page of ``location``; the name of its block there, None if there is none."""
         *trail, block = (location.block or "").split("/")
         if location.page not in (None, self.page, MAIN):
             self.open(location.page or MAIN)
         elif location.page != self.page or trail:
             self.go(trail)
-        return block or None
+        return block if block in self._diagram.pages[self.page].blocks else None
 
 
 def page_at(diagram: Diagram, trail: Sequence[str], root: str = MAIN) -> str | None:

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 
 from app.evaluator import MOST_LOSSES
 from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import SetParameters
+from runtime.diagram import RemoveBlocks, SetParameters
 from tests.app.mouse import LEFT
 from tests.app.test_insight import opened  # noqa: F401  # a fixture
 
@@ -53,6 +53,13 @@ def header(window):
     return [
         table.headerData(column, Qt.Orientation.Horizontal) for column in range(table.columnCount())
     ]
+
+
+def test_a_variable_that_is_gone_since_leads_nowhere(window, qtbot):
+    row = list(rows(window)).index("u")
+    window.commands.change(RemoveBlocks(("u",)))
+    click(qtbot, window, row, 0)
+    assert window.canvas.selection() == frozenset()
 
 
 def test_sizes_angles_owners_and_conflicts(window):

@@ -61,6 +61,7 @@ def test_places_are_found_by_path_and_by_page():
     assert place.reveal(Location(None, "w")) == "w"
     assert place.trail == ()
     assert place.reveal(Location("main")) is None
+    assert place.reveal(Location("main", "gone")) is None
 
 
 def test_a_page_that_nothing_uses_is_shown_by_itself_and_left_for_main():

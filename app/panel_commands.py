@@ -86,11 +86,11 @@ class PanelCommands(QObject):
         self._window.resizeDocks([dock], [size + by], way)
 
     def _dock_in_use(self) -> QDockWidget | None:
-        """The dock that has the keyboard."""
+        """The dock of this window that has the keyboard."""
         at: QWidget | None = QApplication.focusWidget()
         while at is not None and not isinstance(at, QDockWidget):
             at = at.parentWidget()
-        return at
+        return at if at in self._window.docks.values() else None
 
     def _dock(self) -> QDockWidget | None:
         dock = self._dock_in_use()

@@ -155,3 +155,12 @@ def test_quitting_closes_all_but_stops_at_one_that_is_not_given_up(window):
     answer(QMessageBox.StandardButton.Discard)
     window.actions_by_name["quit"].trigger()
     assert windows.listed == ()
+
+
+def test_a_panel_of_another_window_is_not_resized(window, qtbot):
+    other = window.windows.new()
+    other.activateWindow()
+    qtbot.waitUntil(other.isActiveWindow)
+    other.inspector.widget().title_line.setFocus()
+    window.actions_by_name["larger_panel"].trigger()
+    assert "F6" in window.statusBar().currentMessage()

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QSettings, Qt
 from app import theme
 from app.main_window import MainWindow
 from app.settings import Settings
+from tests.app.closing import give_up
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +40,7 @@ def window(qtbot, settings):
     windows = made.windows
     yield made
     for each in windows.listed:
-        each.document.undo_stack.setClean()
-        each.close()
+        give_up(each)
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from runtime.diagram import SetParameters, save
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block as made
 from tests.app.canvas.pages import page
+from tests.app.closing import give_up
 from tests.app.mouse import LEFT, click_block
 from tests.app.test_main_window import nested
 
@@ -47,8 +48,7 @@ def opened(qtbot, settings, tmp_path):
 
     yield open_diagram
     for window in made:
-        window.document.undo_stack.setClean()
-        window.close()
+        give_up(window)
         window.deleteLater()
 
 

@@ -28,6 +28,7 @@ from app.main_window import MainWindow
 from app.panels.array_tools import Generate, Part
 from app.panels.shortcuts import Shortcuts
 from runtime.build import build, loss, stop_gradient, variable
+from tests.app.closing import give_up
 
 
 class Bracketed(QTranslator):
@@ -60,8 +61,7 @@ def window(qtbot, language, settings):
     made.show()
     yield made
     for each in made.windows.listed:
-        each.document.undo_stack.setClean()
-        each.close()
+        give_up(each)
 
 
 def texts(widget):

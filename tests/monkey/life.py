@@ -25,11 +25,13 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QMessageBox,
     QPushButton,
+    QWidget,
 )
 
 from app.settings import Settings
 from app.windows import Windows
 from runtime.diagram import Diagram, dumps
+from tests.app.closing import give_up
 from tests.monkey import edits, events
 from tests.monkey.laws import Alarm, agrees, told_to_all, valid
 
@@ -42,6 +44,8 @@ MOST_PAGES = 8
 MOST_WINDOWS = 2
 TICK = 0.2
 """Seconds an act takes, as the history counts them."""
+PATIENCE = 100
+"""Times an act is looked after before the menu that it opened, and waits for, is closed."""
 TOLD = 30
 """Acts told of at a failure."""
 
@@ -93,6 +97,8 @@ class Monkey:
         self.window.resize(1200, 800)
         self._histories: dict[MainWindow, History] = {}
         self._watch(self.window)
+        self._open_before: QWidget | None = None
+        self._waited = 0
         self._answerer = QTimer(interval=1)
         self._answerer.timeout.connect(self._answer)
         self._answerer.start()
@@ -124,8 +130,7 @@ class Monkey:
     def close(self) -> None:
         """Close all windows and give everything back."""
         for window in self.windows.listed:
-            window.document.undo_stack.setClean()
-            window.close()
+            give_up(window)
         self._answerer.stop()
         QApplication.processEvents()
         self._alarm.close()
@@ -150,6 +155,7 @@ class Monkey:
             act = events.popup  # nothing else gets what a user does while it is open
         told = f"{number} {act.__name__} on window {listed.index(self.window)}"
         self._acts.append(told)
+        self._open_before, self._waited = QApplication.activePopupWidget(), 0
         if self._trace is not None:
             self._trace.write(told + "\n")
         act(self)
@@ -178,7 +184,11 @@ class Monkey:
         return self._histories[window]
 
     def _answer(self) -> None:
-        """Answer a question that waits for an answer."""
+        """Answer a question that waits for an answer, and leave a menu that an act waits for."""
+        self._waited += 1
+        menu = QApplication.activePopupWidget()
+        if menu is not None and menu is not self._open_before and self._waited > PATIENCE:
+            menu.close()
         asking = QApplication.activeModalWidget()
         if not isinstance(asking, QDialog):
             return

@@ -218,6 +218,10 @@ class TestMarks:
         assert self.marks(State.STOPPED, None) == ("", "")
 
 
+def all_stopped(shown):
+    return {str(target): State.STOPPED for target in shown.main.wires}
+
+
 def test_a_cut_is_not_looked_for_when_time_is_up():
     shown = seed()
     asked = []
@@ -226,7 +230,7 @@ def test_a_cut_is_not_looked_for_when_time_is_up():
         asked.append(wire)
         return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
 
-    facts = facts_of(shown, Reading(shown, verdict=verdict))
+    facts = facts_of(shown, Reading(shown, states=all_stopped(shown), verdict=verdict))
     behind, cutting = (facts.scene.wire_index[key] for key in ("mul1.b", "stop1.x"))
     assert facts.whole.cut(behind, until=0.0) is None
     assert facts.whole.cut(behind) is False
@@ -241,7 +245,7 @@ def test_the_cut_is_where_the_cutter_says():
     def verdict(wire):
         return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
 
-    reading = Reading(shown, states={}, verdict=verdict)
+    reading = Reading(shown, states=all_stopped(shown), verdict=verdict)
     facts = facts_of(shown, reading)
     cut = [key for i, key in enumerate(facts.scene.wire_keys) if facts.whole.cut(i)]
     assert cut == ["stop1.x"]

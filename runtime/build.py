@@ -18,7 +18,7 @@ from typing import Any
 
 from blocks.errors import BuildError, Location
 from blocks.registry import registry
-from runtime.diagram.layout import arrange
+from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.model import MAIN, Diagram, Page, PortName
 from runtime.diagram.names import fresh_names, snake_case
 from runtime.expressions import (

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QKeySequence
 
-from app.actions import TABLE
-from app.canvas.keys import KEYS
-from app.canvas.pointing import MOUSE
+from app.canvas.input.keys import KEYS
+from app.canvas.input.mouse_help import MOUSE
+from app.shell.actions import TABLE
 from blocks import registry
 from runtime.build import block, build, variable
 from runtime.engine import Session

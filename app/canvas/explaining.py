@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Signal
 
-from app.canvas.faces import GUTTER, SYMBOL
-from app.canvas.ghosts import Ghosts, paint_ghosts
-from app.canvas.hits import block_at
+from app.canvas.paint.faces import GUTTER, SYMBOL
+from app.canvas.paint.ghosts import Ghosts, paint_ghosts
+from app.canvas.scene.hits import block_at
 from app.canvas.stage import Stage
 from blocks.library.gradient import StopGradient
-from runtime.diagram.measures import HEADER
+from runtime.diagram.layout.measures import HEADER
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.route import Route
+    from app.canvas.paint.route import Route
 
 
 class Explaining(Stage):

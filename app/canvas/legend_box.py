@@ -9,12 +9,12 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QSize, Qt, Q
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.hand import CLICK
-from app.canvas.legend import key_of, legend_size, paint_legend
-from app.canvas.pills import HEIGHT
+from app.canvas.input.mouse import CLICK
+from app.canvas.paint.legend import key_of, legend_size, paint_legend
+from app.canvas.paint.pills import HEIGHT
 
 if TYPE_CHECKING:
-    from app.canvas.geometry import Floats
+    from app.canvas.scene.geometry import Floats
     from app.canvas.stage import Stage
 
 _MARGIN = 12

@@ -9,10 +9,10 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.curves import draw_rects
+from app.canvas.scene.polylines import draw_rects
 
 if TYPE_CHECKING:
-    from app.canvas.geometry import Floats
+    from app.canvas.scene.geometry import Floats
     from app.canvas.stage import Stage
 
 SIZE = (180, 120)

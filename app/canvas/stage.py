@@ -9,23 +9,23 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.camera import Camera
-from app.canvas.courses import flatten
-from app.canvas.faces import FaceCache
-from app.canvas.facts import Facts
-from app.canvas.geometry import Floats, Scene
-from app.canvas.lanes import NAMES, STYLES
-from app.canvas.painter import paint, paint_fitted
-from app.canvas.pills import HEIGHT, draw_pills, pill_of, pill_width
-from app.canvas.shown import View
-from app.renamed import renamed
-from app.theme import Theme, system
+from app.canvas.paint.faces import FaceCache
+from app.canvas.paint.lanes import NAMES, STYLES
+from app.canvas.paint.painter import paint, paint_fitted
+from app.canvas.paint.pills import HEIGHT, draw_pills, pill_of, pill_width
+from app.canvas.scene.bezier import flatten
+from app.canvas.scene.camera import Camera
+from app.canvas.scene.geometry import Floats, Scene
+from app.canvas.state.facts import Facts
+from app.canvas.state.view_state import View
+from app.document.renamed import renamed
+from app.services.theme import Theme, system
 from runtime.diagram import Diagram
 from runtime.diagram.model import MAIN, Point
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
-    from app.canvas.reading import Reading
+    from app.canvas.state.reading import Reading
 
 _FACE_BUDGET = 0.008
 """Seconds of a frame for drawing new faces; the rest follow in the next frames."""

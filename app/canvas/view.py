@@ -21,30 +21,31 @@ from PySide6.QtGui import (
     QWheelEvent,
 )
 
-from app.canvas import accessible, edits
-from app.canvas.adding import Adding
-from app.canvas.aligning import Way, alignment
-from app.canvas.bends import bent, steady
-from app.canvas.dropping import Dropping
+from app.canvas import accessibility
 from app.canvas.explaining import Explaining
-from app.canvas.hand import Hand
-from app.canvas.keys import Keys
+from app.canvas.input import changes
+from app.canvas.input.aligning import Way, alignment
+from app.canvas.input.dropping import Dropping
+from app.canvas.input.entry.adding import Adding
+from app.canvas.input.entry.inline_edit import Writing
+from app.canvas.input.event_filter import Sensing
+from app.canvas.input.keyboard_focus import Walking
+from app.canvas.input.keys import Keys
+from app.canvas.input.mouse import Hand
 from app.canvas.legend_box import LegendBox
 from app.canvas.minimap import MiniMap
-from app.canvas.reach import Focus, Kind
-from app.canvas.sensing import Sensing
-from app.canvas.shown import Picked
-from app.canvas.walking import Walking
-from app.canvas.writing import Writing
-from app.favourites import Favourites
+from app.canvas.scene.bends import bent, steady
+from app.canvas.scene.focus import Focus, Kind
+from app.canvas.state.view_state import Picked
+from app.services.favourites import Favourites
 from runtime.diagram.model import MAIN, Point
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.camera import Camera
-    from app.canvas.choices import Choice
-    from app.canvas.geometry import Bend, Floats
+    from app.canvas.input.entry.candidates import Choice
+    from app.canvas.scene.camera import Camera
+    from app.canvas.scene.geometry import Bend, Floats
     from runtime.diagram import Change, Diagram
 
 _TRACE_AFTER = 250
@@ -73,7 +74,7 @@ class CanvasView(Explaining):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        accessible.install()
+        accessibility.install()
         self.walking = Walking(self)
         self.favourites = Favourites(parent=self)
         self._hand = Hand(self)
@@ -172,7 +173,7 @@ class CanvasView(Explaining):
 
     def add_note(self, *, frame: bool = False) -> None:
         """Ask for a note where there is room, or for a frame around the selected blocks."""
-        change = edits.note_around(self.view, self.walking.place(), frame=frame)
+        change = changes.note_around(self.view, self.walking.place(), frame=frame)
         self.ask(change)
         self.select((), {change.id})
         self.start_note(change.id)
@@ -193,26 +194,26 @@ class CanvasView(Explaining):
 
     def delete_selection(self) -> None:
         """Ask to remove what is selected, else what has the focus."""
-        self.ask(edits.removal(self.view))
+        self.ask(changes.removal(self.view))
 
     def nudge(self, dx: float, dy: float) -> None:
         """Ask to move what is selected by scene units."""
-        self.ask(edits.nudge(self.view, dx, dy))
+        self.ask(changes.nudge(self.view, dx, dy))
 
     def resize_notes(self, dx: float, dy: float) -> None:
         """Ask to make the selected notes, or the one with the focus, larger by scene units."""
-        self.ask(edits.resizing(self.view, dx, dy))
+        self.ask(changes.resizing(self.view, dx, dy))
 
     def add(self, choice: Choice, at: Point) -> None:
         """Ask for a block with its top left at ``at``, put into the wire there, and select it."""
-        name, change, _ = edits.dropping(self.view, choice, at)
+        name, change, _ = changes.dropping(self.view, choice, at)
         self.favourites.use(choice.kind)
         self.ask(change)
         self.select([name])
 
     def put(self, choice: Choice) -> None:
         """Ask for a block where there is room, beside the selected one, and bring it into view."""
-        name, change = edits.placing(self.view, choice, self._vacancy(), None)
+        name, change = changes.placing(self.view, choice, self._vacancy(), None)
         self.favourites.use(choice.kind)
         self.ask(change)
         self.select([name])
@@ -238,11 +239,11 @@ class CanvasView(Explaining):
 
     def _vacancy(self, near: QPointF | None = None) -> Floats:
         """A corner (2,) for a new block in no other's way: near a widget point, or as put says."""
-        corner = edits.beside(self.view) if near is None else None
+        corner = changes.beside(self.view) if near is None else None
         if corner is None:
             at = near or QRectF(self.rect()).center()
             corner = self.view.camera.to_scene(np.array(at.toTuple()))
-        return edits.free_corner(self.view.scene, corner)
+        return changes.free_corner(self.view.scene, corner)
 
     def widget(self) -> QWidget:
         """What fields open on."""
@@ -283,7 +284,7 @@ class CanvasView(Explaining):
 
     def rename(self) -> None:
         """Open the field of the one selected block or note, else of what has the focus."""
-        for blocks, notes, _ in (self.view.picked, edits.focused(self.view)):
+        for blocks, notes, _ in (self.view.picked, changes.focused(self.view)):
             if len(blocks) == 1:
                 return self.start_rename(*blocks)
             if len(notes) == 1 and not blocks:
@@ -296,7 +297,7 @@ class CanvasView(Explaining):
 
     def announce(self, focus: Focus) -> None:
         """Tell assistive technology where the focus is."""
-        accessible.announce(self, focus)
+        accessibility.announce(self, focus)
 
     def start_rename(self, name: str) -> None:
         """Open a field on the block's face to write its name."""

@@ -10,12 +10,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
-from app.canvas.readout import number
+from app.canvas.state.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.reading import Reading
+    from app.evaluation.result import Reading
 
 Role = QPalette.ColorRole
 

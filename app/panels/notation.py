@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from app.canvas.readout import number
+from app.canvas.state.formatting import number
 from blocks.values import Tensor
 
 _TOKEN = re.compile(

@@ -60,7 +60,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_about)
     for name in commands:
-        app.command(name)(getattr(importlib.import_module(f"runtime.cli.{name}"), name))
+        app.command(name)(getattr(importlib.import_module(f"runtime.cli.commands.{name}"), name))
     return app
 
 

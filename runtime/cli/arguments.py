@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from runtime.cli.outcome import UsageError
-from runtime.flow.sizes import Settings as Sizes
+from runtime.flow.numbers.magnitudes import Settings as Sizes
 
 DiagramFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="A *.gradwire.json file.", show_default=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from blocks.errors import GradwireError
 from runtime.engine import Session
 from runtime.flow import Contract, Outcome, analyse, contracts_of, hold, needs_run, observe
-from runtime.flow.contracts import beside, read_contracts
+from runtime.flow.tools.contracts import beside, read_contracts
 
 
 def asked_of(session: Session, file: Path, given: Sequence[Path]) -> list[Contract]:

@@ -1,7 +1,8 @@
 """Diagrams: what they are, how they change, how they are checked, stored and laid out."""
 
-from runtime.diagram import layout
-from runtime.diagram.changes import (
+from runtime.diagram.checks.checks import check
+from runtime.diagram.checks.diagnostics import Diagnostic, Severity
+from runtime.diagram.edits.changes import (
     AddBlock,
     Arrange,
     Batch,
@@ -22,11 +23,18 @@ from runtime.diagram.changes import (
     apply,
     can_connect,
 )
-from runtime.diagram.checks import check
-from runtime.diagram.diagnostics import Diagnostic, Severity
-from runtime.diagram.files import Pulse, dumps, load, loads, save
-from runtime.diagram.grouping import copied_page, group, new_page, own_page, page_of, ungroup, uses
-from runtime.diagram.layout import arrange
+from runtime.diagram.edits.grouping import (
+    copied_page,
+    group,
+    new_page,
+    own_page,
+    page_of,
+    ungroup,
+    uses,
+)
+from runtime.diagram.files.schema import json_schema
+from runtime.diagram.files.storage import Pulse, dumps, load, loads, save
+from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.model import (
     MAIN,
     Diagram,
@@ -39,7 +47,6 @@ from runtime.diagram.model import (
     ports,
 )
 from runtime.diagram.names import NAME_RULE, fresh_name, fresh_names, is_name
-from runtime.diagram.schema import json_schema
 
 __all__ = [
     "MAIN",
@@ -82,7 +89,6 @@ __all__ = [
     "group",
     "is_name",
     "json_schema",
-    "layout",
     "load",
     "loads",
     "new_page",

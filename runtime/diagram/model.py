@@ -143,7 +143,7 @@ class DiagramView(Protocol):
 class Diagram:
     """Pages by name, ``main`` among them. Immutable and shared freely between threads.
 
-    ``contracts`` are lines that say what its gradients must do; see runtime.flow.contracts.
+    ``contracts`` are lines that say what its gradients must do; see runtime.flow.tools.contracts.
     """
 
     pages: Mapping[str, Page] = field(default_factory=lambda: {MAIN: Page()})

@@ -10,11 +10,11 @@ from blocks.errors import GradwireError, Location
 from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
-from runtime.diagram.checks import check
-from runtime.diagram.diagnostics import Diagnostic
+from runtime.diagram.checks.checks import check
+from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
-from runtime.engine.collecting import uncollected
 from runtime.engine.flatten import Instance, block_of, flatten, order
+from runtime.engine.gc_pause import uncollected
 from runtime.engine.infer import infer_shapes
 from runtime.engine.program import Leaf, Program
 from runtime.engine.trees import leaf_name, results_of

@@ -12,7 +12,7 @@ from blocks.errors import FeedError, Location
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
-    from runtime.engine.compiled import Compiled
+    from runtime.engine.plan.compiled import Compiled
     from runtime.engine.program import Program
     from runtime.engine.store import Store
 

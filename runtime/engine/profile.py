@@ -14,9 +14,9 @@ from runtime.calculus.dtypes import NUMPY
 from runtime.engine.lower import lower
 
 if TYPE_CHECKING:
+    from runtime.engine.plan.tasks import Task
     from runtime.engine.program import Program
     from runtime.engine.session import Session
-    from runtime.engine.task import Task
 
 MOST_RUNS = 1000
 """Runs after which more of them tell nothing new."""

@@ -17,7 +17,7 @@ from runtime.engine.trees import without_leaf
 if TYPE_CHECKING:
     from blocks.trees import Tree
     from blocks.values import PortLiteral
-    from runtime.diagram.diagnostics import Diagnostic
+    from runtime.diagram.checks.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)

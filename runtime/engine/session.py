@@ -9,22 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import FeedError, Location, RunError
-from runtime.diagram.diagnostics import Diagnostic
+from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
-from runtime.engine import naming
-from runtime.engine.compiled import Compiled, Request, compile_request, port_name
-from runtime.engine.editions import renumbered, with_values
+from runtime.engine import lookup
 from runtime.engine.lower import lower
-from runtime.engine.lowerings import chosen
 from runtime.engine.norms import with_trees
+from runtime.engine.plan.compiled import Compiled, Request, compile_request, port_name
+from runtime.engine.plan.passes import chosen
 from runtime.engine.prepared import Prepared
+from runtime.engine.rebind import renumbered, with_values
 from runtime.engine.run import Run, Shapes, accumulate
 from runtime.engine.store import Store, shapes_of
 
 if TYPE_CHECKING:
     from blocks.block import Shape
     from runtime.calculus import Value
-    from runtime.engine.naming import GradientRequests
+    from runtime.engine.lookup import GradientRequests
     from runtime.engine.optimisers import Optimiser
     from runtime.engine.program import Program
 
@@ -46,7 +46,7 @@ class Session:
     raises NotRunnableError.
 
     ``fast`` is whether large arrays may be computed by machine code, whose results differ in the
-    last digits (see ``runtime.engine.lowerings.FAST``); None is where the ``fast`` extra is
+    last digits (see ``runtime.engine.plan.passes.FAST``); None is where the ``fast`` extra is
     installed, unless GRADWIRE_FAST=0. Raises RunError where it is asked for in vain.
     """
 
@@ -133,8 +133,8 @@ class Session:
         order. Heads default to the losses, else to all blocks.
         """
         program = self.program
-        starts = [naming.find_port(program, head) for head in heads] if heads else program.heads()
-        return naming.graph_order(program, starts)
+        starts = [lookup.find_port(program, head) for head in heads] if heads else program.heads()
+        return lookup.graph_order(program, starts)
 
     def infer_shapes(self, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
         """Shapes of all arguments and ports from those given (variables or inputs by path),
@@ -147,7 +147,7 @@ class Session:
         return Shapes(
             {
                 path: program.leaves[path].value.shape if path in program.leaves else None
-                for path in naming.graph_order(program, program.heads())
+                for path in lookup.graph_order(program, program.heads())
             },
             {port: value.shape for port, value in program.ports.items()},
         )
@@ -198,18 +198,18 @@ class Session:
         """
         fed = self._fed(feeds)
         program = self._program(shapes_of(fed))
-        heads = naming.find_heads(program, losses, self.partial)
-        seeds = naming.find_seeds(program, heads, out_gradients or {})
-        arguments = () if isinstance(request, str | Mapping) else naming.graph_order(program, heads)
-        requests = naming.gradient_requests(program, arguments, wrt, request)
+        heads = lookup.find_heads(program, losses, self.partial)
+        seeds = lookup.find_seeds(program, heads, out_gradients or {})
+        arguments = () if isinstance(request, str | Mapping) else lookup.graph_order(program, heads)
+        requests = lookup.gradient_requests(program, arguments, wrt, request)
         asked = Request(
             self._ports(program, ports),
             heads,
             frozenset(seeds),
             tuple(name for name, how in requests.items() if how != "null"),
-            naming.adjoint_ports(program, adjoints),
-            naming.wires_named(program, contributions),
-            naming.wires_named(program, norms),
+            lookup.adjoint_ports(program, adjoints),
+            lookup.wires_named(program, contributions),
+            lookup.wires_named(program, norms),
         )
         compiled = self._execute(program, asked, fed, seeds)
 
@@ -253,10 +253,10 @@ class Session:
             self._store.source(name)
         program = self._program(given)
         names = program.trainable if wrt is None else list(wrt)
-        heads = naming.find_heads(program, losses, self.partial) if names else ()
-        requests = naming.gradient_requests(program, (), names, "write")
-        ports = naming.traced_ports(program, values)
-        naming.traced_ports(program, feeds)
+        heads = lookup.find_heads(program, losses, self.partial) if names else ()
+        requests = lookup.gradient_requests(program, (), names, "write")
+        ports = lookup.traced_ports(program, values)
+        lookup.traced_ports(program, feeds)
         asked = Request(ports, heads, wrt=tuple(requests))
         compiled = compile_request(program, asked, lowerings=self._lowerings)
         results = [(port, program.ports[port]) for port in ports]
@@ -276,7 +276,7 @@ class Session:
         """One training step: backward, then the optimiser moves the variables that have a
         gradient. The run's values are those of the heads, from before the step.
         """
-        heads = naming.find_heads(self._program(shapes_of(self._fed(feeds))), losses, self.partial)
+        heads = lookup.find_heads(self._program(shapes_of(self._fed(feeds))), losses, self.partial)
         run = self.backward(
             heads,
             feeds=feeds,
@@ -301,8 +301,8 @@ class Session:
 
     def _ports(self, program: Program, ports: Collection[str] | None) -> tuple[str, ...]:
         if ports is None:
-            return naming.all_ports(program, self.partial)
-        return naming.traced_ports(program, ports)
+            return lookup.all_ports(program, self.partial)
+        return lookup.traced_ports(program, ports)
 
     def _fed(self, feeds: Feeds | None) -> dict[str, Array]:
         return {name: self._store.checked(name, value) for name, value in (feeds or {}).items()}

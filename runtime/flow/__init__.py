@@ -2,7 +2,10 @@
 
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.badges import Badge, Mark, badges
-from runtime.flow.contracts import (
+from runtime.flow.numbers.gradient_check import Check, check_gradients
+from runtime.flow.numbers.magnitudes import Settings
+from runtime.flow.observed import Cancel, FlowRun, observe, read
+from runtime.flow.tools.contracts import (
     Breach,
     Contract,
     Outcome,
@@ -12,15 +15,12 @@ from runtime.flow.contracts import (
     parse_contracts,
     unowned,
 )
-from runtime.flow.dialects import Dialects, dialects
-from runtime.flow.differences import Check, check_gradients
-from runtime.flow.doctor import Complaint, Finding, diagnose
-from runtime.flow.fixing import Fix, fix, fixes, with_fix
-from runtime.flow.ledger import Account, LossMatrix, Row, account, ledger, loss_matrix
-from runtime.flow.reading import Cancel, FlowRun, observe, read
-from runtime.flow.sizes import Settings
-from runtime.flow.states import PASSING, Cutter, State, Verdict
-from runtime.flow.whatif import Comparison, Difference, WhatIf
+from runtime.flow.tools.dialects import Dialects, dialects
+from runtime.flow.tools.doctor import Complaint, Finding, diagnose
+from runtime.flow.tools.ledger import Account, LossMatrix, Row, account, ledger, loss_matrix
+from runtime.flow.tools.repairs import Fix, fix, fixes, with_fix
+from runtime.flow.tools.whatif import Comparison, Difference, WhatIf
+from runtime.flow.words.states import PASSING, Cutter, State, Verdict
 
 __all__ = [
     "PASSING",

@@ -9,19 +9,19 @@ from blocks.errors import Location, RunError
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.engine.flatten import block_of
-from runtime.flow import sentences
-from runtime.flow.graph import Kind
-from runtime.flow.leaves import all_repairs, best_state, together
-from runtime.flow.reasons import Reasons
-from runtime.flow.searches import LEVELS, Searches
-from runtime.flow.states import RANK, Cutter, State, Verdict
+from runtime.flow.structure.leaves import all_repairs, best_state, together
+from runtime.flow.structure.reachability import Kind
+from runtime.flow.structure.reasons import Reasons
+from runtime.flow.structure.searches import LEVELS, Searches
+from runtime.flow.words import sentences
+from runtime.flow.words.states import RANK, Cutter, State, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runtime.calculus import Value
     from runtime.engine.program import Program
-    from runtime.flow.slots import Bypass
+    from runtime.flow.structure.slots import Bypass
 
 CLOSED = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
 """The state by the worst slot that would have to open."""

@@ -8,16 +8,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from blocks.library.gradient import StopGradient
-from runtime.flow.contracts import UNOWNED, Contract, unowned
-from runtime.flow.leaves import counted
-from runtime.flow.sentences import names
-from runtime.flow.states import PASSING
-from runtime.flow.surrogates import surrogates
+from runtime.flow.structure.leaves import counted
+from runtime.flow.structure.surrogates import surrogates
+from runtime.flow.tools.contracts import UNOWNED, Contract, unowned
+from runtime.flow.words.sentences import names
+from runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
     from runtime.flow.analyse import Flow
-    from runtime.flow.reading import FlowRun
+    from runtime.flow.observed import FlowRun
 
 
 SURROGATE = "≈ What {0} sends back is not the derivative, on purpose."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runtime.flow import dialects
-from runtime.flow.dialects import SYSTEMS
+from runtime.flow.tools.dialects import SYSTEMS
 from runtime.publish.text import Table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from blocks import Tensor
 from runtime.flow import ledger, loss_matrix
-from runtime.flow.numbers import number, size
+from runtime.flow.words.formatting import number, size
 from runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from blocks.errors import FileError, Location
-from runtime.diagram.diagnostics import Diagnostic
+from runtime.diagram.checks.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from blocks.errors import GradwireError

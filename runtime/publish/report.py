@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from blocks import Tensor
 from blocks.trees import Passive
 from runtime.engine.trees import leaf_name
-from runtime.flow.deferred import MANY, counted
+from runtime.flow.lazy import MANY, counted
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from blocks import Tensor
 from runtime.engine.norms import rms
-from runtime.flow.numbers import size
+from runtime.flow.words.formatting import size
 from runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import threading
 import pytest
 from PySide6.QtCore import QEvent, QSettings, Qt
 
-from app import theme
-from app.main_window import MainWindow
-from app.settings import Settings
+from app.services import theme
+from app.services.settings import Settings
+from app.shell.main_window import MainWindow
 from tests.app.closing import give_up
 
 

@@ -118,7 +118,7 @@ class Crashes:
 
 
 def _counted(path: Path, log: Path, killed: float) -> Loss:
-    from app.journal import Journal
+    from app.services.journal import Journal
 
     lines = [line.split() for line in log.read_text().splitlines()]
     edits = {int(number): float(at) for kind, number, at in lines if kind == "edit"}
@@ -146,8 +146,8 @@ def _work(folder: Path, seed: int) -> None:
     from PySide6.QtCore import QSettings, QTimer
     from PySide6.QtWidgets import QApplication
 
-    from app.settings import Settings
-    from app.windows import Windows
+    from app.services.settings import Settings
+    from app.shell.windows import Windows
 
     application = QApplication(sys.argv[:1])
     store = QSettings(str(folder / "settings.ini"), QSettings.Format.IniFormat)
@@ -173,7 +173,7 @@ def _work(folder: Path, seed: int) -> None:
 
 
 def _serve() -> None:
-    import app.main_window  # noqa: F401
+    import app.shell.main_window  # noqa: F401
 
     for line in sys.stdin:
         folder, seed = line.rsplit(" ", 1)

@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.camera import Camera
-from app.evaluator import Evaluator, Reading
-from app.settings import Settings
-from app.windows import Windows
+from app.canvas.scene.camera import Camera
+from app.evaluation.evaluator import Evaluator, Reading
+from app.services.settings import Settings
+from app.shell.windows import Windows
 from runtime.diagram import Diagram, load, save
 from tests.benchmarks.diagrams import ROWS, Drawing, reading_of
 
@@ -70,7 +70,7 @@ class Gradwire:
         self._folder = tempfile.TemporaryDirectory()
         self._readings: dict[int, list[Reading]] = {}
         store = QSettings(f"{self._folder.name}/settings.ini", QSettings.Format.IniFormat)
-        with patch("app.main_window.Evaluator", partial(Evaluator, self._read)):
+        with patch("app.shell.main_window.Evaluator", partial(Evaluator, self._read)):
             self._window = Windows(Settings(store)).new()
         self._canvas = self._window.canvas
         self._window.resize(*SIZE)

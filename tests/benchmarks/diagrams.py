@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.evaluator import Reading
+from app.evaluation.evaluator import Reading
 from blocks.registry import registry
 from runtime.diagram import Diagram, Page, Point, PortName, save
 from runtime.flow import State

@@ -32,7 +32,7 @@ OURS = {"gradwire": False, "gradwire-fast": True}
 
 def ours() -> list[str]:
     """What can be had here."""
-    from runtime.engine import native
+    from runtime.engine.plan import native
 
     return [system for system, fast in OURS.items() if not fast or native.installed()]
 

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from app.actions import TABLE
+from app.shell.actions import TABLE
 from tests.app.mouse import drop
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from PySide6.QtCore import QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.geometry import Scene
-from app.canvas.reach import exists
+from app.canvas.scene.focus import exists
+from app.canvas.scene.geometry import Scene
 from runtime.diagram import Diagram, check, dumps, is_name, loads
 from runtime.diagram.model import Page
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QEvent
 
     from app.canvas import CanvasView
-    from app.main_window import MainWindow
+    from app.shell.main_window import MainWindow
 
 
 Handler: TypeAlias = Callable[[Any, Any], None]

@@ -28,8 +28,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.settings import Settings
-from app.windows import Windows
+from app.services.settings import Settings
+from app.shell.windows import Windows
 from runtime.diagram import Diagram, dumps
 from tests.app.closing import give_up
 from tests.monkey import edits, events
@@ -37,7 +37,7 @@ from tests.monkey.laws import Alarm, agrees, told_to_all, valid
 
 if TYPE_CHECKING:
     from app.canvas import CanvasView
-    from app.main_window import MainWindow
+    from app.shell.main_window import MainWindow
 
 MOST_BLOCKS = 200
 MOST_PAGES = 8
@@ -83,7 +83,7 @@ class Monkey:
         self._acts: collections.deque[str] = collections.deque(maxlen=TOLD)
         self._now = 0.0
         self._patches = [
-            patch("app.document.time", SimpleNamespace(monotonic=lambda: self._now)),
+            patch("app.document.document.time", SimpleNamespace(monotonic=lambda: self._now)),
             patch.object(QFileDialog, "getOpenFileName", self._no_file),
             patch.object(QFileDialog, "getSaveFileName", self._some_file),
             patch.object(QPrintDialog, "exec", lambda dialog: 0),

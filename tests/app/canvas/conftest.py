@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.canvas import CanvasView
-from app.theme import LIGHT
+from app.services.theme import LIGHT
 from tests.app.canvas.pages import Shell, seed
 
 

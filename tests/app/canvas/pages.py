@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.badges import NONE, Badges
+from app.evaluation.badges import NONE, Badges
 from blocks import registry
 from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
 from runtime.flow import State, Verdict

@@ -5,7 +5,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.canvas.minimap import SIZE
-from app.theme import DARK
+from app.services.theme import DARK
 from tests.app.canvas.pages import LEFT, PLAIN, Shell, diagram
 
 

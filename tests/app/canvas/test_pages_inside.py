@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas.faces import _INSIDE, draw_picture
-from app.canvas.facts import STATES_WORST_FIRST, Facts
-from app.canvas.geometry import Scene
-from app.theme import DARK, LIGHT
+from app.canvas.paint.faces import _INSIDE, draw_picture
+from app.canvas.scene.geometry import Scene
+from app.canvas.state.facts import STATES_WORST_FIRST, Facts
+from app.services.theme import DARK, LIGHT
 from runtime.flow import State
 from tests.app.canvas.pages import Reading, block, diagram, page
 

@@ -21,7 +21,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QToolTip
 
 from app.canvas import BLOCK_MIME, CanvasView
-from app.theme import DARK, LIGHT
+from app.services.theme import DARK, LIGHT
 from runtime.diagram import (
     AddBlock,
     Diagram,

@@ -92,7 +92,7 @@ def windows(monkeypatch):
         opened.append(path)
         return 0
 
-    monkeypatch.setattr("app.application.run", run)
+    monkeypatch.setattr("app.shell.application.run", run)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     return opened
 
@@ -105,7 +105,7 @@ def test_a_file_alone_opens_the_editor(gradwire, windows, seed):
 
 
 def test_the_demo_opens_the_editor_where_there_is_a_display(gradwire, windows, monkeypatch):
-    monkeypatch.setattr("runtime.cli.demo.why_no_window", lambda: None)
+    monkeypatch.setattr("runtime.cli.commands.demo.why_no_window", lambda: None)
     assert gradwire("demo").code == 0
     assert [getattr(path, "name", None) for path in windows] == ["mxnet_seed.gradwire.json"]
 
@@ -134,7 +134,7 @@ def test_a_fault_of_gradwire_itself_is_told_without_a_traceback(gradwire, monkey
     def fail(*arguments: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("runtime.cli.run.open_session", fail)
+    monkeypatch.setattr("runtime.cli.commands.run.open_session", fail)
     monkeypatch.delenv("GRADWIRE_TRACEBACK", raising=False)
     done = gradwire("run", seed)
     assert done.code == 3 and "ZeroDivisionError: oops" in done.err

@@ -19,7 +19,7 @@ from blocks.library.sources import Variable
 from blocks.library.view import Display
 from runtime.build import Expression, block, build, loss, variable
 from runtime.diagram import check, dumps, loads
-from runtime.diagram.connecting import require_ports
+from runtime.diagram.edits.connecting import require_ports
 from runtime.diagram.model import MAIN, PortName
 from runtime.engine import SGD, Session
 from tests.blocks.examples import EXAMPLES, Example

@@ -15,10 +15,10 @@ from blocks.library.gradient import Gradient, StopGradient
 from runtime.calculus import passes
 from runtime.engine import Run, Session
 from runtime.flow import Flow, State, analyse
-from runtime.flow.graph import Kind
-from runtime.flow.nearby import Nearby
-from runtime.flow.reasons import Reasons
-from runtime.flow.searches import LEVELS
+from runtime.flow.structure.reachability import Kind
+from runtime.flow.structure.reasons import Reasons
+from runtime.flow.structure.searches import LEVELS
+from runtime.flow.words.nearby import Nearby
 from tests.runtime.flow.specimens import (
     Walk,
     all_opened,

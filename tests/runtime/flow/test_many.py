@@ -11,7 +11,7 @@ import pytest
 from runtime.build import add_n, build, loss, stop_gradient, sum, tanh, variable
 from runtime.engine import Session
 from runtime.flow import Flow, analyse, fix, observe
-from runtime.flow.deferred import MANY, Deferred
+from runtime.flow.lazy import MANY, Deferred
 from tests.benchmarks.flow import chain, ladder, wide
 
 if TYPE_CHECKING:

@@ -1,0 +1,221 @@
+"""The canvas for assistive technology: a child for each block, port, wire, bend and note.
+
+The tree mirrors the diagram and is made as it is asked for. An item stays for the life of its
+canvas, since Qt keeps pointers to it; one whose thing is gone says that it is not valid.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QAccessibleInterface, QWindow
+from PySide6.QtWidgets import QAccessibleWidget
+
+from app.canvas.scene.focus import Focus, Kind, area, exists, port_focus, port_number
+from app.canvas.scene.geometry import Bend
+from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
+from app.canvas.stage import Stage
+from app.canvas.state.spoken import told
+
+if TYPE_CHECKING:
+    from app.canvas.state.view_state import View
+
+_ROLES = {
+    Kind.BLOCK: QAccessible.Role.ListItem,
+    Kind.INPUT: QAccessible.Role.Indicator,
+    Kind.OUTPUT: QAccessible.Role.Indicator,
+    Kind.WIRE: QAccessible.Role.Link,
+    Kind.BEND: QAccessible.Role.Grip,
+    Kind.NOTE: QAccessible.Role.StaticText,
+}
+
+
+class Item(QAccessibleInterface):
+    """One block, port, wire or note."""
+
+    def __init__(self, page: Tree, focus: Focus) -> None:
+        super().__init__()
+        self._page = page
+        self.focus = focus
+
+    def isValid(self) -> bool:
+        return exists(self._page.view.scene, self.focus)
+
+    def object(self) -> QObject | None:  # type: ignore[override]  # none stands behind an item
+        return None
+
+    def window(self) -> QWindow | None:  # type: ignore[override]  # Qt allows none; its stubs do not
+        return self._page.window()
+
+    def parent(self) -> QAccessibleInterface:
+        return self._page
+
+    def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
+        return None
+
+    def childCount(self) -> int:
+        return 0
+
+    def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
+        return None
+
+    def indexOfChild(self, child: QAccessibleInterface) -> int:
+        return -1
+
+    def text(self, t: QAccessible.Text) -> str:
+        if t != QAccessible.Text.Name or not self.isValid():
+            return ""
+        return told(self._page.view.facts, self.focus)
+
+    def setText(self, t: QAccessible.Text, text: str) -> None:
+        """Names are told, not written."""
+
+    def role(self) -> QAccessible.Role:
+        return _ROLES[self.focus.kind]
+
+    def rect(self) -> QRect:
+        return self._page.place(self.focus) if self.isValid() else QRect()
+
+    def state(self) -> QAccessible.State:
+        view, state = self._page.view, QAccessible.State()
+        if not self.isValid():
+            state.invalid = True
+            return state
+        state.focusable = state.selectable = True
+        state.focused = view.focus == self.focus
+        kind, name = self.focus.kind, self.focus.name
+        chosen = {Kind.BLOCK: view.selected, Kind.NOTE: view.notes, Kind.WIRE: {view.wire}}
+        is_bend = kind is Kind.BEND
+        state.movable = is_bend
+        state.selected = (
+            Bend(name, self.focus.number) in view.bends if is_bend else name in chosen.get(kind, ())
+        )
+        return state
+
+
+class Tree(QAccessibleWidget):
+    """The canvas itself: blocks, then ports, wires, bends, notes, each in the order of the page."""
+
+    def __init__(self, canvas: Stage) -> None:
+        super().__init__(canvas, QAccessible.Role.Canvas)
+        self._canvas = canvas
+        self._items: dict[Focus, Item] = {}
+
+    @property
+    def view(self) -> View:
+        """What the canvas shows."""
+        return self._canvas.view
+
+    def item(self, focus: Focus) -> Item:
+        """The item of what can have the focus."""
+        if focus not in self._items:
+            self._items[focus] = Item(self, focus)
+        return self._items[focus]
+
+    def childCount(self) -> int:
+        return sum(self._counts())
+
+    def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
+        scene = self.view.scene
+        blocks, ports, wires, bends, notes = self._counts()
+        if not 0 <= index < blocks + ports + wires + bends + notes:
+            return None
+        if index < blocks:
+            return self.item(Focus(Kind.BLOCK, scene.names[index]))
+        index -= blocks
+        if index < ports:
+            return self.item(port_focus(scene, index))
+        index -= ports
+        if index < wires:
+            return self.item(Focus(Kind.WIRE, scene.wire_keys[index]))
+        index -= wires
+        if index < bends:
+            return self.item(Focus(Kind.BEND, *scene.bend_name(index)))
+        return self.item(Focus(Kind.NOTE, list(scene.page.notes)[index - bends]))
+
+    def indexOfChild(self, child: QAccessibleInterface) -> int:
+        if not isinstance(child, Item) or not child.isValid():
+            return -1
+        scene, name = self.view.scene, child.focus.name
+        blocks, ports, wires, bends, _ = self._counts()
+        match child.focus.kind:
+            case Kind.BLOCK:
+                return scene.index[name]
+            case Kind.WIRE:
+                return blocks + ports + scene.wire_index[name]
+            case Kind.BEND:
+                return blocks + ports + wires + (scene.bend(Bend(name, child.focus.number)) or 0)
+            case Kind.NOTE:
+                return blocks + ports + wires + bends + list(scene.page.notes).index(name)
+            case _:
+                return blocks + (port_number(scene, child.focus) or 0)
+
+    def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
+        scene, camera = self.view.scene, self.view.camera
+        at = self._canvas.mapFromGlobal(QPoint(x, y)).toTuple()
+        if (port := port_at(scene, camera, *at)) is not None:
+            return self.item(port_focus(scene, port))
+        if (block := block_at(scene, camera, *at)) is not None:
+            return self.item(Focus(Kind.BLOCK, scene.names[block]))
+        if (bend := bend_at(scene, camera, *at)) is not None:
+            return self.item(Focus(Kind.BEND, *scene.bend_name(bend)))
+        if (wire := wire_at(scene, camera, *at, self.view.strands)) is not None:
+            return self.item(Focus(Kind.WIRE, scene.wire_keys[wire]))
+        note = note_at(scene, camera, *at)
+        return None if note is None else self.item(Focus(Kind.NOTE, note))
+
+    def focusChild(self) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
+        focus = self.view.focus
+        return None if focus is None or not self._canvas.hasFocus() else self.item(focus)
+
+    def text(self, t: QAccessible.Text) -> str:
+        if t != QAccessible.Text.Description:
+            return str(super().text(t))
+        blocks, _, wires, _, _ = self._counts()
+        return self._canvas.tr("{0} blocks, {1} wires").format(blocks, wires)
+
+    def place(self, focus: Focus) -> QRect:
+        """Where it is on the screen."""
+        corners = self.view.camera.to_widget(area(self.view.scene, focus).reshape(2, 2))
+        (left, top), (right, bottom) = np.round(corners).tolist()
+        box = QRectF(left, top, right - left, bottom - top).toRect()
+        return QRect(self._canvas.mapToGlobal(box.topLeft()), box.size())
+
+    def _counts(self) -> tuple[int, int, int, int, int]:
+        scene = self.view.scene
+        return (
+            len(scene.names), len(scene.port_block), len(scene.wire_keys), len(scene.bends),
+            len(scene.page.notes),
+        )  # fmt: skip
+
+
+_trees: dict[int, Tree] = {}
+"""By identity of the canvas: Python must hold what Qt points to."""
+
+
+@cache
+def install() -> None:
+    """Tell Qt once how canvases are made accessible."""
+    QAccessible.installFactory(_make)
+
+
+def announce(canvas: Stage, focus: Focus) -> None:
+    """Say that ``focus`` has the keyboard, if anybody listens."""
+    if QAccessible.isActive():
+        tree = QAccessible.queryAccessibleInterface(canvas)
+        if isinstance(tree, Tree):
+            QAccessible.updateAccessibility(
+                QAccessibleEvent(tree.item(focus), QAccessible.Event.Focus)
+            )
+
+
+def _make(key: str, target: QObject | None) -> QAccessibleInterface | None:
+    if not isinstance(target, Stage):
+        return None
+    known = id(target)
+    _trees[known] = Tree(target)
+    target.destroyed.connect(lambda: _trees.pop(known, None))
+    return _trees[known]

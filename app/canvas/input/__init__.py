@@ -1,0 +1,1 @@
+"""Mouse and keyboard on the canvas: what they do becomes a Change."""

@@ -1,0 +1,1 @@
+"""Text typed on the canvas: names, notes, and the search for blocks to add."""

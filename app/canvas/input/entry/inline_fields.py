@@ -1,0 +1,118 @@
+"""Fields that open on the canvas while something is written: a name, a note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+
+from app.services.theme import BODY, font, shown
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent
+
+_COMMIT = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class NameEdit(QLineEdit):
+    """A block's name on its face. Return or a click elsewhere takes it, Esc leaves it as it was.
+
+    ``accept(text)`` says whether the name can be; where it can't, the field stays open.
+    """
+
+    def __init__(
+        self, parent: QWidget, name: str, place: QRectF, zoom: float, accept: Callable[[str], bool]
+    ) -> None:
+        super().__init__(name, parent)
+        self._accept: Callable[[str], bool] | None = accept
+        self.setFont(_scaled(zoom))
+        self.setAccessibleName(self.tr("Name of block {0}").format(name))
+        height = max(place.height(), float(self.sizeHint().height()))
+        width = max(place.width(), 120.0)
+        top = place.center().y() - height / 2.0
+        self.setGeometry(QRectF(place.left(), top, width, height).toAlignedRect())
+        self.selectAll()
+        self.show()
+        self.setFocus()
+
+    def close_field(self, *, take: bool) -> None:
+        """Take the name or drop it; once."""
+        accept, self._accept = self._accept, None
+        if accept is None:
+            return
+        if take and not accept(self.text()):
+            self._accept = accept
+            self.selectAll()
+            return
+        _go(self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in _COMMIT:
+            self.close_field(take=True)
+        elif event.key() == Qt.Key.Key_Escape:
+            self.close_field(take=False)
+        else:
+            super().keyPressEvent(event)
+        event.accept()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.close_field(take=True)
+            self.close_field(take=False)
+
+
+class NoteEdit(QPlainTextEdit):
+    """A note's text in place. A click elsewhere or Ctrl+Return takes it, Esc leaves it."""
+
+    def __init__(
+        self, parent: QWidget, text: str, place: QRectF, zoom: float, accept: Callable[[str], None]
+    ) -> None:
+        super().__init__(text, parent)
+        self._accept: Callable[[str], None] | None = accept
+        self.setFont(_scaled(zoom))
+        self.setAccessibleName(self.tr("Note"))
+        self.setGeometry(place.toAlignedRect())
+        self.show()
+        self.setFocus()
+
+    def close_field(self, *, take: bool) -> None:
+        """Take the text or drop it; once."""
+        accept, self._accept = self._accept, None
+        if accept is None:
+            return
+        if take:
+            accept(self.toPlainText())
+        _go(self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        held = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_field(take=False)
+        elif event.key() in _COMMIT and held:
+            self.close_field(take=True)
+        else:
+            super().keyPressEvent(event)
+        event.accept()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.close_field(take=True)
+
+
+def _go(field: QWidget) -> None:
+    """Close a field; what it stands on gets the keyboard that the field had."""
+    below = field.parentWidget()
+    if below is not None and field.hasFocus():
+        below.setFocus()
+    field.deleteLater()
+    field.hide()
+
+
+def _scaled(zoom: float) -> QFont:
+    used = font(BODY)
+    used.setPixelSize(max(shown(BODY), round(BODY * zoom)))
+    return used

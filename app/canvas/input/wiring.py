@@ -1,0 +1,162 @@
+"""Drawing a wire by hand: from a port to one that fits, with the reason where one doesn't."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from app.canvas.input.gestures import Gesture, Host
+from app.canvas.paint.open_wire import draw_loose_wire, loose_wire
+from app.canvas.scene.bezier import flatten
+from app.canvas.scene.hits import block_at, port_at
+from app.services.theme import BODY, font, shown
+from runtime.diagram import Batch, Connect, Disconnect, can_connect
+
+if TYPE_CHECKING:
+    from app.canvas.scene.geometry import Floats
+    from runtime.diagram.model import PortName
+
+SNAP = 18.0
+"""How near a port catches the wire's loose end, widget px."""
+_MOST = 400
+"""Ports that are lit up, at most: the nearest."""
+_SLICE = 0.004
+"""Seconds spent on finding fitting ports before the window is let breathe."""
+
+
+class Wiring(Gesture):
+    """A wire with one end in the hand. ``taken`` is the target it was taken off, if it was."""
+
+    cursor = Qt.CursorShape.CrossCursor
+
+    def __init__(self, host: Host, start: QPointF, port: int, taken: PortName | None) -> None:
+        super().__init__(host, start)
+        scene = host.view.scene
+        self._fixed = port
+        self._name = scene.port_name(port)
+        self._from_output = not scene.port_is_input[port]
+        self._taken = taken
+        self._at = start
+        self._over: int | None = None
+        self._answers: dict[int, str | None] = {}
+        """Why the wire can't end at a port, or None if it can."""
+        self._open = self._candidates()
+        self._timer = QTimer()
+        self._timer.timeout.connect(self._light_some)
+        host.view.hidden_wire = None if taken is None else str(taken)
+        self._light_some()
+        self._timer.start(0)
+        host.redraw()
+
+    def move(self, at: QPointF) -> None:
+        before = self._area()
+        self._at = at
+        view = self.host.view
+        found = port_at(view.scene, view.camera, at.x(), at.y(), SNAP)
+        over = None if found == self._fixed else found
+        if over != self._over:
+            self._over = over
+            refusal = None if over is None else self._refusal(over)
+            self.host.hint(refusal or "")
+            view.near_port = over if over is not None and refusal is None else None
+        self.host.redraw(before.united(self._area()))
+
+    def finish(self, at: QPointF) -> None:
+        over = self._over
+        refusal = None if over is None else self._refusal(over)
+        self.cancel()
+        page = self.host.view.scene.page_name
+        if over is not None and refusal is not None:
+            self.host.hint(refusal)
+        elif over is not None:
+            source, target = self._ends(over)
+            if target == self._taken:
+                return
+            connect = Connect(source, target, page=page)
+            if self._taken is None:
+                self.host.ask(connect)
+            else:
+                label = f"Move wire to {target}"
+                self.host.ask(Batch(label, (connect, Disconnect(self._taken, page=page))))
+        elif self._taken is not None:
+            self.host.ask(Disconnect(self._taken, page=page))
+        elif block_at(self.host.view.scene, self.host.view.camera, at.x(), at.y()) is None:
+            self.host.quick_add(at, self._fixed)
+
+    def cancel(self) -> None:
+        self._timer.stop()
+        view = self.host.view
+        view.hidden_wire, view.near_port, view.lit_ports = None, None, ()
+        self.host.redraw()
+
+    def paint(self, painter: QPainter) -> None:
+        refusal = None if self._over is None else self._refusal(self._over)
+        colour = "error" if refusal else "accent"
+        draw_loose_wire(painter, self.host.view, self._fixed, self._loose_end(), colour)
+        if refusal:
+            self._paint_refusal(painter, refusal)
+
+    def _ends(self, port: int) -> tuple[PortName, PortName]:
+        other = self.host.view.scene.port_name(port)
+        return (self._name, other) if self._from_output else (other, self._name)
+
+    def _refusal(self, port: int) -> str | None:
+        if port not in self._answers:
+            scene = self.host.view.scene
+            self._answers[port] = can_connect(scene.diagram, scene.page_name, *self._ends(port))
+        return self._answers[port]
+
+    def _candidates(self) -> Iterator[int]:
+        """Ports of the other side, those nearest to the start first, as many as one can see."""
+        view = self.host.view
+        points = view.camera.to_widget(view.scene.port_points())
+        away = np.hypot(*(points - (self.start.x(), self.start.y())).T)
+        facing = np.flatnonzero(view.scene.port_is_input == self._from_output)
+        yield from facing[np.argsort(away[facing])][:_MOST].tolist()
+
+    def _light_some(self) -> None:
+        """Ask about ports for a while; more at the next call."""
+        until = time.perf_counter() + _SLICE
+        for port in self._open:
+            self._refusal(port)
+            if time.perf_counter() > until:
+                break
+        else:
+            self._timer.stop()
+        facing = self.host.view.scene.port_is_input == self._from_output
+        fitting = [p for p, why in self._answers.items() if why is None and facing[p]]
+        self.host.view.lit_ports = tuple(fitting)
+        self.host.redraw()
+
+    def _loose_end(self) -> Floats:
+        """Where the wire in the hand ends (2,), in widget px: it snaps to a port that fits."""
+        view = self.host.view
+        if view.near_port is None:
+            return np.array([self._at.x(), self._at.y()])
+        points = view.scene.port_points(np.array([view.near_port]))
+        return np.asarray(view.camera.to_widget(points)[0])
+
+    def _area(self) -> QRectF:
+        """What the wire in the hand and its refusal cover."""
+        points = flatten(loose_wire(self.host.view, self._fixed, self._loose_end()), 8)[0]
+        (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+        box = QRectF(left, top, right - left, bottom - top).adjusted(-24, -24, 24, 24)
+        return box.united(QRectF(self._at.x() - 400.0, self._at.y() - 60.0, 800.0, 120.0))
+
+    def _paint_refusal(self, painter: QPainter, why: str) -> None:
+        theme = self.host.view.theme
+        used = font(shown(BODY))
+        flags = int(Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap)
+        text = QFontMetricsF(used).boundingRect(QRectF(0, 0, 320, 200), flags, why)
+        box = text.translated(self._at + QPointF(16.0, 16.0)).adjusted(-8, -5, 8, 5)
+        painter.setPen(QPen(QColor(theme.error), 1.0))
+        painter.setBrush(QColor(theme.field))
+        painter.drawRoundedRect(box, 4.0, 4.0)
+        painter.setFont(used)
+        painter.setPen(QColor(theme.ink))
+        painter.drawText(box.adjusted(8, 5, -8, -5), flags, why)

@@ -1,0 +1,325 @@
+"""Blocks as pictures: drawn once for each look, zoom and pixel ratio, then copied."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
+
+from app.canvas.paint import glyphs
+from app.canvas.paint.grids import draw_section
+from app.canvas.paint.pills import Pill, draw_pills
+from app.canvas.scene.camera import NUMBERS
+from app.canvas.scene.geometry import PORT_RADIUS
+from app.services.theme import BODY, SMALL, TITLE, Theme, font
+from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
+
+if TYPE_CHECKING:
+    from app.canvas.state.formatting import Section
+
+MARGIN = 9.0
+"""Room around a face for port dots and badge, px at 100 %."""
+CORNER = 5.0
+GUTTER = 10.0
+"""From the edge to the text."""
+SYMBOL = 22.0
+"""Width of the symbol's place."""
+_AT_LEAST = 4
+"""Pictures that every frame may make."""
+_LEAST_INK = 5.0
+_INSIDE = {
+    "NONFINITE": "NaN", "FLOOD": "▲", "NO_RULE": "∅", "STOPPED": "⊣", "FAINT": "▽", "ZERO": "0",
+    "OFF_ROUTE": "↛", "PARTIAL": "½", "UNKNOWN": "?",
+}  # fmt: skip
+"""Signs of the states inside a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortLook:
+    """A port's dot and words: ``wired``, ``open`` (takes a default), ``missing`` or ``free``."""
+
+    text: str
+    kind: str
+    trouble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """All that a face shows; equal looks share a picture."""
+
+    family: str
+    symbol: str
+    name: str
+    label: str = ""
+    lines: int = 1
+    """Lines of ports or numbers: what gives the height."""
+    inputs: tuple[PortLook, ...] = ()
+    outputs: tuple[PortLook, ...] = ()
+    sections: tuple[Section, ...] = ()
+    stale: bool = False
+    badge: str = ""
+    """Severity of the worst problem; empty without one."""
+    inside: str = ""
+    """Name of the worst State of a wire inside a page; empty without a bad one."""
+    head: bool = False
+    pills: tuple[Pill, ...] = ()
+    """Badges on its lower edge."""
+
+    @property
+    def height(self) -> float:
+        return block_height(self.lines)
+
+    def plain(self) -> Look:
+        """The look from afar: no numbers and no words at ports."""
+        return replace(
+            self,
+            label="",
+            sections=(),
+            pills=(),
+            stale=False,
+            inputs=tuple(replace(port, text="") for port in self.inputs),
+            outputs=tuple(replace(port, text="") for port in self.outputs),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawn face with :func:`margin` around it."""
+
+    pixmap: QPixmap
+    zoom: float
+    ratio: float
+
+    @property
+    def size(self) -> int:
+        """Bytes of its pixels."""
+        return self.pixmap.width() * self.pixmap.height() * 4
+
+
+class FaceCache:
+    """Pictures of looks, drawn anew for each zoom, pixel ratio and theme.
+
+    ``budget`` is what one frame may spend on drawing, in seconds; a few faces it always draws.
+    Where the time is up, the picture of another zoom stands in: ``behind`` says so.
+    """
+
+    def __init__(self, budget: float = math.inf) -> None:
+        self.budget = budget
+        self.behind = False
+        self._pictures: dict[Look, Picture] = {}
+        self._zoom = self._ratio = 0.0
+        self._theme: Theme | None = None
+        self._bytes = 0
+        self._drawn = 0
+        self._spent = 0.0
+
+    def begin(self, zoom: float, ratio: float, theme: Theme, limit: int) -> None:
+        """Start a frame; ``limit`` is what the pictures of many frames may take, in bytes."""
+        if theme is not self._theme or self._bytes > limit:
+            self._pictures, self._bytes = {}, 0
+        self._zoom, self._ratio, self._theme = zoom, ratio, theme
+        self._drawn, self._spent, self.behind = 0, 0.0, False
+
+    def picture(self, look: Look) -> Picture | None:
+        """The picture, of another zoom if need be; None where there is no time to draw any."""
+        known = self._pictures.get(look)
+        if known is not None and known.zoom == self._zoom and known.ratio == self._ratio:
+            return known
+        if self._drawn >= _AT_LEAST and self._spent > self.budget:
+            self.behind = True
+            return known
+        start = time.perf_counter()
+        assert self._theme is not None
+        pixmap = draw_picture(look, self._zoom, self._ratio, self._theme)
+        made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio)
+        self._bytes += made.size - (known.size if known else 0)
+        self._drawn += 1
+        self._spent += time.perf_counter() - start
+        return made
+
+
+def margin(zoom: float, ratio: float) -> float:
+    """Room around a picture's face in widget px, a whole number of device px."""
+    return math.ceil(MARGIN * zoom * ratio) / ratio
+
+
+def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap:
+    """A picture of the face with :func:`margin` around it."""
+    room = margin(zoom, ratio)
+    width = math.ceil((2 * room + WIDTH * zoom) * ratio)
+    height = math.ceil((2 * room + look.height * zoom) * ratio)
+    pixmap = QPixmap(width, height)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    with QPainter(pixmap) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(room, room)
+        painter.scale(zoom, zoom)
+        draw_face(painter, look, theme, close=zoom >= NUMBERS)
+    return pixmap
+
+
+def draw_face(painter: QPainter, look: Look, theme: Theme, *, close: bool) -> None:
+    """Draw the face in scene units, its top left at the origin; numbers and words if ``close``."""
+    _Face(painter, look, theme, close).draw()
+
+
+@cache
+def _outline(symbol: str) -> QPainterPath:
+    path = QPainterPath()
+    path.addText(0.0, 0.0, font(TITLE), symbol)
+    return path
+
+
+class _Face:
+    """One drawing of one face, in scene units with the top left corner at the origin."""
+
+    def __init__(self, painter: QPainter, look: Look, theme: Theme, close: bool) -> None:
+        self.painter = painter
+        self.look = look
+        self.theme = theme
+        self.close = close
+        self.small = font(SMALL)
+
+    def draw(self) -> None:
+        self._ground()
+        self._header()
+        if self.close:
+            left, right = self._port_words()
+            self._numbers(left, right)
+        self._dots()
+        if self.look.inside:
+            self._inside()
+        if self.look.pills:
+            foot = QPointF(GUTTER, self.look.height - 0.5)
+            draw_pills(self.painter, self.look.pills, foot, self.theme)
+        if self.look.badge:
+            self._badge()
+
+    def _ground(self) -> None:
+        look, theme = self.look, self.theme
+        edge = theme.symbol(look.family) if look.head else theme.border(look.family)
+        pen = QPen(edge, 1.5 if look.head else 1.0)
+        pen.setCosmetic(self.painter.transform().m11() < 1.0)  # from afar an edge would fade away
+        self.painter.setPen(pen)
+        self.painter.setBrush(theme.face(look.family))
+        box = QRectF(0.5, 0.5, WIDTH - 1.0, look.height - 1.0)
+        self.painter.drawRoundedRect(box, CORNER, CORNER)
+
+    def _header(self) -> None:
+        look, theme = self.look, self.theme
+        self._symbol(QRectF(GUTTER - 2.0, 1.0, SYMBOL, HEADER))
+        left, bold = GUTTER + SYMBOL + 5.0, font(BODY, bold=True)
+        room = WIDTH - GUTTER - left
+        place = QRectF(left, 0.0, room, HEADER)
+        self._elided(place, look.name, bold, theme.ink, Qt.AlignmentFlag.AlignLeft)
+        label = look.label
+        room -= QFontMetricsF(bold).horizontalAdvance(look.name) + 8.0
+        if label and room >= QFontMetricsF(self.small).horizontalAdvance(label):
+            place = QRectF(WIDTH - GUTTER - room, 1.0, room, HEADER)
+            ink = QColor(theme.ink_soft)
+            self._text(place, label, self.small, ink, Qt.AlignmentFlag.AlignRight)
+
+    def _symbol(self, place: QRectF) -> None:
+        """The symbol as an outline, centred by its ink: fonts differ in where they put it."""
+        outline = _outline(self.look.symbol)
+        ink = outline.boundingRect()
+        size = max(ink.width(), ink.height(), 1.0)
+        scale = min(place.width() / size, 1.0) if size > _LEAST_INK else _LEAST_INK / size
+        self.painter.save()
+        self.painter.translate(place.center())
+        self.painter.scale(scale, scale)
+        self.painter.translate(-ink.center())
+        self.painter.fillPath(outline, self.theme.symbol(self.look.family))
+        self.painter.restore()
+
+    def _port_words(self) -> tuple[float, float]:
+        """Write the ports' names; where the numbers may begin and end."""
+        metrics = QFontMetricsF(self.small)
+        widths = [0.0, 0.0]
+        for side, ports in enumerate((self.look.inputs, self.look.outputs)):
+            for row, port in enumerate(ports):
+                if not port.text:
+                    continue
+                taken = min(metrics.horizontalAdvance(port.text), 0.4 * WIDTH)
+                widths[side] = max(widths[side], taken + 8.0)
+                left = GUTTER if side == 0 else WIDTH - GUTTER - taken
+                place = QRectF(left, HEADER + ROW * row, taken + 1.0, ROW)
+                colour = self.theme.error if port.trouble else self.theme.ink_soft
+                align = Qt.AlignmentFlag.AlignRight if side else Qt.AlignmentFlag.AlignLeft
+                self._elided(place, port.text, self.small, colour, align)
+        return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
+
+    def _numbers(self, left: float, right: float) -> None:
+        """The sections: of several outputs one beside each, else in the middle of the lines."""
+        total = sum(len(section.readout.cells) for section in self.look.sections)
+        several = len(self.look.outputs) > 1
+        top = HEADER + (0.0 if several else ROW * (self.look.lines - total) / 2.0)
+        for section in self.look.sections:
+            count = len(section.readout.cells)
+            place = QRectF(left, top, right - left, ROW * count)
+            draw_section(self.painter, section, place, self.theme, stale=self.look.stale)
+            top += ROW * count
+
+    def _dots(self) -> None:
+        for x, ports in ((0.0, self.look.inputs), (WIDTH, self.look.outputs)):
+            for row, port in enumerate(ports):
+                centre = QPointF(x, HEADER + ROW * (row + 0.5))
+                self._dot(centre, port)
+
+    def _dot(self, centre: QPointF, port: PortLook) -> None:
+        theme = self.theme
+        colour = QColor(theme.wire)
+        if port.trouble or port.kind == "missing":
+            colour = QColor(theme.error if port.trouble else theme.warning)
+        pen = QPen(colour, 1.4)
+        if port.kind == "free":
+            pen.setStyle(Qt.PenStyle.DotLine)
+        self.painter.setPen(pen)
+        self.painter.setBrush(colour if port.kind == "wired" else QColor(theme.canvas))
+        self.painter.drawEllipse(centre, PORT_RADIUS - 0.5, PORT_RADIUS - 0.5)
+
+    def _inside(self) -> None:
+        """The sign of the worst state inside a page, on the lower edge of its face."""
+        sign = _INSIDE[self.look.inside]
+        wide = glyphs.width(sign)
+        left, top = WIDTH - GUTTER - wide, self.look.height - glyphs.SIZE / 2.0 - 0.5
+        place = QRectF(left, top, wide, glyphs.SIZE)
+        colour = self.theme.lane(self.look.inside).name()
+        glyphs.draw(self.painter, sign, place, colour, self.theme.canvas)
+
+    def _badge(self) -> None:
+        theme = self.theme
+        colours = {"error": theme.error, "warning": theme.warning}
+        self.painter.setPen(QPen(QColor(theme.canvas), 1.5))
+        self.painter.setBrush(QColor(colours.get(self.look.badge, theme.ink_soft)))
+        centre = QPointF(WIDTH - 3.0, 3.0)
+        self.painter.drawEllipse(centre, 7.0, 7.0)
+        place = QRectF(centre.x() - 7.0, centre.y() - 7.5, 14.0, 14.0)
+        bold = font(SMALL, bold=True)
+        sign = "i" if self.look.badge == "info" else "!"
+        self._text(place, sign, bold, QColor(theme.canvas), Qt.AlignmentFlag.AlignCenter)
+
+    def _text(
+        self, place: QRectF, text: str, used: QFont, colour: QColor, align: Qt.AlignmentFlag
+    ) -> None:
+        wide = QFontMetricsF(used).horizontalAdvance(text)
+        if align == Qt.AlignmentFlag.AlignCenter and wide > place.width():
+            used = QFont(used)
+            used.setPixelSize(max(7, int(used.pixelSize() * place.width() / wide)))
+        self.painter.setFont(used)
+        self.painter.setPen(colour)
+        flags = align | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+        self.painter.drawText(place, int(flags), text)
+
+    def _elided(
+        self, place: QRectF, text: str, used: QFont, colour: str, align: Qt.AlignmentFlag
+    ) -> None:
+        metrics = QFontMetricsF(used)
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width() + 0.5)
+        self._text(place, shown, used, QColor(colour), align)

@@ -1,0 +1,93 @@
+"""A trial on the canvas: cuts that are not there, stops that are open, and what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from app.canvas.paint import glyphs, lanes
+from app.canvas.scene.bezier import flatten
+from app.canvas.scene.polylines import draw_lines, strokes
+from app.services.theme import BODY, font, shown
+
+if TYPE_CHECKING:
+    from app.canvas.scene.geometry import Floats
+    from app.canvas.state.view_state import View
+
+_RADIUS = 9.0
+_ROOM = 6.0
+
+
+@dataclass(frozen=True)
+class Ghosts:
+    """What is tried on one page, by the names of the page."""
+
+    cuts: tuple[str, ...] = ()
+    """Keys of wires with a cut."""
+    opened: tuple[str, ...] = ()
+    """StopGradients that let gradient pass."""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """By block, how its gradient changes: ``6.00 → 3.00 (−50 %)``."""
+
+
+def paint_ghosts(painter: QPainter, view: View, ghosts: Ghosts) -> None:
+    """Draw the trial over the page."""
+    scene = view.scene
+    for key in ghosts.cuts:
+        if key in scene.wire_index:
+            _paint_cut(painter, view, view.camera.ends(scene.course(key)))
+    for name in ghosts.opened:
+        if name in scene.index:
+            _paint_open(painter, view, scene.rects[scene.index[name]])
+    for name, text in ghosts.changes.items():
+        if name in scene.index:
+            _paint_change(painter, view, scene.rects[scene.index[name]], text)
+
+
+def _paint_cut(painter: QPainter, view: View, course: Floats) -> None:
+    theme, unit = view.theme, view.camera.unit
+    points = flatten(course, lanes.STEPS)
+    pen = QPen(QColor(theme.accent), 2.2 * unit, Qt.PenStyle.DashLine)
+    painter.setPen(pen)
+    draw_lines(painter, strokes(points))
+    painter.save()
+    painter.translate(QPointF(*points[0, points.shape[1] // 2].tolist()))
+    painter.scale(unit, unit)
+    painter.setPen(QPen(QColor(theme.accent), 1.5, Qt.PenStyle.DashLine))
+    painter.setBrush(QColor(theme.canvas))
+    painter.drawEllipse(QPointF(0.0, 0.0), _RADIUS, _RADIUS)
+    box = QRectF(-glyphs.SIZE / 2.0, -glyphs.SIZE / 2.0, glyphs.SIZE, glyphs.SIZE)
+    glyphs.draw(painter, "⊣", box, theme.accent)
+    painter.restore()
+
+
+def _paint_open(painter: QPainter, view: View, rect: Floats) -> None:
+    """A dashed frame around a stop that is tried open."""
+    x, y, width, height = rect.tolist()
+    left, top = view.camera.to_widget(np.array([x, y])).tolist()
+    zoom = view.camera.zoom
+    painter.setPen(QPen(QColor(view.theme.accent), 2.0, Qt.PenStyle.DashLine))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    box = QRectF(left, top, width * zoom, height * zoom).adjusted(-4, -4, 4, 4)
+    painter.drawRoundedRect(box, 7.0, 7.0)
+
+
+def _paint_change(painter: QPainter, view: View, rect: Floats, text: str) -> None:
+    """A pill below a block, in letters that don't shrink with the page."""
+    theme, letters = view.theme, font(shown(BODY), bold=True)
+    metrics = QFontMetricsF(letters)
+    x, y, width, height = rect.tolist()
+    middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()
+    size = metrics.horizontalAdvance(text) + 2 * _ROOM
+    box = QRectF(middle - size / 2.0, bottom + 9.0, size, metrics.height() + 4.0)
+    painter.setPen(QPen(QColor(theme.accent), 1.0))
+    painter.setBrush(QColor(theme.canvas))
+    painter.drawRoundedRect(box, 5.0, 5.0)
+    painter.setPen(QColor(theme.ink))
+    painter.setFont(letters)
+    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)

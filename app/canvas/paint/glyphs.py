@@ -1,0 +1,104 @@
+"""Small signs on lanes: drawn as lines, not as letters, so that no font can lack them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
+
+from app.services.theme import SMALL, font
+
+SIZE = 12.0
+"""Width and height of a glyph, px at 100 %."""
+
+
+@lru_cache(maxsize=512)
+def picture(sign: str, colour: str, halo: str, unit: float, ratio: float) -> QPixmap:
+    """The glyph or the words ``sign``, centred in the pixmap, on a ground of ``halo`` if given."""
+    wide = width(sign)
+    pixmap = QPixmap(math.ceil(wide * unit * ratio), math.ceil(SIZE * unit * ratio))
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    with QPainter(pixmap) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.scale(unit, unit)
+        draw(painter, sign, QRectF(0.0, 0.0, wide, SIZE), colour, halo)
+    return pixmap
+
+
+def draw(painter: QPainter, sign: str, box: QRectF, colour: str, halo: str = "") -> None:
+    """Draw the sign in ``box``, on a ground of ``halo`` if given."""
+    if halo:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(halo))
+        painter.drawRoundedRect(box, SIZE / 2.0, SIZE / 2.0)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    if sign not in SHAPES:
+        painter.setPen(QColor(colour))
+        painter.setFont(font(SMALL, bold=True))
+        painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), sign)
+        return
+    pen = QPen(QColor(colour), 1.1 if sign in _FINE else 1.6)
+    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    painter.setPen(pen)
+    painter.save()
+    painter.translate(box.center())
+    painter.drawPath(SHAPES[sign])
+    painter.restore()
+
+
+def width(sign: str) -> float:
+    """Width of the sign's ground, px at 100 %."""
+    if sign in SHAPES:
+        return SIZE
+    return max(SIZE, QFontMetricsF(font(SMALL, bold=True)).horizontalAdvance(sign) + 7.0)
+
+
+def _strokes(*lines: tuple[float, float, float, float]) -> QPainterPath:
+    path = QPainterPath()
+    for x0, y0, x1, y1 in lines:
+        path.moveTo(x0, y0)
+        path.lineTo(x1, y1)
+    return path
+
+
+def _empty_set() -> QPainterPath:
+    path = _strokes((-3.6, 4.6, 3.6, -4.6))
+    path.addEllipse(QPointF(0.0, 0.0), 3.8, 3.8)
+    return path
+
+
+def _snowflake() -> QPainterPath:
+    path = QPainterPath()
+    for turn in range(6):
+        angle = math.radians(60.0 * turn + 30.0)
+        along = QPointF(math.cos(angle), math.sin(angle))
+        path.moveTo(0.0, 0.0)
+        path.lineTo(along * 5.4)
+        for bend in (-0.9, 0.9):
+            barb = QPointF(math.cos(angle + bend), math.sin(angle + bend))
+            path.moveTo(along * 3.4)
+            path.lineTo(along * 3.4 + barb * 1.7)
+    return path
+
+
+def _hatched() -> QPainterPath:
+    path = _strokes((-4.0, 0.0, 0.0, -4.0), (-4.0, 4.0, 4.0, -4.0), (0.0, 4.0, 4.0, 0.0))
+    path.addRect(-4.5, -4.5, 9.0, 9.0)
+    return path
+
+
+SHAPES = {
+    "⊣": _strokes((-5.0, 0.0, 1.5, 0.0), (1.5, -5.0, 1.5, 5.0)),
+    "∅": _empty_set(),
+    "↛": _strokes(
+        (-5.0, 0.0, 5.0, 0.0), (5.0, 0.0, 2.0, -3.0), (5.0, 0.0, 2.0, 3.0), (-2.5, 4.0, 1.5, -4.0)
+    ),
+    "❄": _snowflake(),
+    "▨": _hatched(),
+}
+_FINE = frozenset("❄▨")
+ON_LANE = frozenset("∅↛❄?▨")
+"""Signs that stand on the lane and break it; the others end it or stand beside it."""

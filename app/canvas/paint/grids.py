@@ -1,0 +1,76 @@
+"""Draws numbers: cells in columns, flush right, in brackets where they are an array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from app.canvas.paint.charts import HEIGHT, WIDTH, draw_chart
+from app.services.theme import SMALL, Theme, font
+from runtime.diagram.layout.measures import ROW
+
+if TYPE_CHECKING:
+    from app.canvas.state.formatting import Cells, Section
+
+_BRACKET = 5.0
+_WIDE_GAP, _GAP = 9.0, 6.0
+_SLIGHTLY = 0.9
+"""How much smaller numbers may be drawn before they lose digits."""
+
+
+def draw_section(
+    painter: QPainter, section: Section, place: QRectF, theme: Theme, *, stale: bool
+) -> None:
+    """Draw a section flush right in ``place``: with fewer digits, and then smaller, if it must."""
+    if section.chart is not None:
+        box = QRectF(place.left(), place.center().y() - HEIGHT / 2.0, WIDTH, HEIGHT)
+        draw_chart(painter, section.chart, box, theme)
+        place = place.adjusted(WIDTH + 6.0, 0.0, 0.0, 0.0)
+    shown, metrics = section.readout, QFontMetricsF(font(SMALL))
+    mark = metrics.horizontalAdvance(section.mark) + 6.0 if section.mark else 0.0
+    frame = mark + (2 * _BRACKET if shown.bracketed else 0.0)
+    for cells, gap in ((shown.cells, _WIDE_GAP), (shown.cells, _GAP), (shown.short, _GAP)):
+        columns = _columns(cells, metrics)
+        width = frame + sum(columns) + gap * (len(columns) - 1)
+        if width * _SLIGHTLY <= place.width():
+            break
+    shrink = min(1.0, place.width() / width)
+    painter.save()
+    painter.translate(place.right() - width * shrink, place.center().y())
+    painter.scale(shrink, shrink)
+    painter.setFont(font(SMALL))
+    top = -ROW * len(cells) / 2.0
+    if section.mark:
+        painter.setPen(QColor(theme.ink_faint if stale else theme.accent))
+        _draw_text(painter, QRectF(0.0, top, mark - 6.0, -2 * top), section.mark)
+    ink = theme.ink_soft if shown.prose else theme.accent if section.mark else theme.ink
+    painter.setPen(QPen(QColor(theme.ink_faint if stale else ink), 0.8))
+    if shown.bracketed:
+        _draw_brackets(painter, mark, width, -top)
+    x = mark + (_BRACKET if shown.bracketed else 0.0)
+    for c, column in enumerate(columns):
+        for r, row in enumerate(cells):
+            _draw_text(painter, QRectF(x, top + ROW * r, column, ROW), row[c])
+        x += column + gap
+    painter.restore()
+
+
+def _columns(cells: Cells, metrics: QFontMetricsF) -> list[float]:
+    return [
+        max(metrics.horizontalAdvance(cell) for cell in column)
+        for column in zip(*cells, strict=True)
+    ]
+
+
+def _draw_text(painter: QPainter, place: QRectF, text: str) -> None:
+    flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+    painter.drawText(place, int(flags), text)
+
+
+def _draw_brackets(painter: QPainter, left: float, right: float, half: float) -> None:
+    upper, lower = -half + 2.5, half - 2.5
+    for x, inward in ((left, 2.5), (right, -2.5)):
+        corners = ((x + inward, upper), (x, upper), (x, lower), (x + inward, lower))
+        painter.drawPolyline([QPointF(*corner) for corner in corners])

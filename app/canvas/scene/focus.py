@@ -1,0 +1,214 @@
+"""Where the keyboard is on a page, and where an arrow key takes it: along wires, port by port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.canvas.scene.geometry import Bend
+from runtime.diagram.model import PortName
+
+if TYPE_CHECKING:
+    from app.canvas.scene.geometry import Floats, Indices, Scene
+
+Step = tuple[int, int]
+"""Right and down: (1, 0), (-1, 0), (0, 1) or (0, -1)."""
+
+
+class Kind(Enum):
+    """What can have the focus."""
+
+    BLOCK = auto()
+    INPUT = auto()
+    OUTPUT = auto()
+    WIRE = auto()
+    BEND = auto()
+    NOTE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """A block or note by name, a port as ``block.port``, a wire by its key, or one of its bends."""
+
+    kind: Kind
+    name: str
+    number: int = 0
+    """Of the bend on its wire."""
+
+
+def port_focus(scene: Scene, port: int) -> Focus:
+    """The focus on the port of that number."""
+    kind = Kind.INPUT if scene.port_is_input[port] else Kind.OUTPUT
+    return Focus(kind, str(scene.port_name(port)))
+
+
+def port_number(scene: Scene, focus: Focus) -> int | None:
+    """The number of the port that has the focus; None for what is no port of the page."""
+    if focus.kind not in (Kind.INPUT, Kind.OUTPUT):
+        return None
+    return scene.port(*PortName.parse(focus.name), is_input=focus.kind is Kind.INPUT)
+
+
+def exists(scene: Scene, focus: Focus) -> bool:
+    """Whether what has the focus is still on the page."""
+    match focus.kind:
+        case Kind.BLOCK:
+            return focus.name in scene.index
+        case Kind.WIRE:
+            return focus.name in scene.wire_index
+        case Kind.BEND:
+            return scene.bend(Bend(focus.name, focus.number)) is not None
+        case Kind.NOTE:
+            return focus.name in scene.page.notes
+        case _:
+            return port_number(scene, focus) is not None
+
+
+def area(scene: Scene, focus: Focus) -> Floats:
+    """Left, top, right, bottom of what has the focus, scene units."""
+    match focus.kind:
+        case Kind.BLOCK:
+            x, y, width, height = scene.rects[scene.index[focus.name]].tolist()
+        case Kind.NOTE:
+            note = scene.page.notes[focus.name]
+            x, y, width, height = *note.at, note.width, note.height
+        case Kind.WIRE:
+            return np.asarray(scene.wire_bounds[scene.wire_index[focus.name]])
+        case Kind.BEND:
+            number = scene.bend(Bend(focus.name, focus.number))
+            x, y = (scene.bends[number].ravel() - 8.0).tolist()
+            width = height = 16.0
+        case _:
+            port = port_number(scene, focus)
+            assert port is not None
+            x, y = (scene.port_points(np.array([port]))[0] - 8.0).tolist()
+            width = height = 16.0
+    return np.array([x, y, x + width, y + height])
+
+
+def nearest_block(scene: Scene, at: Floats) -> Focus | None:
+    """The block, or else the note, whose centre is nearest to the scene point ``at``."""
+    places = _places(scene)
+    if not len(places):
+        return None
+    return _at_place(scene, int(np.hypot(*(places - at).T).argmin()))
+
+
+def step(scene: Scene, focus: Focus, by: Step) -> Focus:
+    """Where an arrow leads: the same place where there is nothing that way.
+
+    Left and right go along the flow: block, output, wire, its bends, input, block. Up and down go
+    to the next port of that side, the next wire of the same end, or the nearest block or note.
+    """
+    match focus.kind:
+        case Kind.BLOCK:
+            found = _from_block(scene, focus, by)
+        case Kind.NOTE:
+            found = _neighbour(scene, focus, by)
+        case Kind.WIRE:
+            found = _from_wire(scene, scene.wire_index[focus.name], by)
+        case Kind.BEND:
+            wire = scene.wire_index[focus.name]
+            found = _along(scene, wire, focus.number + by[0]) if by[0] else None
+        case _:
+            found = _from_port(scene, focus, by)
+    return found or focus
+
+
+def _from_block(scene: Scene, focus: Focus, by: Step) -> Focus | None:
+    if by[0]:
+        number = scene.index[focus.name]
+        first, slots = int(scene.first_port[number]), scene.slots[number]
+        count = len(slots.inputs)
+        if by[0] < 0 and count:
+            return port_focus(scene, first)
+        if by[0] > 0 and slots.outputs:
+            return port_focus(scene, first + count)
+    return _neighbour(scene, focus, by)
+
+
+def _from_port(scene: Scene, focus: Focus, by: Step) -> Focus | None:
+    port = port_number(scene, focus)
+    assert port is not None
+    outward = 1 if focus.kind is Kind.OUTPUT else -1
+    if by[0] == -outward:
+        return Focus(Kind.BLOCK, PortName.parse(focus.name).block)
+    if by[0]:
+        wires = np.flatnonzero(scene.wire_ports[:, 0 if outward > 0 else 1] == port)
+        if not len(wires):
+            return None
+        wire = _by_height(scene, wires)[0]
+        return _along(scene, wire, -1 if outward > 0 else int(scene.bend_counts[wire]) - 1)
+    other = port + by[1]
+    if not 0 <= other < len(scene.port_block):
+        return None
+    same_block = scene.port_block[other] == scene.port_block[port]
+    same_side = scene.port_is_input[other] == scene.port_is_input[port]
+    return port_focus(scene, other) if same_block and same_side else None
+
+
+def _from_wire(scene: Scene, wire: int, by: Step) -> Focus | None:
+    source = int(scene.wire_ports[wire, 0])
+    if by[0]:
+        return _along(scene, wire, 0) if by[0] > 0 else port_focus(scene, source)
+    ends = scene.wire_ports
+    same = np.flatnonzero((ends[:, 0] == source) | (scene.wire_blocks[:, 1] == _block(scene, wire)))
+    order = _by_height(scene, same)
+    place = order.index(wire) + by[1]
+    return _wire(scene, order[place]) if 0 <= place < len(order) else None
+
+
+def _along(scene: Scene, wire: int, number: int) -> Focus:
+    """The bend of that number; before the first the wire, after the last its input."""
+    if number < 0:
+        return _wire(scene, wire)
+    if number < scene.bend_counts[wire]:
+        return Focus(Kind.BEND, scene.wire_keys[wire], number)
+    return port_focus(scene, int(scene.wire_ports[wire, 1]))
+
+
+def _block(scene: Scene, wire: int) -> int:
+    return int(scene.wire_blocks[wire, 1])
+
+
+def _by_height(scene: Scene, wires: Indices) -> list[int]:
+    """Wires from the highest to the lowest, by their middle."""
+    middle = scene.wire_ends[wires][:, [1, 3]].sum(axis=1)
+    return [int(wire) for wire in wires[np.argsort(middle, kind="stable")]]
+
+
+def _wire(scene: Scene, wire: int) -> Focus:
+    return Focus(Kind.WIRE, scene.wire_keys[wire])
+
+
+def _places(scene: Scene) -> Floats:
+    """Centres of the blocks, then of the notes (k, 2)."""
+    rects = np.concatenate([scene.rects, scene.note_rects()])
+    return np.asarray(rects[:, :2] + rects[:, 2:] / 2.0)
+
+
+def _at_place(scene: Scene, place: int) -> Focus:
+    if place < len(scene.names):
+        return Focus(Kind.BLOCK, scene.names[place])
+    return Focus(Kind.NOTE, list(scene.page.notes)[place - len(scene.names)])
+
+
+def _neighbour(scene: Scene, focus: Focus, by: Step) -> Focus | None:
+    """The nearest block or note in a direction, those straight ahead before those aside."""
+    left, top, right, bottom = area(scene, focus).tolist()
+    here = np.array([(left + right) / 2.0, (top + bottom) / 2.0])
+    found = ahead(_places(scene), here, by)
+    return None if found is None else _at_place(scene, found)
+
+
+def ahead(points: Floats, here: Floats, by: Step) -> int | None:
+    """Which of ``points`` (k, 2) is next from ``here`` (2,) in a direction; None without one."""
+    apart = points - here
+    forward = apart @ np.array(by, float)
+    aside = np.abs(apart @ np.array([by[1], by[0]], float))
+    cost = np.where(forward > 1.0, forward + 2.0 * aside, np.inf)
+    best = int(cost.argmin()) if len(cost) else 0
+    return best if len(cost) and np.isfinite(cost[best]) else None

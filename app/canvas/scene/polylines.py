@@ -1,0 +1,113 @@
+"""Wires as points: walked by length, dashed, and drawn without copying."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import shiboken6
+from PySide6.QtCore import QLineF, QRectF
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPainter
+
+    from app.canvas.scene.geometry import Floats, Indices
+
+_STRAIGHT = 0.25
+"""Px that a curve may bulge and still be drawn as one line."""
+_OVERLAP = 0.4
+"""Px that the lines of a curve reach into each other."""
+
+
+def beside(points: Floats, distance: float) -> Floats:
+    """The curves ``points`` (m, k, 2) moved to their right-hand side by ``distance``."""
+    along = np.gradient(points, axis=1)
+    along /= np.maximum(np.hypot(along[..., 0], along[..., 1]), 1e-9)[..., None]
+    return points + distance * np.stack([-along[..., 1], along[..., 0]], axis=2)
+
+
+def strokes(points: Floats) -> Floats:
+    """Lines (n, 4) that draw the curves ``points`` (m, k, 2) without a seam.
+
+    Straight curves are one line. The lines of others overlap by a fraction of a pixel: apart,
+    antialiasing would leave light dots between them, and with caps dark ones.
+    """
+    first, last = points[:, 0], points[:, -1]
+    chord = last - first
+    away = points - first[:, None]
+    bulge = np.abs(away[..., 0] * chord[:, None, 1] - away[..., 1] * chord[:, None, 0]).max(axis=1)
+    bent = bulge > _STRAIGHT * np.maximum(np.hypot(*chord.T), 1e-9)
+    curves = points[bent]
+    lines = np.concatenate([curves[:, :-1], curves[:, 1:]], axis=2).reshape(-1, 4)
+    along = lines[:, 2:] - lines[:, :2]
+    along *= _OVERLAP / np.maximum(np.hypot(*along.T), 1e-9)[:, None]
+    lines[:, :2] -= along
+    lines[:, 2:] += along
+    return np.concatenate([lines, np.concatenate([first[~bent], last[~bent]], axis=1)])
+
+
+class Tracks:
+    """Curves to walk along by length: all of them laid end to end on one axis.
+
+    ``points`` (m, k, 2); ``lengths`` (m,) are theirs, in the same unit.
+    """
+
+    def __init__(self, points: Floats) -> None:
+        m, k, _ = points.shape
+        steps = np.hypot(*np.moveaxis(np.diff(points, axis=1), 2, 0))
+        walked = np.zeros((m, k))
+        np.cumsum(np.maximum(steps, 1e-6), axis=1, out=walked[:, 1:])
+        self.lengths: Floats = walked[:, -1]
+        self._start = np.concatenate([[0.0], np.cumsum(self.lengths + 1.0)[:-1]])[:m]
+        self._axis = (walked + self._start[:, None]).ravel()
+        self._points = points.reshape(-1, 2)
+
+    def at(self, curve: Indices, distance: Floats) -> Floats:
+        """Points (n, 2) at ``distance`` (n,) from the start of ``curve`` (n,)."""
+        place = self._start[curve] + np.clip(distance, 0.0, self.lengths[curve])
+        return np.column_stack(
+            [np.interp(place, self._axis, self._points[:, axis]) for axis in (0, 1)]
+        )
+
+    def direction(self, curve: Indices, distance: Floats) -> Floats:
+        """Unit tangents (n, 2) there, forwards."""
+        ahead = self.at(curve, distance + 1.0) - self.at(curve, distance - 1.0)
+        return np.asarray(ahead / np.maximum(np.hypot(*ahead.T), 1e-9)[:, None])
+
+    def marks(self, every: float, first: float, last: float = 0.0) -> tuple[Indices, Floats]:
+        """Curve and distance of marks ``every`` so far, from ``first`` to ``last`` before the end.
+
+        A curve too short for its first mark has none.
+        """
+        room = self.lengths - first - last
+        count = np.where(room >= 0, np.floor(room / every) + 1, 0).astype(np.intp)
+        curve: Indices = np.repeat(np.arange(len(count)), count)
+        number: Indices = np.arange(len(curve)) - np.repeat(np.cumsum(count) - count, count)
+        return curve, np.asarray(first + every * number, np.float64)
+
+    def dashes(self, pattern: Sequence[float]) -> Floats:
+        """Lines (n, 4) of a pattern of lengths on, off, on, off, …; whole on every curve."""
+        period = float(sum(pattern))
+        lines = []
+        for i in range(0, len(pattern), 2):
+            curve, begin = self.marks(period, float(sum(pattern[:i])))
+            end = np.minimum(begin + pattern[i], self.lengths[curve])
+            lines.append(np.column_stack([self.at(curve, begin), self.at(curve, end)]))
+        return np.concatenate(lines)
+
+
+def draw_lines(painter: QPainter, lines: Floats) -> None:
+    """Draw ``lines`` (n, 4) with the painter's pen in one call, from the array's own memory."""
+    if len(lines):
+        held = np.ascontiguousarray(lines, np.float64)
+        start = cast("QLineF", shiboken6.wrapInstance(held.ctypes.data, QLineF))
+        painter.drawLines(start, len(held))
+
+
+def draw_rects(painter: QPainter, rects: Floats) -> None:
+    """Draw ``rects`` (n, 4: left, top, width, height) in one call, from the array's memory."""
+    if len(rects):
+        held = np.ascontiguousarray(rects, np.float64)
+        start = cast("QRectF", shiboken6.wrapInstance(held.ctypes.data, QRectF))
+        painter.drawRects(start, len(held))

@@ -1,0 +1,77 @@
+"""Finding blocks of a diagram by name, type, state of a wire, or error, on all its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from blocks.block import Opaque
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram import MAIN
+
+if TYPE_CHECKING:
+    from app.canvas.state.reading import Reading
+    from blocks.block import Block
+    from runtime.diagram import Diagram
+
+MOST = 20_000
+"""Blocks that are looked through, at most: pages can be used without end."""
+_ALSO = {
+    "NONFINITE": "nan infinite",
+    "NO_RULE": "cut not differentiable",
+    "FAINT": "vanishing",
+    "FLOOD": "exploding",
+    "OFF_ROUTE": "no path",
+    "UNKNOWN": "not computed",
+}
+"""What else a state may be looked for as."""
+
+
+def found(diagram: Diagram, reading: Reading | None, text: str) -> list[str]:
+    """Instance paths (``enc/mul1``) of the blocks that have every word of ``text``, in order.
+
+    A word is part of the name, of the type, of the state of a wire that enters the block
+    (``stopped``, ``NaN``, ``no path``), or of an error on it.
+    """
+    words = text.casefold().split()
+    if not words:
+        return []
+    told = _told(reading)
+    return [
+        path
+        for path, block in _blocks(diagram)
+        if all(word in _words(path, block) or word in told.get(path, "") for word in words)
+    ]
+
+
+def _words(path: str, block: Block) -> str:
+    kind = block.original_type if isinstance(block, Opaque) else type(block).type_name()
+    return f"{path.rpartition('/')[2]} {kind} {type(block).symbol}".casefold()
+
+
+def _told(reading: Reading | None) -> dict[str, str]:
+    """What a reading says of each block: states of its wires, and problems."""
+    told: dict[str, list[str]] = {}
+    if reading is None:
+        return {}
+    for key, state in reading.states.items():
+        words = f"{state.name.replace('_', ' ')} {_ALSO.get(state.name, '')}"
+        told.setdefault(key.partition(".")[0], []).append(words)
+    for diagnostic in reading.diagnostics:
+        place = diagnostic.location
+        told.setdefault(place.block or "", []).append(f"{diagnostic.severity} {diagnostic.what}")
+    return {path: " ".join(dict.fromkeys(words)).casefold() for path, words in told.items()}
+
+
+def _blocks(diagram: Diagram) -> Iterator[tuple[str, Block]]:
+    """Blocks with their paths, a page's own before those inside the pages that it uses."""
+    waiting = [("", MAIN, frozenset({MAIN}))]
+    count = 0
+    for prefix, page, above in waiting:
+        for name, block in diagram.pages[page].blocks.items():
+            count += 1
+            if count > MOST:
+                return
+            yield f"{prefix}{name}", block
+            if isinstance(block, PageBlock) and block.page in diagram.pages.keys() - above:
+                waiting.append((f"{prefix}{name}/", block.page, above | {block.page}))

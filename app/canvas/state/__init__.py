@@ -1,0 +1,1 @@
+"""What the canvas shows of a result: resolved values, without painting."""

@@ -1,0 +1,187 @@
+"""Numbers as a face shows them: a small array as its grid, a large one in two lines."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.canvas.paint.charts import Chart, chart
+
+ROWS = 3
+"""Most rows of a matrix that is shown in full."""
+COLUMNS = 4
+"""Most columns of a matrix that is shown in full."""
+
+_SUPERSCRIPT = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+Cells: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """Lines of cells; ``bracketed`` for an array shown in full, ``prose`` for a description."""
+
+    cells: Cells
+    bracketed: bool = False
+    prose: bool = False
+    fewer: Cells = ()
+    """The same with two digits."""
+
+    @property
+    def short(self) -> Cells:
+        """The cells where there is little room."""
+        return self.fewer or self.cells
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Numbers under each other, after a mark: ∇ for a gradient."""
+
+    mark: str
+    readout: Readout
+    chart: Chart | None = None
+    """What is drawn beside it."""
+
+
+def charted(array: NDArray[Any]) -> Section:
+    """The readout of an array; of one too large for its numbers, with a chart."""
+    shown = readout(array)
+    drawn = chart(array) if shown.prose else None
+    if drawn is None:
+        return Section("", shown)
+    briefly = ((dimensions(array.shape),), (spread(array).partition(" · ")[0],))
+    return Section("", replace(shown, fewer=briefly), drawn)
+
+
+NONE = Readout((("None",),), prose=True)
+"""A gradient that no path connects: not a zero."""
+
+
+def readout(array: NDArray[Any]) -> Readout:
+    """What the face shows of ``array``.
+
+    Scalars in four significant digits; up to 3 × 4 numbers as a grid, to the same decimal place;
+    more of them by shape, dtype, rms, least and largest.
+    """
+    if not array.ndim:
+        return Readout(((number(array[()]),),))
+    if array.ndim <= 2 and array.size and fits(array.shape):
+        rows = np.atleast_2d(array)
+        cells = _aligned(rows, 4 if rows.shape[1] < COLUMNS - 1 else 3)
+        return Readout(cells, bracketed=True, fewer=_aligned(rows, 2))
+    head = f"{dimensions(array.shape)} {array.dtype}"
+    if not array.size:
+        return Readout(((head,), ("empty",)), prose=True)
+    return Readout(((head,), (spread(array),)), prose=True)
+
+
+def _aligned(rows: NDArray[Any], digits: int) -> Cells:
+    """The numbers to one decimal place, ``digits`` of the largest; whole ones without a point.
+
+    A number too small for that place is written as a power, so that only zero looks like zero.
+    """
+    largest = float(np.abs(rows[np.isfinite(rows)]).max(initial=0.0)) if _float(rows) else 0.0
+    whole = not _float(rows) or bool((rows == np.round(rows)).all())
+    if rows.size == 1 or whole or not 1e-3 <= largest < 1e5:
+        return tuple(tuple(number(x, digits) for x in row) for row in rows)
+    places = max(0, digits - 1 - math.floor(math.log10(largest)))
+
+    def cell(value: Any) -> str:
+        if not np.isfinite(value) or value == 0 or abs(value) < 0.5 * 10.0**-places:
+            return number(value, 1)
+        return f"{float(value):.{places}f}".replace("-", "−")
+
+    return tuple(tuple(cell(x) for x in row) for row in rows)
+
+
+def _float(array: NDArray[Any]) -> bool:
+    return array.dtype.kind == "f"
+
+
+def fits(shape: tuple[int, ...]) -> bool:
+    """Whether an array of that shape, one or two axes, is shown in full."""
+    return shape[-1] <= COLUMNS and (len(shape) < 2 or shape[0] <= ROWS)
+
+
+def lines(shape: tuple[int, ...]) -> int:
+    """How many lines the readout of an array of that shape has."""
+    if not shape:
+        return 1
+    if len(shape) <= 2 and 0 not in shape and fits(shape):
+        return shape[0] if len(shape) == 2 else 1
+    return 2
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """``value`` in ``digits`` significant digits, integers and booleans exactly."""
+    if isinstance(value, np.bool_ | bool):
+        return "true" if value else "false"
+    if isinstance(value, np.integer | int):
+        return f"{int(value)}".replace("-", "−")
+    text = f"{float(value) + 0.0:.{digits}g}"  # and -0.0 becomes 0.0
+    if "e" in text:
+        mantissa, _, exponent = text.partition("e")
+        text = f"{mantissa}e{int(exponent)}"
+    return text.replace("nan", "NaN").replace("inf", "∞").replace("-", "−")
+
+
+def power_of_ten(value: float) -> str:
+    """The size of ``value`` as ``10⁻⁸``; ``0`` for zero."""
+    if not value:
+        return "0"
+    return "10" + str(round(math.log10(abs(value)))).translate(_SUPERSCRIPT)
+
+
+def spread(array: NDArray[Any]) -> str:
+    """``rms 0.52 · −1.2…3.4`` of the finite numbers, and how many are not; ``all 1`` if equal."""
+    if array.dtype == bool:
+        return f"{int(array.sum())} of {array.size} true"
+    wide = array.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    odd = array.size - finite.size
+    if not finite.size:
+        return f"{odd} not finite"
+    if not odd and (finite == finite[0]).all():
+        return f"all {number(finite[0])}"
+    largest = float(np.abs(finite).max())
+    rms = largest * float(np.sqrt(np.mean(np.square(finite / largest)))) if largest else 0.0
+    text = f"rms {number(rms, 3)} · {number(finite.min(), 2)}…{number(finite.max(), 2)}"
+    return f"{text} · {odd} not finite" if odd else text
+
+
+def dimensions(shape: tuple[int, ...]) -> str:
+    """``2 × 3``, ``scalar`` for no axis, ``(5)`` for one."""
+    if not shape:
+        return "scalar"
+    return " × ".join(str(length) for length in shape) if len(shape) > 1 else f"({shape[0]})"
+
+
+def described(array: NDArray[Any]) -> str:
+    """Shape, dtype and the head of the value, several lines, for a tooltip."""
+    shown = np.array2string(array, precision=6, threshold=60, edgeitems=3, max_line_width=72)
+    return f"{dimensions(array.shape)} {array.dtype}\n{shown}"
+
+
+def brief(array: NDArray[Any]) -> Readout:
+    """What the face shows where there is one line only: a number, a row, or shape and spread."""
+    shown = readout(array)
+    if len(shown.cells) == 1:
+        return shown
+    return Readout(((f"{dimensions(array.shape)} {array.dtype}",),), prose=True)
+
+
+def gradient_readout(array: NDArray[Any] | None) -> Readout:
+    """What a variable's face shows of its gradient: None, a grid of two rows at most, or its rms.
+
+    Its shape is the value's, so it isn't said again.
+    """
+    if array is None:
+        return NONE
+    if lines(array.shape) <= 2 and not readout(array).prose:
+        return readout(array)
+    return Readout(((spread(array) if array.size else "empty",),), prose=True)

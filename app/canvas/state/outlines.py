@@ -1,0 +1,69 @@
+"""Trees of arrays in words: paths and shapes of their leaves, large ones by their branches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from app.canvas.state.formatting import Readout, dimensions, number
+from blocks.paths import path_text
+from blocks.trees import Kind, Passive
+
+if TYPE_CHECKING:
+    from blocks.trees import Tree
+
+ROWS = 4
+"""Most lines that a tree takes on a face."""
+_MOST = 24
+_WIDEST = 16
+
+
+def outline(tree: Tree, known: Mapping[str, Any]) -> Readout:
+    """What the face shows of a tree whose arrays are ports: up to four leaves with their shapes.
+
+    Of more, the branches with how many arrays are in each. ``known`` are the ports, with shapes.
+    """
+    leaves = [(path_text(path), kind) for path, kind in _kinds(tree, known)]
+    if len(leaves) > ROWS:
+        counts = Counter(str(path[0]) for path, _ in _kinds(tree, known))
+        leaves = [(name, f"{count} array{'s' * (count > 1)}") for name, count in counts.items()]
+    if len(leaves) > ROWS:
+        rest = len(leaves) - ROWS + 1
+        leaves = [*leaves[: ROWS - 1], ("…", f"{rest} more")]
+    cells = tuple((_elided(name), kind) for name, kind in leaves) or (("", "empty"),)
+    return Readout(cells, prose=True)
+
+
+def listed(tree: Tree, known: Mapping[str, Any]) -> str:
+    """The leaves of a tree, one a line with shape and dtype, for a tooltip."""
+    lines = [f"{path_text(path)}: {kind}" for path, kind in _kinds(tree, known, dtypes=True)]
+    more = [f"… {len(lines) - _MOST} more"] if len(lines) > _MOST else []
+    return "\n".join([counted(tree), *lines[:_MOST], *more])
+
+
+def counted(tree: Tree) -> str:
+    """``mapping of 4 arrays``."""
+    kind, count = tree.nodes.get(()), len(tree.arrays)
+    shape = kind.value if isinstance(kind, Kind) else "leaf"
+    return f"{shape} of {count} array{'' if count == 1 else 's'}"
+
+
+def _kinds(
+    tree: Tree, known: Mapping[str, Any], *, dtypes: bool = False
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every leaf's path, and its shape; its value where it is no array."""
+    for path, leaf in tree.leaves.items():
+        if isinstance(leaf, Passive):
+            value = leaf.value
+            yield path, number(value) if isinstance(value, int | float) else str(value)
+        elif (port := known.get(leaf)) is None:
+            yield path, "?"
+        else:
+            shape = dimensions(tuple(port.shape))
+            yield path, f"{shape} {port.dtype}" if dtypes else shape
+
+
+def _elided(name: str) -> str:
+    """The end of a long path: it tells more than the beginning."""
+    return name if len(name) <= _WIDEST else f"…{name[1 - _WIDEST :]}"

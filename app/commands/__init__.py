@@ -1,0 +1,1 @@
+"""What the menu entries do, one module a menu or a subject."""

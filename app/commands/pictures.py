@@ -1,0 +1,245 @@
+"""Out of the editor: page or selection as PNG, SVG and PDF, as a copied picture, on paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from PySide6.QtCore import (
+    QByteArray,
+    QMarginsF,
+    QObject,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSaveFile,
+    QSizeF,
+)
+from PySide6.QtGui import (
+    QGuiApplication,
+    QImage,
+    QImageWriter,
+    QPageLayout,
+    QPageSize,
+    QPainter,
+    QPdfWriter,
+)
+from PySide6.QtPrintSupport import QPrintDialog, QPrinter
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QDialog, QFileDialog
+
+from app.canvas.paint.legend import key_of, legend_size
+from app.canvas.paint.painter import paint_fitted
+from app.canvas.stage import Stage
+from app.services.background import Cancelled, Occupied
+from app.services.theme import LIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtCore import QIODevice
+
+    from app.services.theme import Theme
+    from app.shell.main_window import MainWindow
+    from runtime.diagram import Diagram, Pulse
+
+_T = TypeVar("_T")
+_PNG_SCALE = 2.0
+"""Dots of a picture for each px of the canvas at 100 %."""
+_MOST_DOTS = 60e6
+"""Dots of a picture; larger pages get fewer dots a px."""
+_MARGIN = 24.0
+_PX_PER_INCH = 96.0
+_FINE = 1200
+"""Steps an inch in which a PDF places what it draws."""
+
+
+class PictureCommands(QObject):
+    """The rows of the File and Edit menus that make pictures."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+
+    def export(self) -> None:
+        """Ask for a file and draw the page into it."""
+        self._ask_and_draw(frozenset())
+
+    def export_selection(self) -> None:
+        """Ask for a file and draw the selected blocks into it."""
+        self._ask_and_draw(self._window.canvas.selection())
+
+    def copy_picture(self) -> None:
+        """Put the selection, or the page where nothing is selected, on the clipboard."""
+        stage = self._stage(self._window.canvas.selection())
+        image = self._drawn(self.tr("Drawing the picture"), stage, lambda: self._image(stage))
+        if image is not None:
+            QGuiApplication.clipboard().setImage(image)
+
+    def print_page(self) -> None:
+        """Ask for a printer and print the page on one sheet."""
+        printer = QPrinter(QPrinter.PrinterMode.HighResolution)
+        stage = self._stage(frozenset())
+        size = self._size(stage)
+        wide = size.width() > size.height()
+        turn = QPageLayout.Orientation.Landscape if wide else QPageLayout.Orientation.Portrait
+        printer.setPageOrientation(turn)
+        printer.setDocName(self._window.files.title())
+        dialog = QPrintDialog(printer, self._window)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            self._drawn(self.tr("Printing"), stage, lambda: self._draw_sheet(stage, printer))
+        dialog.deleteLater()
+
+    def picture_legend(self) -> None:
+        """Draw the legend beside exported, copied and printed pages, or leave it out."""
+        settings = self._window.settings
+        settings.picture_legend = not settings.picture_legend
+
+    def _ask_and_draw(self, names: frozenset[str]) -> None:
+        start = self._window.files.folder() / f"{self._window.files.suggestion()}.svg"
+        name, chosen = QFileDialog.getSaveFileName(
+            self._window,
+            self.tr("Export a picture"),
+            str(start),
+            self.tr("Vector picture (*.svg);;Picture (*.png);;Document (*.pdf)"),
+        )
+        if not name:
+            return
+        path = Path(name)
+        if path.suffix.lower() not in _DRAWN_BY:
+            path = path.with_name(path.name + (chosen.rpartition("*")[2].rstrip(")") or ".svg"))
+        stage = self._stage(names)
+        text = self.tr("Writing {0}").format(path.name)
+        trouble = self._drawn(text, stage, lambda: self._write(stage, path))
+        if trouble:
+            self._window.document.problem.emit(
+                self.tr("{0} was not written: {1}. Choose another place for it.").format(
+                    path, trouble
+                )
+            )
+
+    def _drawn(self, text: str, stage: Stage, draw: Callable[[], _T]) -> _T | None:
+        """What ``draw`` makes of the stage, in a thread; None where it was cancelled."""
+
+        def job(pulse: Pulse) -> _T:
+            stage.view.pulse = pulse
+            return draw()
+
+        try:
+            return self._window.waiting.run(text, job)
+        except Cancelled:
+            return None
+        except Occupied as occupied:
+            self._window.document.problem.emit(str(occupied))
+            return None
+        finally:
+            stage.deleteLater()
+
+    def _write(self, stage: Stage, path: Path) -> str:
+        """Draw into a file, wholly or not at all; what went wrong, or nothing."""
+        file = QSaveFile(str(path))
+        done = (
+            file.open(QSaveFile.OpenModeFlag.WriteOnly)
+            and _DRAWN_BY[path.suffix.lower()](self, stage, file)
+            and file.commit()
+        )
+        return "" if done else file.errorString()
+
+    def _stage(self, names: frozenset[str]) -> Stage:
+        """The page as the window shows it, or no more of it than these blocks."""
+        window, page = self._window, self._window.place.page
+        diagram = window.document.diagram
+        if names:
+            diagram = _only(diagram, page, names)
+        stage = Stage()
+        stage.set_theme(window.canvas.view.theme)
+        stage.set_diagram(diagram, page)
+        reading = window.evaluator.reading
+        if reading is not None:
+            if reading.diagram is window.document.diagram:
+                reading = replace(reading, diagram=diagram)
+            stage.set_reading(reading, window.place.prefix)
+        return stage
+
+    def _size(self, stage: Stage) -> QSizeF:
+        """Of the picture with its margin and legend, px at 100 %."""
+        bounds = stage.view.scene.bounds()
+        left, top, right, bottom = (0.0, 0.0, 360.0, 260.0) if bounds is None else bounds.tolist()
+        size = QSizeF(right - left + 2 * _MARGIN, bottom - top + 2 * _MARGIN)
+        if self._window.settings.picture_legend:
+            legend = legend_size(key_of(stage.view.facts))
+            size.setWidth(size.width() + legend.width() + _MARGIN)
+            size.setHeight(max(size.height(), legend.height() + _MARGIN))
+        return QSizeF(size.toSize())
+
+    def _paint(
+        self, painter: QPainter, stage: Stage, size: QSizeF, scale: float, theme: Theme
+    ) -> None:
+        painter.scale(scale, scale)
+        legend = self._window.settings.picture_legend
+        paint_fitted(painter, stage.view, QRectF(QPointF(), size), theme, legend=legend)
+
+    def _image(self, stage: Stage) -> QImage:
+        size = self._size(stage)
+        scale = min(_PNG_SCALE, (_MOST_DOTS / (size.width() * size.height())) ** 0.5)
+        image = QImage((size * scale).toSize(), QImage.Format.Format_RGB32)
+        with QPainter(image) as painter:
+            self._paint(painter, stage, size, scale, stage.view.theme)
+        return image
+
+    def _draw_sheet(self, stage: Stage, printer: QPrinter) -> None:
+        size, sheet = self._size(stage), printer.pageRect(QPrinter.Unit.DevicePixel)
+        share = min(sheet.width() / size.width(), sheet.height() / size.height())
+        with QPainter(printer) as painter:
+            self._paint(painter, stage, size, share, LIGHT)
+
+    def _draw_png(self, stage: Stage, file: QIODevice) -> bool:
+        return QImageWriter(file, QByteArray(b"PNG")).write(self._image(stage))
+
+    def _draw_svg(self, stage: Stage, file: QIODevice) -> bool:
+        size = self._size(stage)
+        generator = QSvgGenerator()
+        generator.setOutputDevice(file)
+        generator.setSize(size.toSize())
+        generator.setViewBox(QRect(QPoint(), size.toSize()))
+        generator.setTitle(self._window.files.title())
+        with QPainter(generator) as painter:
+            self._paint(painter, stage, size, 1.0, stage.view.theme)
+        return True
+
+    def _draw_pdf(self, stage: Stage, file: QIODevice) -> bool:
+        size = self._size(stage)
+        writer = QPdfWriter(file)
+        writer.setTitle(self._window.files.title())
+        writer.setCreator("Gradwire")
+        writer.setResolution(_FINE)
+        sheet = size / _PX_PER_INCH
+        writer.setPageSize(QPageSize(sheet, QPageSize.Unit.Inch))
+        writer.setPageMargins(QMarginsF())
+        with QPainter(writer) as painter:
+            self._paint(painter, stage, size, _FINE / _PX_PER_INCH, LIGHT)
+        return True
+
+
+_DRAWN_BY = {
+    ".svg": PictureCommands._draw_svg,
+    ".png": PictureCommands._draw_png,
+    ".pdf": PictureCommands._draw_pdf,
+}
+
+
+def _only(diagram: Diagram, page: str, names: frozenset[str]) -> Diagram:
+    """The diagram with no more on ``page`` than these blocks and the wires among them."""
+    whole = diagram.pages[page]
+    return diagram.with_page(
+        page,
+        replace(
+            whole,
+            blocks={name: block for name, block in whole.blocks.items() if name in names},
+            wires={t: s for t, s in whole.wires.items() if {t.block, s.block} <= names},
+            layout={name: at for name, at in whole.layout.items() if name in names},
+            notes={},
+        ),
+    )

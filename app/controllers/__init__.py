@@ -1,0 +1,1 @@
+"""Controllers: each keeps one panel or overlay up to date with the newest result."""

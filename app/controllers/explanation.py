@@ -1,0 +1,145 @@
+"""Follows the wire that is asked about: its route on the canvas, and answers that take runs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.canvas.paint.route import route_of
+from app.evaluation.answers import Reasons, reasons
+from app.evaluation.worker import Asker
+from app.panels.why.answers import WIRE
+from blocks.errors import Location
+from runtime.diagram import MAIN, PortName
+from runtime.engine.trees import SIGN
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+    from app.shell.main_window import MainWindow
+    from runtime.diagram.model import Page
+    from runtime.flow import Verdict
+
+
+class Insight(QObject):
+    """Keeps the Why panel and the route on the canvas to the newest reading of one window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._reading: Reading | None = None
+        self._variable: str | None = None
+        """Path of the variable whose route is shown, over the selected wire."""
+        self.asker = Asker(self)
+        window.closed.connect(self.asker.shutdown)
+        self.asker.answered.connect(self._take)
+        window.canvas.whyRequested.connect(self.explain)
+        window.canvas.whyBlockRequested.connect(self.explain_block)
+        window.why.blockRequested.connect(self.follow_link)
+        window.why.leafChosen.connect(self._follow_leaf)
+
+    def show_reading(self, reading: Reading) -> None:
+        """Go over to another reading; what was said of the wire before it is asked again."""
+        if reading is not self._reading:
+            self._reading = reading
+            self.ask()
+        self._draw(self._window.canvas.route() is not None)
+
+    def show_wire(self, key: str) -> None:
+        """Let panel and answers be about another wire of the page; an empty key is none."""
+        self._window.why.set_wire(key)
+        self.ask()
+        self._variable = None
+        if key:
+            self._window.docks["why"].show()
+            self._window.docks["why"].raise_()
+        route = self._window.canvas.route()
+        if route is not None and route.wire != key:
+            self._window.canvas.show_route(None)
+
+    def explain(self, key: str) -> None:
+        """Show the route of a wire, and the panel."""
+        self._window.canvas.select_wire(key)
+        self._draw(True)
+
+    def explain_block(self, name: str) -> None:
+        """Show the route of a variable of the page; of another block nothing is shown."""
+        path = f"{self._window.place.prefix}{name}"
+        if self._reading is not None and path in self._reading.gradients:
+            self.explain_variable(path)
+
+    def explain_variable(self, path: str) -> None:
+        """Show the route from the loss to a variable, and what its wire on that route says."""
+        window = self._window
+        name = window.place.reveal(Location(MAIN, path))
+        verdict = None if self._reading is None else self._reading.variable(path)
+        if name is None or verdict is None:
+            return
+        page = window.document.diagram.pages[window.place.page]
+        window.commands.reveal_here(name)
+        window.canvas.select_wire(_first_wire(page, name, verdict, window.place.prefix))
+        self._variable = path
+        self._draw(True)
+
+    def follow_link(self, target: str) -> None:
+        """Go to the block or the wire that a link names."""
+        path = target.removeprefix(WIRE)
+        if path == target:
+            self._window.commands.reveal_path(path)
+            return
+        block, _, port = path.rpartition(".")
+        name = self._window.place.reveal(Location(MAIN, block))
+        if name is not None:
+            self._window.canvas.select(())
+            self._window.canvas.select_wire(f"{name}.{port}")
+
+    def _follow_leaf(self, path: str) -> None:
+        """One leaf of the wire is shown by itself, or all of them again."""
+        self.ask()
+        self._draw(self._window.canvas.route() is not None)
+
+    def ask(self) -> None:
+        """Have the fix, the dialects and the ledger of the selected wire worked out."""
+        window, reading = self._window, self._reading
+        key, prefix = window.canvas.selected_wire(), window.place.prefix
+        page = window.document.diagram.pages[window.place.page]
+        source = page.wires.get(PortName.parse(key)) if key else None
+        window.why.show_answers(None)
+        if reading is None or source is None:
+            self.asker.forget("why")
+            return
+        leaf = f"{SIGN}{window.why.leaf}" if window.why.leaf else ""
+        wire, port = f"{prefix}{key}{leaf}", f"{prefix}{source}{leaf}"
+        about = partial(reasons, reading=reading, wire=wire, port=port)
+        self.asker.ask("why", reading.diagram, about)
+
+    def _take(self, kind: str, answer: object) -> None:
+        if kind == "why" and isinstance(answer, Reasons):
+            self._window.why.show_answers(answer)
+
+    def _draw(self, wanted: bool) -> None:
+        window, verdict = self._window, self._verdict() if wanted else None
+        page = window.document.diagram.pages[window.place.page]
+        key = window.canvas.selected_wire() or ""
+        route = None if verdict is None else route_of(verdict, key, page, window.place.prefix)
+        window.canvas.show_route(route)
+
+    def _verdict(self) -> Verdict | None:
+        """On the variable that is explained, else on the selected wire."""
+        reading, key = self._reading, self._window.canvas.selected_wire()
+        if reading is None:
+            return None
+        if self._variable is not None:
+            known = self._variable in reading.gradients
+            return reading.variable(self._variable) if known else None
+        leaf = self._window.why.leaf
+        wire = f"{self._window.place.prefix}{key}" + (f"{SIGN}{leaf}" if leaf else "")
+        return reading.verdict(wire) if key is not None and wire in reading.states else None
+
+
+def _first_wire(page: Page, name: str, verdict: Verdict, prefix: str) -> str | None:
+    """The wire from a variable of the page towards the loss; any that leaves it, or none."""
+    leaving = [target for target, source in page.wires.items() if source.block == name]
+    on_route = [t for t in leaving if f"{prefix}{t.block}" in verdict.witness]
+    return next((str(target) for target in [*on_route, *leaving]), None)

@@ -1,0 +1,60 @@
+"""Gradient checks of the shown diagram: each block's derivative against a central difference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.canvas.state.facts import same_meaning
+from app.evaluation.worker import Asker
+from runtime.flow import Check, check_gradients
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+    from app.shell.main_window import MainWindow
+    from runtime.diagram import Diagram
+
+
+class Proving(QObject):
+    """Checks on request; what was found stands on the faces until the diagram changes."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._diagram: Diagram | None = None
+        self._checks: dict[str, Check] = {}
+        self.asker = Asker(self)
+        window.closed.connect(self.asker.shutdown)
+        self.asker.answered.connect(self._take)
+
+    def check_gradients(self) -> None:
+        """Check every block of the diagram, at the values it has now."""
+        self._diagram, self._checks = self._window.document.diagram, {}
+        self._window.canvas.hint(self.tr("Checking the gradients …"))
+        self.asker.ask("check", self._diagram, check_gradients)
+
+    def over(self, reading: Reading) -> Reading:
+        """``reading`` with what the checks of its diagram have found."""
+        if not self._checks or self._diagram is None:
+            return reading
+        if not same_meaning(self._diagram, reading.diagram):
+            self._checks = {}
+            return reading
+        badges = replace(reading.badges, checks=self._checks)
+        return replace(reading, badges=badges)
+
+    def _take(self, kind: str, answer: object) -> None:
+        if not isinstance(answer, list):
+            self._window.notice.tell(self.tr("The gradients can't be checked. {0}").format(answer))
+            return
+        self._checks = {check.block: check for check in answer}
+        wrong = [check.sentence for check in answer if check.is_wrong]
+        if wrong:
+            self._window.notice.tell("\n".join(wrong[:3]))
+        agreeing = sum(check.agrees for check in answer)
+        told = self.tr("{0} blocks agree with a difference, {1} do not, {2} need not.")
+        rest = len(answer) - agreeing - len(wrong)
+        self._window.canvas.hint(told.format(agreeing, len(wrong), rest))
+        self._window.showing.show_place()

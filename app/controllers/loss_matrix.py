@@ -1,0 +1,77 @@
+"""Keeps the matrix of losses and variables to the newest reading, while it is in view."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.evaluation.worker import Asker
+from app.panels.tables.matrix import Matrix
+from runtime.flow import FlowRun, LossMatrix, loss_matrix
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+    from app.shell.main_window import MainWindow
+    from runtime.engine import Session
+
+
+class Ownership(QObject):
+    """Has the gradients of all losses compared by a thread of its own."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._reading: Reading | None = None
+        self._compared: FlowRun | None = None
+        self._seen = False
+        self.panel = Matrix(window)
+        self.asker = Asker(self)
+        window.closed.connect(self.asker.shutdown)
+        self.asker.answered.connect(self._take)
+        self.panel.lossRequested.connect(window.losses.choose)
+        self.panel.variableRequested.connect(self.reveal)
+
+    def show_reading(self, reading: Reading) -> None:
+        """Compare another reading, at once if the matrix is in view."""
+        self._reading = reading
+        self._look()
+
+    def see(self, seen: bool) -> None:
+        """The matrix has come into view, or gone out of it: hidden behind another tab."""
+        self._seen = seen
+        self._look()
+
+    def reveal(self, variable: str, loss: str | None) -> None:
+        """Show the route of a variable, as to one loss."""
+        if loss is not None:
+            self._window.losses.choose(loss)
+        self._window.insight.explain_variable(variable)
+
+    def _look(self) -> None:
+        flow = None if self._reading is None else self._reading.flow
+        if self._reading is None or not self._seen or flow is self._compared is not None:
+            return
+        self._compared = flow
+        if flow is None or not flow.losses:
+            self.asker.forget("matrix")
+            self.panel.show_matrix(None, self.tr("There is no loss yet."))
+        elif any(flow.run(loss) is None for loss in flow.losses):
+            self.asker.forget("matrix")
+            many = self.tr("There are {0} losses: too many for a run of each by itself.")
+            self.panel.show_matrix(None, many.format(len(flow.losses)))
+        else:
+            self.asker.ask("matrix", self._reading.diagram, partial(_compared, flow=flow))
+
+    def _take(self, kind: str, answer: object) -> None:
+        if isinstance(answer, LossMatrix):
+            empty = self.tr("No variable is trained.")
+            self.panel.show_matrix(answer, "" if answer.variables else empty)
+        else:
+            self.panel.show_matrix(None, str(answer))
+
+
+def _compared(session: Session, flow: FlowRun) -> LossMatrix:
+    """The session is not needed: all has been run."""
+    return loss_matrix(flow)

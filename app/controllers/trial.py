@@ -1,0 +1,269 @@
+"""What if: stops open, wires cut and repairs made, without touching the document until Apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QObject
+
+from app.canvas.paint.ghosts import Ghosts
+from app.canvas.state.facts import same_meaning
+from app.evaluation.badges import Badges, badges_of
+from app.evaluation.worker import Asker
+from app.panels.bars.trial_bar import TrialBar
+from blocks.library.gradient import StopGradient
+from runtime.diagram import MAIN
+from runtime.flow import Comparison, Difference, Fix, Settings, WhatIf
+from runtime.flow.tools.interventions import (
+    Bridge,
+    Close,
+    Cut,
+    Freeze,
+    Open,
+    Step,
+    Train,
+    open_stops,
+)
+from runtime.flow.words.formatting import size
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+    from app.shell.main_window import MainWindow
+    from runtime.diagram import Diagram
+    from runtime.engine import Session
+
+HOVER, TRIAL = "hover", "trial"
+
+
+class Tried(NamedTuple):
+    """What runs say of a trial."""
+
+    comparison: Comparison
+    badges: Badges
+
+
+class Trying(QObject):
+    """One trial of one window: the steps that are tried, and what runs say of them."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self.bar = TrialBar(window)
+        self.asker = Asker(self)
+        window.closed.connect(self.asker.shutdown)
+        self._steps: tuple[Step, ...] = ()
+        self._hovered = ""
+        self._diagram: Diagram | None = None
+        self._found: dict[str, Tried] = {}
+        self.asker.answered.connect(self._take)
+        self.bar.applied.connect(self.apply)
+        self.bar.discarded.connect(self.discard)
+        canvas = window.canvas
+        canvas.cutHovered.connect(self.hover)
+        canvas.cutTried.connect(self.cut)
+        canvas.stopTried.connect(self.toggle)
+        canvas.trialLeft.connect(self.discard)
+        window.losses.lossChosen.connect(self._tell_again)
+        window.why.repairTried.connect(self.repair)
+        window.why.repairRequested.connect(self.make_repair)
+
+    @property
+    def active(self) -> bool:
+        """Something is tried."""
+        return bool(self._steps)
+
+    def over(self, reading: Reading) -> Reading:
+        """What shall be shown in place of ``reading``: what the trial made of it."""
+        if self.active and not (self._diagram and same_meaning(self._diagram, reading.diagram)):
+            self._clear()
+        found = self._found.get(TRIAL)
+        return reading if found is None else reading.after(found.comparison.after, found.badges)
+
+    def hover(self, key: str) -> None:
+        """Show what a cut of this wire of the page would change; an empty key is no wire."""
+        self._hovered = f"{self._window.place.prefix}{key}" if key else ""
+        self._found.pop(HOVER, None)
+        if self._hovered:
+            self._ask(HOVER, (*self._steps, Cut(self._hovered)))
+        else:
+            self.asker.forget(HOVER)
+        self._show_ghosts()
+
+    def cut(self, key: str) -> None:
+        """Try a cut of this wire of the page, or no more."""
+        if self._idle():
+            return
+        self._toggle([Cut(f"{self._window.place.prefix}{key}")])
+
+    def toggle(self, name: str) -> None:
+        """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
+        if self._idle():
+            return
+        path = f"{self._window.place.prefix}{name}"
+        tried = [s for s in self._steps if isinstance(s, Open | Close) and s.block == path]
+        is_open = bool(open_stops(self._window.document.diagram, [path]))
+        self._toggle(tried or [Close(path) if is_open else Open(path)])
+
+    def repair(self, found: Fix) -> None:
+        """Try what a repair would do, or no more."""
+        self._toggle(found.steps)
+
+    def make_repair(self, found: Fix) -> None:
+        """Make a repair a change of the document it was found for, as one undo."""
+        reading, now = self._window.evaluator.reading, self._window.document.diagram
+        alike = reading is not None and same_meaning(reading.diagram, now)
+        if found.change is not None and alike:
+            self.discard()
+            self._window.commands.change(found.change)
+
+    def _idle(self) -> bool:
+        """Whether nothing of the page runs, so that there is nothing to try."""
+        idle = self._window.place.root != MAIN
+        if idle:
+            text = self.tr("Nothing uses this page, so there is nothing to try.")
+            self._window.canvas.hint(text)
+        return idle
+
+    def try_selected(self) -> None:
+        """Try the selected stops open (or closed again), or a cut on the selected wire."""
+        canvas = self._window.canvas
+        blocks = canvas.view.scene.page.blocks
+        stops = [n for n in canvas.selection() if isinstance(blocks[n], StopGradient)]
+        for name in sorted(stops):
+            self.toggle(name)
+        wire = canvas.selected_wire()
+        if wire is not None and not stops:
+            self.cut(wire)
+        elif not stops:
+            canvas.hint(self.tr("Select a StopGradient to try it open, or a wire to try a cut."))
+
+    def apply(self) -> None:
+        """Make the trial a change of the document, as one undo."""
+        found = self._found.get(TRIAL)
+        if found is not None:
+            self.discard()
+            self._window.commands.change(found.comparison.change)
+
+    def discard(self) -> None:
+        """Try nothing any more."""
+        self._clear()
+        self._refresh()
+
+    def _toggle(self, steps: Sequence[Step]) -> None:
+        """Try these steps besides, or none of them where all are tried already."""
+        new = [step for step in steps if step not in self._steps]
+        kept = tuple(step for step in self._steps if new or step not in steps)
+        self._steps = (*kept, *new)
+        self._try()
+
+    def _try(self) -> None:
+        self._found.pop(TRIAL, None)
+        self._hovered = ""
+        if not self.active:
+            self.discard()
+            return
+        self._diagram = self._window.document.diagram
+        self._ask(TRIAL, self._steps)
+        self._tell()
+        self._show_ghosts()
+
+    def _ask(self, kind: str, steps: Sequence[Step]) -> None:
+        job = partial(_compare, steps=tuple(steps), thresholds=self._window.settings.thresholds)
+        self.asker.ask(kind, self._window.document.diagram, job)
+
+    def _take(self, kind: str, answer: object) -> None:
+        if isinstance(answer, Tried):
+            self._found[kind] = answer
+        elif kind == TRIAL:
+            self.bar.tell(self.tr("This can not be tried. {0}").format(answer), ready=False)
+            return
+        if kind == TRIAL:
+            self._tell()
+            self._refresh()
+        self._show_ghosts()
+
+    def _clear(self) -> None:
+        self._steps = ()
+        self._hovered, self._diagram = "", None
+        self._found.clear()
+        self.asker.forget(TRIAL)
+        self.asker.forget(HOVER)
+        self.bar.hide()
+        self._window.canvas.show_ghosts(None)
+
+    def _refresh(self) -> None:
+        """Let canvas and panels show the reading again, with the trial or without."""
+        self._window.showing.show_place()
+
+    def _tell(self) -> None:
+        parts = [self._told(step) for step in self._steps]
+        found = self._found.get(TRIAL)
+        changes = [] if found is None else [f"{n}: {t}" for n, t in self._changes(found).items()]
+        said = ", ".join(changes[:3]) or self.tr("no gradient changes")
+        if found is None:
+            said = self.tr("computing …")
+        elif len(changes) > 3:
+            said += self.tr(", and {0} more").format(len(changes) - 3)
+        text = self.tr("A trial: {0}. {1}. The diagram is as it was.")
+        self.bar.tell(text.format(", ".join(parts), said), ready=found is not None)
+
+    def _told(self, step: Step) -> str:
+        match step:
+            case Open():
+                return self.tr("{0} open").format(step)
+            case Close():
+                return self.tr("{0} closed").format(step.block)
+            case Cut():
+                return self.tr("{0} cut").format(step.wire)
+            case Train():
+                return self.tr("{0} trained").format(step.variable)
+            case Freeze():
+                return self.tr("{0} frozen").format(step.variable)
+            case Bridge():
+                return self.tr("straight through {0}").format(step.hard)
+
+    def _tell_again(self) -> None:
+        """Tell what the trial changes for another loss."""
+        if self.active:
+            self._tell()
+            self._show_ghosts()
+
+    def _show_ghosts(self) -> None:
+        if not (self.active or self._hovered):
+            self._window.canvas.show_ghosts(None)
+            return
+        here = self._here
+        found = self._found.get(HOVER if self._hovered else TRIAL)
+        changes = {} if found is None else self._changes(found)
+        tried = [step.wire for step in self._steps if isinstance(step, Cut)]
+        cuts = dict.fromkeys([*tried, *([self._hovered] if self._hovered else [])])
+        shown = {name: text for path, text in changes.items() for name in here([path])}
+        opened = here(step.block for step in self._steps if isinstance(step, Open))
+        self._window.canvas.show_ghosts(Ghosts(here(cuts), opened, shown))
+
+    def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of the paths that lie on the page, as they are called there."""
+        prefix = self._window.place.prefix
+        inside = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
+        return tuple(name for name in inside if "/" not in name)
+
+    def _changes(self, found: Tried) -> dict[str, str]:
+        about = found.comparison.variables(self._window.losses.chosen)
+        return {name: told(both) for name, both in about.items() if both.changed}
+
+
+def told(both: Difference) -> str:
+    """``6.00 → 3.00 (−50 %)``; without a share from or to None, and from 0."""
+    text = f"{size(both.before)} → {size(both.after)}"
+    if both.percent is None:
+        return text
+    return f"{text} ({both.percent:+.0f} %)".replace("(-", "(−")
+
+
+def _compare(session: Session, steps: tuple[Step, ...], thresholds: Settings) -> Tried:
+    """All of it here, so that no window has to wait for it."""
+    found = WhatIf(session, settings=thresholds).take(*steps).compare()
+    found.after.flow.prepare()
+    return Tried(found, badges_of(found.after))

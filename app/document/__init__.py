@@ -1,0 +1,1 @@
+"""The open diagram: its file, its history, and where in it the window is."""

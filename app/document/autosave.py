@@ -1,0 +1,67 @@
+"""Keeps the journal's entry of one document up to date while it is not saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+if TYPE_CHECKING:
+    from app.document.document import Document
+    from app.services.journal import Journal
+
+AFTER = 300
+"""Milliseconds from the first change that is not in the journal to its writing."""
+
+
+class Autosave(QObject):
+    """Writes what changed within ``AFTER``, however long the changes go on."""
+
+    failed = Signal(str)
+    """Why the journal can't be written; once, until it can be again."""
+    _refused = Signal(str)
+
+    def __init__(self, document: Document, journal: Journal) -> None:
+        super().__init__(document)
+        self._document = document
+        self._journal = journal
+        self._key = journal.key()
+        self._told = False
+        self._closed = False
+        self._timer = QTimer(self, singleShot=True, interval=AFTER)
+        self._timer.timeout.connect(self.write)
+        self._refused.connect(self._tell)
+        document.diagramChanged.connect(self._await)
+        document.cleanChanged.connect(self._await)
+        document.saved.connect(self.forget)
+        document.opened.connect(self.forget)
+
+    def write(self) -> None:
+        """Put the diagram into the journal now; or take it out, where its file holds it."""
+        if self._document.is_clean:
+            self.forget()
+            return
+        self._timer.stop()
+        document = self._document
+        self._journal.write(self._key, document.diagram, document.path, self._refused.emit)
+
+    def forget(self) -> None:
+        """Take the entry away: nothing of this document can be lost any more."""
+        self._timer.stop()
+        self._told = False
+        if not self._closed:
+            self._journal.forget(self._key)
+
+    def close(self) -> None:
+        """Take the entry away for good: the window is closed."""
+        self.forget()
+        self._closed = True
+
+    def _await(self) -> None:
+        if not self._closed and not self._timer.isActive():
+            self._timer.start()
+
+    def _tell(self, reason: str) -> None:
+        if not self._told:
+            self._told = True
+            self.failed.emit(reason)

@@ -1,0 +1,121 @@
+"""What other programs do to the file of a document: noticed, and told apart from own saves."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
+
+if TYPE_CHECKING:
+    from app.document.document import Document
+
+SETTLED = 200
+"""Milliseconds of quiet after which a file is looked at: programs write in several steps."""
+_TENSORS = re.compile(rb'"tensors": *"([^"\\/:]+)"')
+
+
+class Stamp(NamedTuple):
+    """What tells one content of a file from another, its array file's included."""
+
+    digest: bytes
+    arrays: tuple[int, int] | None
+    """Time and size of the file of arrays; None where there is none."""
+
+
+def stamp(path: Path | None) -> Stamp | None:
+    """The stamp of a file as it is now; None where it can't be read."""
+    if path is None:
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    return Stamp(hashlib.sha256(data).digest(), _arrays(path, data))
+
+
+def _arrays(path: Path, data: bytes) -> tuple[int, int] | None:
+    if found := _TENSORS.search(data):
+        beside = Path(os.path.realpath(path)).with_name(found[1].decode("utf-8", "replace"))
+        with suppress(OSError):
+            status = beside.stat()
+            return status.st_mtime_ns, status.st_size
+    return None
+
+
+class DiskWatch(QObject):
+    """Watches the file of a document and the folder it is in.
+
+    The folder, because many programs write beside a file and then rename. Each new content is
+    told once.
+    """
+
+    changed = Signal()
+    """Another program wrote another diagram, or broke the file."""
+    gone = Signal()
+    """The file is not there any more."""
+    settled = Signal()
+    """The file and the document agree again."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__(document)
+        self._document = document
+        self._told: Stamp | None = None
+        self._watcher = QFileSystemWatcher(self)
+        self._timer = QTimer(self, singleShot=True, interval=SETTLED)
+        self._timer.timeout.connect(self.check)
+        self._watcher.fileChanged.connect(self._await)
+        self._watcher.directoryChanged.connect(self._await)
+        document.opened.connect(self._begin)
+        document.pathChanged.connect(self._begin)
+        document.saved.connect(self._begin)
+
+    def check(self) -> None:
+        """Look at the file now."""
+        document = self._document
+        if document.path is None:
+            return
+        if document.busy:  # what it writes itself is no news
+            self._await()
+            return
+        self._watch()
+        now = stamp(document.path)
+        if now == document.stamp:
+            self._told = now
+            if now is not None:
+                self.settled.emit()
+        elif now is None:
+            self._told = None
+            document.lose_file()
+            self.gone.emit()
+        elif now != self._told:
+            self._told = now
+            if document.agrees_with_file():
+                self.settled.emit()
+            else:
+                self.changed.emit()
+
+    def _await(self) -> None:
+        self._timer.start()
+
+    def _begin(self) -> None:
+        self._told = self._document.stamp
+        self._watch()
+        self.settled.emit()
+
+    def _watch(self) -> None:
+        """Watch the file and its folder, as far as they exist: a renamed file is a new one."""
+        path = self._document.path
+        wanted = set()
+        if path is not None:
+            target = Path(os.path.realpath(path))
+            wanted = {str(place) for place in (target, target.parent) if place.exists()}
+        watched = {*self._watcher.files(), *self._watcher.directories()}
+        if watched - wanted:
+            self._watcher.removePaths(sorted(watched - wanted))
+        if wanted - watched:
+            self._watcher.addPaths(sorted(wanted - watched))

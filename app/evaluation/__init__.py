@@ -1,0 +1,1 @@
+"""Runs diagrams on a thread of their own, and what the runs give."""

@@ -1,0 +1,69 @@
+"""What a wire's panel says that takes more than a look: repair, other systems, contributions."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.canvas.state.facts import same_meaning
+from runtime.engine.trees import SIGN, without_leaf
+from runtime.flow import Account, Dialects, Fix, account, dialects, fix
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+    from runtime.engine import Session
+    from runtime.engine.program import Program
+
+MOST_VARIABLES = 3
+"""Variables before a wire that are told in the words of other systems."""
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Answers about one wire and the port it leaves."""
+
+    wire: str
+    port: str
+    fix: Fix | None = None
+    dialects: tuple[Dialects, ...] = ()
+    account: Account | None = None
+
+
+def reasons(session: Session, reading: Reading, wire: str, port: str) -> Reasons:
+    """About ``wire``, which leaves ``port``, in a session of the document; raises as a run does."""
+    flow = reading.flow
+    if flow is None or wire not in reading.states:
+        return Reasons(wire, port)
+    run = flow.run(reading.loss)
+    # A repair is one of the document, also while something is tried on it.
+    tried = flow.diagram is None or not same_meaning(flow.diagram, session.diagram)
+    return Reasons(
+        wire,
+        port,
+        fix(session, wire, reading.loss, flow=None if tried else flow.flow),
+        tuple(dialects(flow, name, reading.loss) for name in variables(flow.program, port)),
+        account(flow.program, run, port)
+        if run is not None and port in flow.program.ports
+        else None,
+    )
+
+
+def variables(program: Program, port: str) -> list[str]:
+    """The variables nearest before ``port``, a few at most."""
+    known = set(program.sources("variable"))
+    before: dict[str, list[str]] = {}
+    for wire, source in program.wire_sources.items():
+        if SIGN not in wire:
+            before.setdefault(wire.rpartition(".")[0], []).append(source.rpartition(".")[0])
+    start = without_leaf(port).rpartition(".")[0]
+    waiting, seen = deque([start]), {start}
+    found: list[str] = []
+    while waiting and len(found) < MOST_VARIABLES:
+        block = waiting.popleft()
+        if block in known:
+            found.append(block)
+        fresh = [name for name in before.get(block, ()) if name not in seen]
+        seen.update(fresh)
+        waiting.extend(fresh)
+    return found

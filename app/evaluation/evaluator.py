@@ -1,0 +1,264 @@
+"""Runs the diagram away from the window, and drops what comes too late."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QObject, Signal
+
+from app.canvas.state.facts import same_meaning
+from app.evaluation.badges import badges_without_run
+from app.evaluation.result import Reading, numbered
+from blocks.errors import GradwireError
+from runtime.diagram import Diagram
+from runtime.engine import SGD, Run, Session
+from runtime.flow import Flow, FlowRun, Settings, analyse
+from runtime.flow.numbers.magnitudes import SETTINGS
+
+PATIENCE = 2.0
+"""Seconds that closing waits for a run to end before it leaves it behind."""
+MOST_LOSSES = 8
+"""Up to so many losses each is run by itself, for numbers per loss; beyond, only their sum."""
+Superseded: TypeAlias = Callable[[], bool]
+
+
+class Evaluation:
+    """Makes readings one after the other, and keeps the session of the last: a diagram of which
+    only numbers have changed is not planned anew.
+    """
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self.thresholds: Settings = SETTINGS
+        """Of the numeric states."""
+
+    def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
+        """Lower, analyse and run ``diagram``; None when it was superseded on the way.
+
+        Never raises for what is wrong with the diagram: the reading then holds what could be
+        found out, and the error.
+        """
+        reading = Reading(diagram)
+        try:
+            session = self._session_of(diagram)
+            if superseded():
+                return None
+            flow = analyse(session.program)
+            losses = tuple(session.losses)
+            reading = replace(
+                reading,
+                diagnostics=tuple(session.diagnostics),
+                states=flow.states(),
+                verdict=flow.verdict,
+                variable=flow.variable,
+                ports=session.program.ports,
+                trees=session.program.trees,
+                wire_trees=session.program.wire_trees,
+                losses=losses,
+                badges=badges_without_run(flow),
+            )
+            if superseded():
+                return None
+            runs = _runs(session, flow, superseded)
+            if runs is None:
+                return None
+            told = FlowRun(flow, runs, self.thresholds, diagram)
+            reading = replace(
+                reading,
+                diagnostics=tuple(session.diagnostics),  # those of the run are among them now
+                values=next(iter(runs.values())).values,
+            )
+            flow.prepare()  # here, not when the window asks
+            return numbered(reading, told)
+        except GradwireError as error:
+            return replace(reading, error=str(error))
+        except Exception as error:  # a plug-in's block may raise anything; the window must live on
+            return replace(reading, error=f"{type(error).__name__}: {error}")
+
+    def _session_of(self, diagram: Diagram) -> Session:
+        session, self._session = self._session, None  # none is kept where this fails
+        if session is None:
+            session = Session(diagram, partial=True)
+        else:
+            session.update(diagram)
+        self._session = session
+        return session
+
+
+def _runs(session: Session, flow: Flow, superseded: Superseded) -> dict[str, Run] | None:
+    """The run of all losses together, under "" where there are several, and of each by itself."""
+    losses = flow.losses
+    groups = {"" if len(losses) != 1 else losses[0]: losses}
+    if 1 < len(losses) <= MOST_LOSSES:
+        groups |= {loss: (loss,) for loss in losses}
+    runs = {}
+    for name, heads in groups.items():
+        runs[name] = session.backward(heads, adjoints="stops")
+        if superseded():
+            return None
+    return runs
+
+
+def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
+    """One reading by itself."""
+    return Evaluation()(diagram, superseded)
+
+
+def train(diagram: Diagram, rate: float) -> Diagram:
+    """The diagram after one step of gradient descent; raises GradwireError."""
+    session = Session(diagram)
+    session.step(SGD(lr=rate))
+    return session.diagram_with_values()
+
+
+class Evaluator(QObject):
+    """Readings of the newest diagram, made by one thread of its own.
+
+    ``request`` returns at once. While a run is under way only the newest request waits; a result
+    that a newer request has overtaken is dropped, so what is shown is never older than what was
+    shown before, and never of another diagram. A change of layout alone runs nothing.
+    """
+
+    readingChanged = Signal(object)
+    busyChanged = Signal(bool)
+    stepped = Signal(object)
+    """The Diagram with the values after a training step."""
+    problem = Signal(str)
+    """Why a training step could not be made."""
+    _finished = Signal(int, object)
+
+    def __init__(
+        self,
+        run: Callable[[Diagram, Superseded], Reading | None] | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._run = run or Evaluation()
+        self._reading: Reading | None = None
+        self._awaited: Diagram | None = None
+        self._newest = 0
+        self._inbox = _Inbox()
+        self._finished.connect(self._receive)
+        # A daemon, because a QThread that is still inside a kernel when the program ends aborts it.
+        self._thread = threading.Thread(
+            target=_work, args=(self._inbox, self._finished), name="evaluator", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def reading(self) -> Reading | None:
+        """The last reading, of the newest diagram unless ``busy``."""
+        return self._reading
+
+    @property
+    def busy(self) -> bool:
+        """A result is on its way."""
+        return self._awaited is not None
+
+    def request(self, diagram: Diagram) -> None:
+        """Make a reading of ``diagram``; overtakes every request before."""
+        if self._awaited is not None and same_meaning(self._awaited, diagram):
+            self._awaited = diagram
+        elif not self.busy and self._reading and same_meaning(self._reading.diagram, diagram):
+            self._show(replace(self._reading, diagram=diagram))
+        else:
+            self.refresh(diagram)
+
+    def refresh(self, diagram: Diagram) -> None:
+        """Make a reading of ``diagram`` even if nothing has changed."""
+        self._post(diagram, lambda superseded: self._run(diagram, superseded))
+
+    def judge(self, thresholds: Settings) -> None:
+        """Tell states by other thresholds, those of the newest reading first, without a run."""
+        if isinstance(self._run, Evaluation) and thresholds != self._run.thresholds:
+            self._run.thresholds = thresholds
+            if (reading := self._reading) is None or reading.flow is None:
+                return
+            if not self.busy:
+                self._post(reading.diagram, lambda superseded: reading.judged(thresholds))
+            elif self._awaited is not None:
+                self.refresh(self._awaited)
+
+    def step(self, diagram: Diagram, rate: float) -> None:
+        """One step of gradient descent; ``stepped`` brings the diagram with the new values."""
+        self._post(diagram, lambda superseded: train(diagram, rate))
+
+    def shutdown(self) -> None:
+        """Drop what is under way and end the thread."""
+        self._newest += 1
+        self._inbox.close()
+        self._thread.join(PATIENCE)
+
+    def _post(self, diagram: Diagram, job: Callable[[Superseded], object]) -> None:
+        self._newest += 1
+        self._inbox.put(self._newest, job)
+        self._await(diagram)
+
+    def _receive(self, serial: int, result: object) -> None:
+        awaited = self._awaited
+        if serial != self._newest or awaited is None:
+            return
+        self._await(None)
+        if isinstance(result, Reading):
+            self._show(replace(result, diagram=awaited))
+        elif isinstance(result, Diagram):
+            self.stepped.emit(result)
+        elif isinstance(result, Exception):
+            self.problem.emit(str(result))
+
+    def _show(self, reading: Reading) -> None:
+        self._reading = reading
+        self.readingChanged.emit(reading)
+
+    def _await(self, diagram: Diagram | None) -> None:
+        was_busy, self._awaited = self.busy, diagram
+        if self.busy != was_busy:
+            self.busyChanged.emit(self.busy)
+
+
+class _Inbox:
+    """Holds the newest job; an older one that nobody took is forgotten."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._job: tuple[int, Callable[[Superseded], object]] | None = None
+        self._newest = 0
+        self.closed = False
+
+    def put(self, serial: int, job: Callable[[Superseded], object]) -> None:
+        with self._condition:
+            self._newest, self._job = serial, (serial, job)
+            self._condition.notify()
+
+    def take(self) -> tuple[int, Callable[[Superseded], object]] | None:
+        """Wait for a job; None when the inbox was closed."""
+        with self._condition:
+            self._condition.wait_for(lambda: self.closed or self._job is not None)
+            job, self._job = self._job, None
+            return None if self.closed else job
+
+    def close(self) -> None:
+        with self._condition:
+            self.closed = True
+            self._condition.notify()
+
+    def superseded(self, serial: int) -> bool:
+        """A newer job has come, or nobody waits any more."""
+        return self.closed or serial != self._newest
+
+
+def _work(inbox: _Inbox, finished: Any) -> None:
+    """The thread: it knows the inbox and where results go, not the evaluator that may be gone."""
+    while (job := inbox.take()) is not None:
+        serial, run = job
+        try:
+            result = run(partial(inbox.superseded, serial))
+        except Exception as error:  # whatever a block does, the next run must be possible
+            result = error
+        if not inbox.superseded(serial):
+            finished.emit(serial, result)
+        del job, run, result  # a result that waits for the next job would be kept alive

@@ -1,0 +1,1 @@
+"""Lines above the canvas: notices, offers, progress, trials, search, breadcrumbs."""

@@ -1,0 +1,110 @@
+"""The line over the canvas that finds blocks: what is typed, how many there are, next, previous."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+
+from app.canvas.search import found
+
+if TYPE_CHECKING:
+    from app.canvas.state.reading import Reading
+    from runtime.diagram import Diagram
+
+
+class FindBar(QWidget):
+    """Hidden until it is opened. Enter goes to the next block, Shift+Enter back, Esc closes."""
+
+    pathRequested = Signal(str)
+    """Instance path of the block to show."""
+    closed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._diagram: Diagram | None = None
+        self._reading: Reading | None = None
+        self._paths: list[str] = []
+        self._at = -1
+        self.line = QLineEdit(self)
+        self.line.setPlaceholderText(self.tr("Find by name, type, state or error"))
+        self.line.setAccessibleName(self.tr("Find in the diagram"))
+        self.line.setClearButtonEnabled(True)
+        self.count = QLabel(self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 4, 8, 4)
+        row.addWidget(self.line, 1)
+        row.addWidget(self.count)
+        for text, tip, step in (
+            ("▴", self.tr("Previous (Shift+Enter)"), -1),
+            ("▾", self.tr("Next (Enter)"), 1),
+        ):
+            button = QToolButton(self)
+            button.setText(text)
+            button.setToolTip(tip)
+            button.setAccessibleName(tip)
+            button.setAutoRaise(True)
+            button.clicked.connect(lambda _=False, step=step: self.go(step))
+            row.addWidget(button)
+        self.line.textChanged.connect(self._look)
+        self.line.installEventFilter(self)
+        self.hide()
+
+    def open(self) -> None:
+        """Show the line with its text selected."""
+        self.show()
+        self._look()
+        self.line.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.line.selectAll()
+
+    def set_reading(self, reading: Reading | None) -> None:
+        """Look through another evaluation from now on."""
+        self._reading = reading
+        if self.isVisible():
+            self._look()
+
+    def set_diagram(self, diagram: Diagram) -> None:
+        """Look through another diagram from now on."""
+        self._diagram = diagram
+        if self.isVisible():
+            self._look()
+
+    def go(self, step: int) -> None:
+        """Go to the next (1) or the previous (−1) of what was found, around the end."""
+        if self._paths:
+            start = -1 if step > 0 else 0
+            self._at = ((self._at if self._at >= 0 else start) + step) % len(self._paths)
+            self.pathRequested.emit(self._paths[self._at])
+        self._show_count()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                back = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+                self.go(-1 if back else 1)
+                return True
+            if event.key() == Qt.Key.Key_Escape:
+                self.hide()
+                self.closed.emit()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _look(self) -> None:
+        """Find again; the place in the list stays as far as it is still there."""
+        shown = self._paths[self._at] if self._at >= 0 else None
+        text = self.line.text()
+        self._paths = found(self._diagram, self._reading, text) if self._diagram else []
+        self._at = self._paths.index(shown) if shown in self._paths else -1
+        self._show_count()
+
+    def _show_count(self) -> None:
+        if not self.line.text().strip():
+            self.count.clear()
+        elif not self._paths:
+            self.count.setText(self.tr("nothing found"))
+        elif self._at < 0:
+            self.count.setText(str(len(self._paths)))
+        else:
+            self.count.setText(self.tr("{0} of {1}").format(self._at + 1, len(self._paths)))

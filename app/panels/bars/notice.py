@@ -1,0 +1,62 @@
+"""A line across the window for what went wrong; it waits to be read, and blocks nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
+
+from app.panels import labels
+
+if TYPE_CHECKING:
+    from app.services.theme import Theme
+
+
+class Notice(QFrame):
+    """Shows the last problem until it is closed or the cause is gone."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAutoFillBackground(True)
+        self._label = labels.body()
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        close = QToolButton(self)
+        close.setText("✕")
+        close.setAutoRaise(True)
+        close.setToolTip(self.tr("Close this message"))
+        close.setAccessibleName(close.toolTip())
+        close.clicked.connect(self.dismiss)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 6, 6)
+        row.addWidget(self._label, 1)
+        row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    def tell(self, text: str) -> None:
+        """Show ``text``; screen readers say it."""
+        self._label.setText(text)
+        self.show()
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    def dismiss(self) -> None:
+        """Take the message away."""
+        self._label.clear()
+        self.hide()
+
+    def text(self) -> str:
+        """What is shown; empty when nothing is."""
+        return self._label.text()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``: the error colour, thinned to a wash."""
+        ground, error = QColor(theme.surface), QColor(theme.error)
+        wash = [0.86 * g + 0.14 * e for g, e in zip(_rgb(ground), _rgb(error), strict=True)]
+        shown = QPalette(self.palette())
+        shown.setColor(QPalette.ColorRole.Window, QColor.fromRgbF(*wash))
+        self.setPalette(shown)
+
+
+def _rgb(colour: QColor) -> tuple[float, float, float]:
+    return colour.redF(), colour.greenF(), colour.blueF()

@@ -1,0 +1,62 @@
+"""A line across the window with something to decide; it waits, and blocks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+
+from app.panels import labels
+
+if TYPE_CHECKING:
+    from app.services.theme import Theme
+
+
+class Offer(QFrame):
+    """Shows a sentence with a button for each answer; an answer takes it away."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAutoFillBackground(True)
+        self.buttons: list[QPushButton] = []
+        self._label = labels.body()
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(12, 6, 12, 6)
+        self._row.addWidget(self._label, 1)
+        self.hide()
+
+    def ask(self, text: str, answers: Mapping[str, Callable[[], object]]) -> None:
+        """Show ``text`` with these answers; screen readers say it."""
+        self.withdraw()
+        self._label.setText(text)
+        for title, act in answers.items():
+            button = QPushButton(title, self)
+            button.clicked.connect(self.withdraw)
+            button.clicked.connect(lambda _=False, act=act: act())
+            self._row.addWidget(button)
+            self.buttons.append(button)
+        self.show()
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    def withdraw(self) -> None:
+        """Take the question away unanswered."""
+        self.hide()
+        self._label.clear()
+        for button in self.buttons:
+            button.hide()
+            button.deleteLater()
+        self.buttons = []
+
+    def text(self) -> str:
+        """What is asked; empty when nothing is."""
+        return self._label.text()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``."""
+        shown = QPalette(self.palette())
+        shown.setColor(QPalette.ColorRole.Window, QColor(theme.accent_wash))
+        self.setPalette(shown)

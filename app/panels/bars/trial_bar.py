@@ -1,0 +1,92 @@
+"""A line across the window while something is tried: nothing of it is in the document yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+
+from app.panels import labels
+
+if TYPE_CHECKING:
+    from app.services.theme import Theme
+
+
+_EDGE = 3
+"""Width of the line below, px."""
+
+
+class TrialBar(QFrame):
+    """Says what is tried and what it changes; asks to apply it or to drop it."""
+
+    applied = Signal()
+    discarded = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAutoFillBackground(True)
+        self._edge = QColor()
+        self._label = labels.body()
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self.apply_button = QPushButton(self.tr("&Apply"), self)
+        self.apply_button.setToolTip(self.tr("Make the trial a change of the diagram, one undo"))
+        self.discard_button = QPushButton(self.tr("&Discard"), self)
+        self.discard_button.setToolTip(self.tr("Leave the diagram as it is (Esc)"))
+        self.apply_button.clicked.connect(self.applied)
+        self.discard_button.clicked.connect(self.discarded)
+        self._chip = QLabel(self.tr("What if"), self)
+        self._chip.setAutoFillBackground(True)
+        self._chip.setContentsMargins(8, 2, 8, 2)
+        self._chip.setProperty("type", "heading")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 12, 6 + _EDGE)
+        row.setSpacing(10)
+        row.addWidget(self._chip)
+        row.addWidget(self._label, 1)
+        row.addWidget(self.apply_button)
+        row.addWidget(self.discard_button)
+        self.hide()
+
+    def tell(self, text: str, *, ready: bool) -> None:
+        """Show ``text``; only what is ``ready`` can be applied."""
+        if text != self._label.text():
+            self._label.setText(text)
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+        self.apply_button.setEnabled(ready)
+        self.show()
+
+    def text(self) -> str:
+        """What is shown."""
+        return self._label.text()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``: a wash of the accent, and a chip and an edge of it."""
+        self._edge = QColor(theme.accent)
+        for widget, ground, ink in (
+            (self, theme.accent_wash, theme.ink),
+            (self._chip, theme.accent, theme.on_accent),
+        ):
+            shown = QPalette(widget.palette())
+            shown.setColor(QPalette.ColorRole.Window, QColor(ground))
+            shown.setColor(QPalette.ColorRole.WindowText, QColor(ink))
+            widget.setPalette(shown)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        with QPainter(self) as painter:  # dashed, as all that is tried is on the canvas
+            pen = QPen(self._edge, _EDGE)
+            pen.setDashPattern([3.0, 2.0])
+            painter.setPen(pen)
+            y = self.height() - _EDGE / 2.0
+            painter.drawLine(QPointF(0.0, y), QPointF(self.width(), y))

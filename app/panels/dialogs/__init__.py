@@ -1,0 +1,1 @@
+"""Dialogs, and the page that an empty window shows."""

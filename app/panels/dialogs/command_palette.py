@@ -1,0 +1,128 @@
+"""Every action of the menus, found by a few letters and done with Enter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QDialog,
+    QHeaderView,
+    QLineEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.services import fuzzy
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QAction
+    from PySide6.QtWidgets import QMenu
+
+_ACTION = Qt.ItemDataRole.UserRole
+_MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+_WIDTH, _HEIGHT = 560, 380
+
+
+class Row(NamedTuple):
+    """An action as it is listed: ``File: Save``."""
+
+    text: str
+    action: QAction
+
+
+class CommandPalette(QDialog):
+    """A line to type into over the list of what fits; Esc leaves everything as it is."""
+
+    def __init__(self, menus: Mapping[str, QMenu], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Command palette"))
+        self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
+        self._menus = menus
+        self.line = QLineEdit(self)
+        self.line.setPlaceholderText(self.tr("What do you want to do?"))
+        self.line.setAccessibleName(self.windowTitle())
+        self.line.setClearButtonEnabled(True)
+        self.line.textChanged.connect(self._look_for)
+        self.line.returnPressed.connect(self._choose)
+        self.line.installEventFilter(self)
+        self.list = self._empty_list()
+        self.list.itemClicked.connect(self._choose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.addWidget(self.line)
+        column.addWidget(self.list)
+        self.resize(min(_WIDTH, parent.width()), min(_HEIGHT, parent.height()))
+        self.move(parent.mapToGlobal(QPoint((parent.width() - self.width()) // 2, 60)))
+        self._look_for("")
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keys that move in a list move in this one, while the line keeps the cursor."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() in _MOVES:
+                self.list.event(event)
+                return True
+        return super().eventFilter(watched, event)
+
+    def _empty_list(self) -> QTreeWidget:
+        made = QTreeWidget(self)
+        made.setColumnCount(2)
+        made.setHeaderHidden(True)
+        made.setRootIsDecorated(False)
+        made.setUniformRowHeights(True)
+        made.setAccessibleName(self.tr("Commands"))
+        made.header().setStretchLastSection(False)
+        made.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        made.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        made.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return made
+
+    def _look_for(self, sought: str) -> None:
+        self.list.clear()
+        # Asked anew: menus that are filled while the editor runs drop the actions that they had.
+        scored = [(fuzzy.score(sought, row.text), row) for row in rows(self._menus)]
+        fitting = [(score, row) for score, row in scored if score is not None]
+        if sought.strip():
+            fitting.sort(key=lambda pair: -pair[0])
+        for _, row in fitting:
+            self.list.addTopLevelItem(_item(row))
+        for i in range(self.list.topLevelItemCount()):
+            item = self.list.topLevelItem(i)
+            if item is not None and not item.isDisabled():
+                self.list.setCurrentItem(item)
+                break
+
+    def _choose(self) -> None:
+        item = self.list.currentItem()
+        if item is not None and not item.isDisabled():
+            action = item.data(0, _ACTION)
+            self.accept()
+            QTimer.singleShot(0, action, action.trigger)  # when this dialog is out of the way
+
+
+def rows(menus: Mapping[str, QMenu]) -> Iterator[Row]:
+    """All that the menus offer, submenus filled, each under the title of its menu."""
+    for menu in menus.values():
+        menu.aboutToShow.emit()
+        title = plain(menu.title())
+        for action in menu.actions():
+            if not action.isSeparator() and action.menu() is None:
+                yield Row(f"{title}: {plain(action.text())}", action)
+
+
+def plain(text: str) -> str:
+    """A menu's text without the marks of its keys and without ``…``."""
+    return text.replace("&&", "\0").replace("&", "").replace("\0", "&").removesuffix("…")
+
+
+def _item(row: Row) -> QTreeWidgetItem:
+    keys = row.action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    item = QTreeWidgetItem([row.text, keys])
+    item.setToolTip(0, row.action.statusTip())
+    item.setData(0, _ACTION, row.action)
+    item.setDisabled(not row.action.isEnabled())
+    return item

@@ -1,0 +1,1 @@
+"""The inspector: forms for the selected block and for the diagram."""

@@ -1,0 +1,324 @@
+"""What can be done with a whole array: load, generate, change a part, save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QFormLayout,
+    QInputDialog,
+    QLineEdit,
+    QMenu,
+    QToolButton,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from app.canvas.state.formatting import dimensions
+from app.document import arrays
+from app.panels import labels
+from app.panels.inspector.grid import Grid
+from app.services.background import Cancelled, worker_of
+from blocks.errors import FileError, GradwireError
+from blocks.values import DTYPES, Tensor
+
+RULES: Mapping[str, str] = {
+    "zeros": "zeros",
+    "ones": "ones",
+    "constant": "one number",
+    "normal": "normal",
+    "uniform": "uniform",
+    "linspace": "evenly spaced",
+    "identity": "identity",
+}
+"""Words for the rules of :data:`app.document.arrays.KINDS`."""
+NUMBERS: Mapping[str, str] = {
+    "value": "Value",
+    "mean": "Mean",
+    "deviation": "Standard deviation",
+    "least": "Least",
+    "largest": "Largest",
+    "first": "First",
+    "last": "Last",
+    "seed": "Seed",
+}
+"""Words for the numbers they take."""
+MOST_CELLS = 2_500
+"""Elements of a part that are shown cell by cell, at most."""
+
+
+class ArrayTools(QToolButton):
+    """A button with a menu; what is chosen there leaves as ``made``."""
+
+    made = Signal(object)
+    """A Tensor for the place of the one that is shown."""
+    failed = Signal(str)
+    """Why nothing came of it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._tensor: Tensor | None = None
+        self.setText("⋯")
+        self.setAutoRaise(True)
+        self.setPopupMode(self.ToolButtonPopupMode.InstantPopup)
+        self.setToolTip(self.tr("Load, generate, change a part, save"))
+        self.setAccessibleName(self.tr("Whole array"))
+        menu = QMenu(self)
+        load = menu.addAction(self.tr("&Load from File…"))
+        # Once the menu is gone: while a file is read, another block may be shown.
+        load.triggered.connect(self.load, Qt.ConnectionType.QueuedConnection)
+        menu.addAction(self.tr("&Generate…"), self.generate)
+        self._needs_value = [
+            menu.addAction(self.tr("&Change a Part…"), self.change_part),
+            menu.addAction(self.tr("&Save to File…"), self.save),
+        ]
+        self.setMenu(menu)
+        self.show_tensor(None)
+
+    def show_tensor(self, tensor: Tensor | None) -> None:
+        """Work on another array; None where there is none yet."""
+        self._tensor = tensor
+        for action in self._needs_value:
+            action.setEnabled(tensor is not None)
+
+    def load(self) -> None:
+        """Ask for a file, and for an array in it where it has several."""
+        name, _ = QFileDialog.getOpenFileName(
+            self,
+            self.tr("Load an array"),
+            "",
+            self.tr("Arrays (*.npy *.npz *.safetensors *.csv *.tsv *.txt)"),
+        )
+        if not name:
+            return
+        found = self._read(Path(name))
+        if found is None:
+            return
+        chosen = self._chosen(found)
+        if chosen is not None:
+            self._offer(chosen)
+
+    def generate(self) -> None:
+        """Ask for a rule and a shape."""
+        self._ask(Generate(self._tensor, self))
+
+    def change_part(self) -> None:
+        """Ask for a part and what shall be there."""
+        if self._tensor is not None:
+            self._ask(Part(self._tensor.array, self))
+
+    def save(self) -> None:
+        """Ask for a file and write the array."""
+        if self._tensor is None:
+            return
+        name, _ = QFileDialog.getSaveFileName(
+            self, self.tr("Save the array"), "", self.tr("Array (*.npy);;Rows (*.csv *.tsv)")
+        )
+        if not name:
+            return
+        path = Path(name) if Path(name).suffix else Path(name + ".npy")
+        try:
+            arrays.write(path, self._tensor.array)
+        except FileError as error:
+            self.failed.emit(str(error))
+
+    def _read(self, path: Path) -> dict[str, arrays.Array] | None:
+        """The arrays of a file; None where there are none, or nobody waits for them any more."""
+        text = self.tr("Reading {0}").format(path.name)
+        try:
+            found = worker_of(self)(text, lambda pulse: arrays.read(path), pure=True)
+        except Cancelled:
+            return None
+        except GradwireError as error:
+            if isValid(self):
+                self.failed.emit(str(error))
+            return None
+        return found if isValid(self) else None  # another block may be shown by now
+
+    def _ask(self, dialog: Generate | Part) -> None:
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            self.made.emit(Tensor(dialog.array))
+        dialog.deleteLater()
+
+    def _chosen(self, found: dict[str, arrays.Array]) -> arrays.Array | None:
+        if len(found) == 1:
+            return next(iter(found.values()))
+        told = {f"{name}   {dimensions(array.shape)}": array for name, array in found.items()}
+        title = self.tr("Load an array")
+        text, sure = QInputDialog.getItem(self, title, self.tr("Array"), list(told), 0, False)
+        return told.get(text) if sure else None
+
+    def _offer(self, array: arrays.Array) -> None:
+        if array.dtype.name in DTYPES:
+            self.made.emit(Tensor(np.ascontiguousarray(array)))
+        else:
+            self.failed.emit(
+                self.tr("An array of {0} can't be taken. Expected one of: {1}.").format(
+                    array.dtype, ", ".join(DTYPES)
+                )
+            )
+
+
+class _ArrayDialog(QDialog):
+    """Fields above OK and Cancel; OK is open while what the fields say can be made."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.array = np.zeros(())
+        self.rows = QFormLayout(self)
+        self.about = labels.caption()
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+
+    def words(self) -> str:
+        """What would be made; raises ValueError with the reason where nothing can be."""
+        raise NotImplementedError  # each dialog has its own
+
+    def make(self) -> arrays.Array:
+        """Make it; raises ValueError likewise."""
+        raise NotImplementedError  # each dialog has its own
+
+    def close_form(self) -> None:
+        """Add what stands below the fields."""
+        self.rows.addRow(self.about)
+        self.rows.addRow(self.buttons)
+        self.look()
+
+    def look(self) -> None:
+        """Say what would be made, or why nothing can be; as high as that needs."""
+        self._try(lambda: self.about.setText(self.words()))
+        self.resize(max(self.width(), 480), self.sizeHint().height())
+
+    def number(self, text: str) -> float:
+        """The number that was typed; raises ValueError."""
+        try:
+            return float(text.strip().replace("−", "-"))
+        except ValueError:
+            raise ValueError(self.tr("{0} is no number.").format(repr(text.strip()))) from None
+
+    def accept(self) -> None:
+        if self._try(self._keep):
+            super().accept()
+
+    def _keep(self) -> None:
+        self.array = self.make()
+
+    def _try(self, act: Callable[[], None]) -> bool:
+        possible = True
+        try:
+            act()
+        except (ValueError, OverflowError, MemoryError) as error:
+            self.about.setText(str(error) or type(error).__name__)
+            possible = False
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(possible)
+        return possible
+
+
+class Generate(_ArrayDialog):
+    """Makes an array by a rule, of the dtype that the array had before."""
+
+    def __init__(self, tensor: Tensor | None, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Generate an array"))
+        self._dtype = "float64" if tensor is None else tensor.dtype
+        self.kind = QComboBox(self)
+        for kind in arrays.KINDS:
+            self.kind.addItem(self.tr(RULES[kind]), kind)
+        self.shape_line = QLineEdit("" if tensor is None else ", ".join(map(str, tensor.shape)))
+        self.numbers = {name: QLineEdit(str(n)) for name, n in arrays.DEFAULTS.items()}
+        self.rows.addRow(self.tr("Rule"), self.kind)
+        self.rows.addRow(self.tr("Shape"), self.shape_line)
+        for name, line in self.numbers.items():
+            self.rows.addRow(self.tr(NUMBERS[name]), line)
+            line.textChanged.connect(self.look)
+        self.kind.currentIndexChanged.connect(self.look)
+        self.shape_line.textChanged.connect(self.look)
+        self.close_form()
+
+    def look(self) -> None:
+        for name, line in self.numbers.items():
+            self.rows.setRowVisible(line, name in arrays.KINDS[self.kind.currentData()])
+        super().look()
+
+    def words(self) -> str:
+        shape = arrays.shape_of(self.shape_line.text())
+        self._made(tuple(min(length, 1) for length in shape))
+        return f"{dimensions(shape)} · {self._dtype}"
+
+    def make(self) -> arrays.Array:
+        return self._made(arrays.shape_of(self.shape_line.text()))
+
+    def _made(self, shape: tuple[int, ...]) -> arrays.Array:
+        kind = self.kind.currentData()
+        numbers = {name: self.number(self.numbers[name].text()) for name in arrays.KINDS[kind]}
+        return arrays.made(kind, shape, self._dtype, numbers)
+
+
+class Part(_ArrayDialog):
+    """Shows a part of an array cell by cell, to be changed there or filled with one number."""
+
+    def __init__(self, array: arrays.Array, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Change a part"))
+        self._before = array
+        self._cells: arrays.Array | None = None
+        self.line = QLineEdit(", ".join("0" if n == 1 else f"0:{min(n, 8)}" for n in array.shape))
+        self.line.setToolTip(self.tr("One entry for each axis: 3, 0:5, : or ..."))
+        self.fill = QLineEdit(self)
+        self.fill.setPlaceholderText(self.tr("as it is"))
+        self.grid = Grid(self)
+        self.grid.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.grid.committed.connect(self._edit)
+        self.rows.addRow(self.tr("Part"), self.line)
+        self.rows.addRow(self.tr("All of it"), self.fill)
+        self.rows.addRow(self.grid)
+        self.line.textChanged.connect(self._show_part)
+        self.fill.textChanged.connect(self.look)
+        self.close_form()
+
+    def words(self) -> str:
+        self.grid.hide()
+        part = np.asarray(self._before[self._index()])
+        told = f"{dimensions(part.shape)} · {part.dtype}"
+        if self.fill.text().strip():
+            self._filling(part)
+        elif 1 <= part.ndim <= 2 and 0 < part.size <= MOST_CELLS:
+            self.grid.show_array(part if self._cells is None else self._cells)
+            self.grid.show()
+        elif self._cells is None:
+            hint = self.tr("Cell by cell with one or two axes and at most {0} elements.")
+            told = f"{told}. {hint.format(f'{MOST_CELLS:,}')}"
+        return told
+
+    def make(self) -> arrays.Array:
+        index = self._index()
+        if self.fill.text().strip():
+            return arrays.with_part(self._before, index, self._filling(self._before[index]))
+        part = self._before[index] if self._cells is None else self._cells
+        return arrays.with_part(self._before, index, part)
+
+    def _index(self) -> arrays.Index:
+        return arrays.index_of(self.line.text(), self._before.shape)
+
+    def _filling(self, part: arrays.Array) -> Any:
+        return np.asarray(self.number(self.fill.text())).astype(np.asarray(part).dtype)
+
+    def _show_part(self) -> None:
+        self._cells = None
+        self.look()
+
+    def _edit(self, cells: Any) -> None:
+        part = np.asarray(self._before[self._index()])
+        self._cells = Tensor(cells).array.astype(part.dtype).reshape(part.shape)
+        self.look()

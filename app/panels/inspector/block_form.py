@@ -1,0 +1,303 @@
+"""The form of one block: its parameters, its ports with what they carry, and its docs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Container
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from app.canvas.paint.block_rows import Tile
+from app.canvas.state.formatting import dimensions
+from app.canvas.state.outlines import listed
+from app.panels import labels, notation
+from app.panels.formula import Formula
+from app.panels.inspector.fields import Field, LiteralField, field_for
+from blocks.block import REQUIRED, Block, InputPort, Opaque
+from runtime.diagram import MAIN, Diagram, PortName, ports
+from runtime.flow.lazy import MANY
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+    from app.services.theme import Theme
+
+_NAME_WIDTH = 88
+
+
+class BlockForm(QWidget):
+    """Shows one block of ``page`` and reports what is typed; it never changes anything itself."""
+
+    committed = Signal(str, object)
+    """A parameter or literal, and its new value as JSON data."""
+    draftChanged = Signal(str, object)
+    """A field, and what is typed there and not yet accepted (None: nothing)."""
+    renamed = Signal(str)
+    blockRequested = Signal(str)
+
+    def __init__(
+        self, diagram: Diagram, page: str, name: str, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.page, self.name = page, name
+        self.shape_of_form = form_shape(diagram, page, name)
+        self.fields: dict[str, Field] = {}
+        self._complaints: dict[str, QLabel] = {}
+        self._refusals: dict[str, str] = {}
+        self._found: dict[str | None, str] = {}
+        self._outputs: dict[str, QLabel] = {}
+        self._sources: dict[str, tuple[PortName, QLabel]] = {}
+        self._block = diagram.pages[page].blocks[name]
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(12, 2, 12, 12)
+        self._column.setSpacing(4)
+        self._add_head(theme)
+        self._add_parameters()
+        self._add_inputs(diagram)
+        self._add_outputs(diagram)
+        self._add_docs()
+        self._column.addStretch(1)
+        self.show_block(diagram)
+
+    def show_block(self, diagram: Diagram, drafts: Container[str] = ()) -> None:
+        """Take the block's values, but leave the text of fields that have a draft alone."""
+        self._block = diagram.pages[self.page].blocks[self.name]
+        for name, field in self.fields.items():
+            field.show_value(self._value_of(name), keep_text=name in drafts)
+            if name not in drafts:
+                self.refuse(name, "")
+
+    def show_draft(self, field: str, text: str, complaint: str) -> None:
+        """Bring back what was typed into ``field`` before, and what was wrong with it."""
+        if field in self.fields:
+            self.fields[field].show_draft(text)
+            self.refuse(field, complaint)
+
+    def refuse(self, field: str, reason: str) -> None:
+        """Say under ``field`` why what is typed there was not taken; nothing for an empty text."""
+        self._refusals[field] = reason
+        self._show_complaint(field)
+
+    def show_name_complaint(self, text: str) -> None:
+        """Say under the name why it can't be the new one."""
+        labels.show_or_hide(self._name_complaint, text)
+
+    def show_reading(self, reading: Reading | None, prefix: str) -> None:
+        """Shapes, values, gradient and problems of this block in the run."""
+        for port, label in self._outputs.items():
+            label.setText(_carried(reading, f"{prefix}{self.name}.{port}"))
+        for source, label in self._sources.values():
+            label.setText(_carried(reading, f"{prefix}{source}"))
+        self._show_problems(reading, prefix)
+        labels.show_or_hide(self._gradient, _gradient_text(reading, prefix + self.name))
+
+    def _add_head(self, theme: Theme) -> None:
+        tile = Tile(self)
+        tile.show_block(type(self._block), theme)
+        self.name_line = QLineEdit(self.name, self)
+        self.name_line.setAccessibleName(self.tr("Name of the block"))
+        self.name_line.editingFinished.connect(self._rename)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(tile)
+        row.addWidget(self.name_line, 1)
+        self._column.addLayout(row)
+        self._name_complaint = labels.complaint()
+        self._column.addWidget(self._name_complaint)
+        self._column.addWidget(labels.caption(self._kind()))
+        self._problems = labels.complaint()
+        self._column.addWidget(self._problems)
+        self._gradient = labels.body()
+        self._gradient.linkActivated.connect(self.blockRequested)
+        self._gradient.hide()
+        self._column.addWidget(self._gradient)
+
+    def _kind(self) -> str:
+        if isinstance(self._block, Opaque):
+            return self.tr("{0} · not installed; kept as it is").format(self._block.original_type)
+        return f"{self._block.type_name()} · {self._block.family.replace('_', ' ')}"
+
+    def _add_parameters(self) -> None:
+        parameters = {} if isinstance(self._block, Opaque) else self._block.parameters()
+        if not parameters:
+            return
+        grid = self._section(self.tr("Parameters"))
+        for name, info in parameters.items():
+            field = field_for(info.annotation)
+            if info.description:
+                field.setToolTip(f"<p>{escape(info.description)}</p>")
+            self._add_field(grid, name, name.replace("_", " "), field)
+
+    def _add_inputs(self, diagram: Diagram) -> None:
+        names = ports(diagram, self.page, self.name)
+        if not names.inputs and not names.free:
+            return
+        grid = self._section(self.tr("Inputs"))
+        wires = diagram.pages[self.page].wires
+        for name in (*names.inputs, *names.free):
+            source = wires.get(PortName(self.name, name))
+            port = self._block.port(name)
+            if source is not None:
+                self._add_wired(grid, name, source)
+            elif port is not None:
+                self._add_field(grid, name, name, LiteralField(self._default_of(port)))
+
+    def _add_wired(self, grid: QGridLayout, name: str, source: PortName) -> None:
+        origin = labels.body("← " + labels.link(source.block, str(source)))
+        origin.linkActivated.connect(self.blockRequested)
+        carried = labels.caption()
+        row = grid.rowCount()
+        grid.addWidget(_label(name, origin), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(origin, row, 1)
+        grid.addWidget(carried, row + 1, 1)
+        self._sources[name] = (source, carried)
+        self._add_complaint(grid, name)
+
+    def _add_outputs(self, diagram: Diagram) -> None:
+        names = ports(diagram, self.page, self.name).outputs
+        if not names:
+            return
+        grid = self._section(self.tr("Outputs"))
+        for name in names:
+            label = labels.body()
+            row = grid.rowCount()
+            grid.addWidget(_label(name, label), row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(label, row, 1)
+            self._outputs[name] = label
+
+    def _add_docs(self) -> None:
+        self._column.addWidget(labels.heading(self.tr("About")))
+        drawing = Formula(self)
+        drawing.show_latex(self._block.formula)
+        self._column.addWidget(drawing)
+        self._column.addWidget(labels.body(docs(type(self._block))))
+
+    def _section(self, title: str) -> QGridLayout:
+        self._column.addWidget(labels.heading(title))
+        grid = QGridLayout()
+        grid.setColumnMinimumWidth(0, _NAME_WIDTH)
+        grid.setColumnStretch(1, 1)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
+        self._column.addLayout(grid)
+        return grid
+
+    def _add_field(self, grid: QGridLayout, name: str, title: str, field: Field) -> None:
+        row = grid.rowCount()
+        grid.addWidget(_label(title, field), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(field, row, 1)
+        self._add_complaint(grid, name)
+        field.committed.connect(lambda value: self.committed.emit(name, value))
+        field.failed.connect(lambda reason: self.refuse(name, reason))
+        field.draftChanged.connect(lambda text: self.draftChanged.emit(name, text))
+        self.fields[name] = field
+
+    def _add_complaint(self, grid: QGridLayout, name: str) -> None:
+        self._complaints[name] = labels.complaint()
+        grid.addWidget(self._complaints[name], grid.rowCount(), 1)
+
+    def _value_of(self, name: str) -> Any:
+        if name in self._block.parameters():
+            return getattr(self._block, name)
+        return self._block.literals.get(name)
+
+    def _default_of(self, port: InputPort) -> str:
+        if port.variadic:
+            return self.tr("one more")
+        if port.default is REQUIRED:
+            return self.tr("needs a wire or a value")
+        if port.default is None:
+            return self.tr("may stay open")
+        return notation.written(port.default)
+
+    def _rename(self) -> None:
+        text = self.name_line.text().strip()
+        if text != self.name:
+            self.renamed.emit(text)
+
+    def _show_problems(self, reading: Reading | None, prefix: str) -> None:
+        """Problems of a port under its field, the others under the name."""
+        here = ((self.page, self.name), (MAIN, prefix + self.name))
+        of_block: list[str] = []
+        self._found.clear()
+        for found in reading.diagnostics if reading else ():
+            if (found.location.page, found.location.block) in here:
+                text = " ".join(filter(None, (found.what, found.next_step)))
+                if found.location.port in self._complaints:
+                    self._found[found.location.port] = text
+                else:
+                    of_block.append(text)
+        labels.show_or_hide(self._problems, "\n".join(of_block))
+        for name in self._complaints:
+            self._show_complaint(name)
+
+    def _show_complaint(self, name: str) -> None:
+        text = self._refusals.get(name) or self._found.get(name)
+        labels.show_or_hide(self._complaints[name], text)
+
+
+def form_shape(diagram: Diagram, page: str, name: str) -> object:
+    """What decides which fields a form has; equal for two diagrams when one form serves both."""
+    names = ports(diagram, page, name)
+    wires = diagram.pages[page].wires
+    driven = tuple(wires.get(PortName(name, port)) for port in names.inputs)
+    return page, name, type(diagram.pages[page].blocks[name]), names, driven
+
+
+def docs(cls: type[Block]) -> str:
+    """The docstring as HTML: paragraphs, and ``code`` where it is marked."""
+    paragraphs = escape(inspect.getdoc(cls) or "").split("\n\n")
+    marked = [_code(" ".join(text.split())) for text in paragraphs]
+    return "".join(f"<p style='margin:0 0 6px 0'>{text}</p>" for text in marked)
+
+
+def _code(text: str) -> str:
+    parts = text.split("``")
+    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
+
+
+def _carried(reading: Reading | None, port: str) -> str:
+    """``1 × 2 · float32`` and the value, as far as they are known."""
+    if reading is None:
+        return ""
+    value = reading.values.get(port)
+    known = value if value is not None else reading.ports.get(port)
+    if known is None:
+        tree = reading.trees.get(port)
+        shown = "" if tree is None else escape(listed(tree, reading.ports))
+        return shown.replace("\n", "<br>")
+    kind = f"{dimensions(tuple(known.shape))} · {known.dtype}"
+    shown = "" if value is None else f"<br>{escape(notation.glimpse(value))}"
+    return f"<span>{kind}</span>{shown}"
+
+
+def _gradient_text(reading: Reading | None, variable: str) -> str:
+    if reading is None or variable not in reading.gradients:
+        return ""
+    gradient = reading.gradients[variable]
+    if gradient is not None:
+        return f"Gradient {escape(notation.glimpse(gradient))}"
+    verdict = reading.variable(variable)
+    return f"Gradient None. {linked(verdict)}" if verdict else "Gradient None."
+
+
+def linked(verdict: Any) -> str:
+    """The verdict's sentence as HTML, the blocks that it speaks of made links.
+
+    Of long lists it names those at the ends.
+    """
+    blocks = {cutter.block for cutter in (*verdict.cutters[:MANY], *verdict.repair[:MANY])}
+    route = (*verdict.witness[:MANY], *verdict.witness[-MANY:])
+    return labels.linked(verdict.sentence, blocks.union(route, verdict.frozen[:MANY]))
+
+
+def _label(text: str, buddy: QWidget) -> QLabel:
+    label = QLabel(text)
+    label.setForegroundRole(labels.Role.PlaceholderText)
+    label.setContentsMargins(0, 4, 0, 0)
+    label.setBuddy(buddy)
+    label.setToolTip(buddy.toolTip())
+    buddy.setAccessibleName(text)
+    return label

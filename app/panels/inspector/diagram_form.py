@@ -1,0 +1,127 @@
+"""The form of the diagram itself: what is shown while no block is selected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from app.panels import labels
+from blocks.errors import FileError
+from runtime.diagram import Diagram, SetTitle
+from runtime.flow import parse_contracts
+from runtime.flow.tools.contracts import EXAMPLE
+
+
+class DiagramForm(QWidget):
+    """Title, description and contracts of the diagram.
+
+    Contracts that can't be read stay in their field with the reason under it.
+    """
+
+    committed = Signal(object)
+    """A SetTitle."""
+    draftChanged = Signal(object)
+    """Text of contracts that can't be read; None when there is none any more."""
+
+    def __init__(self, diagram: Diagram, draft: str | None = None) -> None:
+        super().__init__()
+        self._diagram = diagram
+        self._draft = draft
+        self.title_line = QLineEdit(self)
+        self.title_line.setPlaceholderText(self.tr("Untitled"))
+        self.title_line.setAccessibleName(self.tr("Title of the diagram"))
+        self.title_line.editingFinished.connect(self._commit)
+        self.text = _Text(self)
+        self.text.setPlaceholderText(self.tr("What it shows, and where it comes from"))
+        self.text.setAccessibleName(self.tr("Description of the diagram"))
+        self.text.left.connect(self._commit)
+        self.contracts = _Text(self)
+        self.contracts.setPlaceholderText(EXAMPLE)
+        self.contracts.setAccessibleName(self.tr("Contracts of the diagram"))
+        self.contracts.setToolTip(
+            self.tr("What gradients must and must not do, one line each; the doctor holds to them.")
+        )
+        self.contracts.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.contracts.left.connect(self._commit_contracts)
+        self._complaint = labels.complaint()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 2, 12, 12)
+        column.setSpacing(4)
+        column.addWidget(labels.heading(self.tr("Title")))
+        column.addWidget(self.title_line)
+        column.addWidget(labels.heading(self.tr("Description")))
+        column.addWidget(self.text, 3)
+        column.addWidget(labels.heading(self.tr("Contracts")))
+        column.addWidget(self.contracts, 1)
+        column.addWidget(self._complaint)
+        column.addWidget(labels.caption(self.tr("Select a block to see and edit its parameters.")))
+        self.show_diagram(diagram)
+        if draft is not None:
+            self.contracts.setPlainText(draft)
+            self._complain(draft)
+
+    def show_diagram(self, diagram: Diagram) -> None:
+        """Show another diagram's words; what is being typed stays while its own is unchanged."""
+        if diagram.title != self._diagram.title or not self.title_line.isModified():
+            self.title_line.setText(diagram.title)
+            self.title_line.setCursorPosition(0)
+        self.text.show_text(diagram.description)
+        if diagram.contracts != self._diagram.contracts:
+            self._keep(None)
+        if self._draft is None:
+            self.contracts.show_text("\n".join(diagram.contracts))
+        self._diagram = diagram
+
+    def _commit(self) -> None:
+        title, text = self.title_line.text().strip(), self.text.toPlainText().strip()
+        if (title, text) != (self._diagram.title, self._diagram.description):
+            self.committed.emit(SetTitle(title, text))
+
+    def _commit_contracts(self) -> None:
+        text = self.contracts.toPlainText()
+        lines = tuple(line.strip() for line in text.splitlines() if line.strip())
+        self._keep(None if lines == self._diagram.contracts or not _fault(text) else text)
+        if self._draft is None and lines != self._diagram.contracts:
+            self.committed.emit(SetTitle(contracts=lines))
+
+    def _keep(self, draft: str | None) -> None:
+        if draft != self._draft:
+            self._draft = draft
+            self.draftChanged.emit(draft)
+        self._complain(draft)
+
+    def _complain(self, draft: str | None) -> None:
+        labels.show_or_hide(self._complaint, _fault(draft or ""))
+
+
+def _fault(text: str) -> str | None:
+    """Why the contracts can't be read."""
+    try:
+        parse_contracts(text)
+    except FileError as error:
+        return str(error)
+    return None
+
+
+class _Text(QPlainTextEdit):
+    """Several lines of text; says when it is left, and Tab leaves it."""
+
+    left = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setTabChangesFocus(True)
+
+    def sizeHint(self) -> QSize:
+        return self.minimumSizeHint()  # else the form would scroll though there is room
+
+    def show_text(self, text: str) -> None:
+        """Show another text, unless one is being typed."""
+        if text != self.toPlainText() and not self.hasFocus():
+            self.setPlainText(text)
+
+    def focusOutEvent(self, event: Any) -> None:
+        super().focusOutEvent(event)
+        self.left.emit()

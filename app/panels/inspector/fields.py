@@ -1,0 +1,340 @@
+"""Editors of one value, chosen by a parameter's type."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Literal, Union, get_args, get_origin
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.canvas.state.formatting import dimensions
+from app.panels import notation
+from app.panels.inspector.array_tools import ArrayTools
+from app.panels.inspector.grid import Grid
+from blocks.values import DTYPES, PortLiteral, Tensor
+
+_FRAME = 12
+"""Frame, padding and margin above and below the rows of a text, px."""
+LARGE = 1_000
+"""Arrays of more elements are described, not edited as text."""
+
+
+class Field(QWidget):
+    """Edits one value. ``committed`` carries JSON data; the field shows it when it comes back.
+
+    What is typed and not committed is the ``draft``; a refused one stays until Escape.
+    """
+
+    committed = Signal(object)
+    draftChanged = Signal(object)
+    """The uncommitted text, or None when there is none (any more)."""
+    failed = Signal(str)
+    """Why no value came of what was chosen."""
+
+    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+        """Show a value of the diagram; ``keep_text`` leaves a draft where it is."""
+        raise NotImplementedError  # each field has its own
+
+    def show_draft(self, text: str) -> None:
+        """Show text that was typed before and not accepted; fields without text have none."""
+
+
+class SwitchField(Field):
+    """A boolean."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.box = QCheckBox(self)
+        _fill(self, self.box)
+        self.box.toggled.connect(self._toggled)
+
+    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+        with QSignalBlocker(self.box):
+            self.box.setChecked(bool(value))
+
+    def _toggled(self, on: bool) -> None:
+        self.committed.emit(on)
+
+
+class ChoiceField(Field):
+    """One of a few values."""
+
+    def __init__(self, choices: tuple[Any, ...], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.box = _QuietComboBox(self)
+        for choice in choices:
+            self.box.addItem(self.tr("none") if choice is None else str(choice), choice)
+        _fill(self, self.box)
+        self.box.activated.connect(lambda index: self.committed.emit(self.box.itemData(index)))
+
+    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+        self.box.setCurrentIndex(self.box.findData(value))
+
+
+class TextField(Field):
+    """One line of text: a number, a tuple, a name. Enter or leaving commits, Escape reverts."""
+
+    def __init__(
+        self, *, plain: bool = False, optional: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._plain = plain
+        self._shown = ""
+        self.line = QLineEdit(self)
+        self.line.setPlaceholderText(self.tr("none") if optional else "")
+        self.line.editingFinished.connect(self._commit)
+        self.line.textEdited.connect(self.draftChanged.emit)
+        self.line.installEventFilter(self)
+        _fill(self, self.line)
+
+    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+        self._shown = notation.written(value)
+        if not keep_text:
+            self.line.setText(self._shown)
+            self.line.setCursorPosition(0)
+
+    def show_draft(self, text: str) -> None:
+        self.line.setText(text)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if _is_escape(event) and self.line.text() != self._shown:
+            self.line.setText(self._shown)
+            self.draftChanged.emit(None)
+            return True
+        return super().eventFilter(watched, event)
+
+    def _commit(self) -> None:
+        text = self.line.text()
+        if text != self._shown:
+            self.committed.emit(text if self._plain else notation.parse(text))
+
+
+class ArrayField(Field):
+    """An array as text, or cell by cell in a grid where it has at most two axes."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown = ""
+        self.text = _RowsEdit(self)
+        self.text.committed.connect(self._commit)
+        self.text.textChanged.connect(self._tell_draft)
+        self.text.installEventFilter(self)
+        self.grid = Grid(self)
+        self.grid.committed.connect(self.committed)
+        self.about = QLabel(self)
+        self.about.setEnabled(False)
+        self.switch = QToolButton(self)
+        self.switch.setText("▦")
+        self.switch.setCheckable(True)
+        self.switch.setAutoRaise(True)
+        self.switch.setToolTip(self.tr("Edit cell by cell"))
+        self.switch.toggled.connect(self._show_side)
+        self.tools = ArrayTools(self)
+        self.tools.made.connect(self.committed)
+        self.tools.failed.connect(self.failed)
+        foot = QHBoxLayout()
+        foot.addWidget(self.about, 1)
+        foot.addWidget(self.switch)
+        foot.addWidget(self.tools)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(self.text)
+        column.addWidget(self.grid)
+        column.addLayout(foot)
+        self.setFocusProxy(self.text)
+
+    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+        tensor = None if value is None else Tensor(value)
+        large = tensor is not None and tensor.array.size > LARGE
+        self._shown = (
+            notation.glimpse(tensor.array) if tensor and large else notation.written(tensor)
+        )
+        self.text.setReadOnly(large)
+        if not keep_text:
+            self.text.show_text(self._shown)
+        self.about.setText(f"{dimensions(tensor.shape)} · {tensor.dtype}" if tensor else "")
+        self.tools.show_tensor(tensor)
+        griddable = tensor is not None and not large and 1 <= tensor.array.ndim <= 2
+        self.grid.show_array(tensor.array if tensor and griddable else None)
+        self.switch.setVisible(griddable)
+        self._show_side(self.switch.isChecked() and griddable)
+
+    def show_draft(self, text: str) -> None:
+        self.switch.setChecked(False)
+        self.text.show_text(text)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if _is_escape(event) and self.text.toPlainText() != self._shown:
+            self.text.show_text(self._shown)
+            self.draftChanged.emit(None)
+            return True
+        return super().eventFilter(watched, event)
+
+    def _show_side(self, grid: bool) -> None:
+        self.text.setVisible(not grid)
+        self.grid.setVisible(grid)
+
+    def _tell_draft(self) -> None:
+        self.draftChanged.emit(self.text.toPlainText())
+
+    def _commit(self) -> None:
+        text = self.text.toPlainText()
+        if text != self._shown:
+            self.committed.emit(notation.parse(text))
+
+
+class LiteralField(Field):
+    """What an unwired input takes: a value, and a dtype or "weak". Empty takes the default."""
+
+    def __init__(self, default: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.value = TextField()
+        self.value.line.setPlaceholderText(default)
+        self.dtype = ChoiceField((None, *DTYPES))
+        self.dtype.box.setItemText(0, self.tr("auto"))
+        self.dtype.setToolTip(
+            self.tr("Dtype of the literal. A bare number of dtype auto takes that of what it meets")
+        )
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(self.value, 1)
+        row.addWidget(self.dtype)
+        self._literal: PortLiteral | None = None
+        self.value.committed.connect(self._commit_value)
+        self.value.draftChanged.connect(self.draftChanged)
+        self.dtype.committed.connect(self._commit_dtype)
+
+    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+        self._literal = None if value is None else PortLiteral(value)
+        shown = self._literal.tensor if self._literal else None
+        self.value.show_value(shown, keep_text=keep_text)
+        self.dtype.show_value(
+            self._literal.dtype if self._literal and self._literal.typed else None
+        )
+        self.dtype.setVisible(self._literal is not None)
+
+    def show_draft(self, text: str) -> None:
+        self.value.show_draft(text)
+
+    def _commit_value(self, value: Any) -> None:
+        typed = self._literal is not None and self._literal.typed and value is not None
+        dtype = self._literal.dtype if self._literal else None
+        self.committed.emit({"dtype": dtype, "value": value} if typed else value)
+
+    def _commit_dtype(self, dtype: str | None) -> None:
+        if self._literal is not None:
+            value = self._literal.tensor.to_json()
+            self.committed.emit({"dtype": dtype, "value": value} if dtype else value)
+
+
+def field_for(annotation: Any) -> Field:
+    """The editor for a parameter of this type: switch, choice, text or array."""
+    options, optional = _unwrap(annotation)
+    if options == (Tensor,):
+        return ArrayField()
+    if options == (bool,):
+        return ChoiceField((None, True, False)) if optional else SwitchField()
+    if len(options) == 1 and get_origin(options[0]) is Literal:
+        return ChoiceField(((None,) if optional else ()) + get_args(options[0]))
+    return TextField(plain=options == (str,) and not optional, optional=optional)
+
+
+def _unwrap(annotation: Any) -> tuple[tuple[Any, ...], bool]:
+    """The members of a union without None, and whether None was one."""
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return (annotation,), False
+    members = get_args(annotation)
+    return tuple(m for m in members if m is not type(None)), type(None) in members
+
+
+class _QuietComboBox(QComboBox):
+    """Lets the wheel scroll the panel: turning it over a closed box must not edit."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(6)
+
+    def wheelEvent(self, event: QEvent) -> None:
+        event.ignore()
+
+
+class _RowsEdit(QPlainTextEdit):
+    """Text as high as its rows. Enter commits, Shift+Enter begins a row."""
+
+    committed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("type", "numbers")
+        self.document().setDocumentMargin(1)
+        self.setLineWrapMode(self.LineWrapMode.NoWrap)
+        self.setTabChangesFocus(True)
+        self.textChanged.connect(self._fit)
+        self._fit()
+
+    def show_text(self, text: str) -> None:
+        """Put ``text`` in place; nobody is told that it changed."""
+        with QSignalBlocker(self):
+            self.setPlainText(text)
+        self._fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
+        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.textCursor().insertBlock()
+        else:
+            self.committed.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def focusOutEvent(self, event: Any) -> None:
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.committed.emit()
+
+    def _fit(self) -> None:
+        rows = min(max(self.blockCount(), 1), 8)
+        self.setFixedHeight(rows * self.fontMetrics().lineSpacing() + _FRAME)
+        scrolls = self.blockCount() > rows
+        policy = Qt.ScrollBarPolicy
+        self.setHorizontalScrollBarPolicy(  # in a single row it would cover the text
+            policy.ScrollBarAsNeeded if self.blockCount() > 1 else policy.ScrollBarAlwaysOff
+        )
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAsNeeded if scrolls else policy.ScrollBarAlwaysOff
+        )
+
+
+def _fill(field: QWidget, inner: QWidget) -> None:
+    row = QHBoxLayout(field)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addWidget(inner)
+    field.setFocusProxy(inner)
+
+
+def _is_escape(event: QEvent) -> bool:
+    return (
+        isinstance(event, QKeyEvent)
+        and event.type() == QEvent.Type.KeyPress
+        and event.key() == Qt.Key.Key_Escape
+    )

@@ -1,0 +1,114 @@
+"""A small array cell by cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QWidget
+
+from app.canvas.state.formatting import number
+from app.panels import notation
+from app.panels.tables.lines import Table
+from blocks.values import Tensor
+
+_Index = QModelIndex | QPersistentModelIndex
+_ROWS_SHOWN = 8
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+
+class ArrayModel(QAbstractTableModel):
+    """An array of rank ≤ 2 as a table; a vector is one row. ``edited`` carries nested lists."""
+
+    edited = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._array: NDArray[Any] = np.zeros((0, 0))
+        self._editable = False
+
+    def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:
+        """Show ``array`` (None: nothing); edits are told, never made in place."""
+        self.beginResetModel()
+        self._array = np.zeros((0, 0)) if array is None else array
+        self._editable = editable
+        self.endResetModel()
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The array with exactly two axes."""
+        return self._array.reshape(1, -1) if self._array.ndim < 2 else self._array
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        return 0 if parent.isValid() else self.rows.shape[0]
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        return 0 if parent.isValid() else self.rows.shape[1]
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.DisplayRole:
+            return number(self.rows[index.row(), index.column()])
+        if role == Qt.ItemDataRole.EditRole:
+            return str(self.rows[index.row(), index.column()])
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT
+        return None
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT
+        return section if role == Qt.ItemDataRole.DisplayRole else None
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        flags = super().flags(index)
+        return flags | Qt.ItemFlag.ItemIsEditable if self._editable else flags
+
+    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        parsed = notation.parse(str(value))
+        if isinstance(parsed, str | list | None) and parsed not in ("nan", "inf", "-inf"):
+            return False
+        if parsed == self.rows[index.row(), index.column()]:
+            return False
+        cells = Tensor(self.rows).to_json()
+        cells[index.row()][index.column()] = parsed
+        self.edited.emit(cells if self._array.ndim == 2 else cells[0])
+        return True
+
+
+class Grid(Table):
+    """The table of an ``ArrayModel``, as large as its content up to a few rows."""
+
+    committed = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.table = ArrayModel(self)
+        self.table.edited.connect(self.committed)
+        self.setModel(self.table)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.AllEditTriggers)
+        self.horizontalHeader().setMinimumSectionSize(40)
+        self.fit_rows()
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+
+    def fit_rows(self) -> None:
+        """Give the cells room for a number of four digits."""
+        super().fit_rows()
+        wide = self.fontMetrics().horizontalAdvance("−0.123456") + 12
+        self.horizontalHeader().setDefaultSectionSize(wide)
+
+    def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:
+        """Show ``array``, keeping the current cell where it still exists."""
+        at = self.currentIndex()
+        self.table.show_array(array, editable)
+        if at.isValid() and self.table.hasIndex(at.row(), at.column()):
+            self.setCurrentIndex(self.table.index(at.row(), at.column()))
+        rows = min(self.table.rowCount(), _ROWS_SHOWN)
+        self.verticalHeader().setVisible(self.table.rowCount() > 1)
+        self.setShowGrid(editable)
+        header = self.horizontalHeader().sizeHint().height()
+        row = self.verticalHeader().defaultSectionSize()
+        self.setFixedHeight(header + rows * row + 2 * self.frameWidth() + 2)

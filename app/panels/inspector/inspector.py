@@ -1,0 +1,190 @@
+"""The inspector: whatever is selected, ready to be edited."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from app.panels import labels
+from app.panels.inspector.block_form import BlockForm, form_shape
+from app.panels.inspector.diagram_form import DiagramForm
+from app.services.theme import LIGHT, Theme
+from blocks.errors import GradwireError
+from blocks.values import Tensor
+from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, apply
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+
+
+class Inspector(QScrollArea):
+    """Form of the one selected block, a list of several, or the diagram's own.
+
+    Edits leave as ``changeRequested``, tried on the diagram first: what would be refused stays in
+    its field with the reason under it, also while other blocks are looked at.
+    """
+
+    changeRequested = Signal(object)
+    blockRequested = Signal(str)
+    """Name of a block of this page that a link points to."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._diagram = Diagram()
+        self._page = MAIN
+        self._selection: frozenset[str] = frozenset()
+        self._reading: Reading | None = None
+        self._prefix = ""
+        self._theme = LIGHT
+        self._drafts: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+        self._contracts: str | None = None
+        self._rebuild()
+
+    @property
+    def form(self) -> BlockForm | None:
+        """The form of the selected block, when it is one."""
+        inner = self.widget()
+        return inner if isinstance(inner, BlockForm) else None
+
+    def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
+        """Show the selection as it is in another diagram."""
+        self._diagram, self._page = diagram, page
+        self._refresh()
+
+    def forget(self) -> None:
+        """Drop what was typed and never accepted: another diagram is opened."""
+        self._drafts.clear()
+        self._contracts = None
+        if isinstance(self.widget(), DiagramForm):
+            self._rebuild()
+
+    def set_selection(self, names: frozenset[str]) -> None:
+        """Show other blocks. What is being typed is committed first."""
+        if names == self._selection:
+            return
+        if (typing := self.focusWidget()) is not None:
+            typing.clearFocus()
+        self._selection = names
+        self._refresh()
+
+    def set_reading(self, reading: Reading | None, prefix: str = "") -> None:
+        """Show what a run found; ``prefix`` is the instance path of the page, ``enc/``."""
+        self._reading, self._prefix = reading, prefix
+        if self.form:
+            self.form.show_reading(reading, prefix)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the tints of ``theme``."""
+        self._theme = theme
+        self._rebuild()
+
+    def focus_name(self) -> None:
+        """Put the cursor into the name of the selected block."""
+        if self.form:
+            self.form.name_line.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self.form.name_line.selectAll()
+
+    def _present(self) -> list[str]:
+        blocks = self._diagram.pages[self._page].blocks
+        return [name for name in blocks if name in self._selection]
+
+    def _refresh(self) -> None:
+        names, form = self._present(), self.form
+        if (
+            form is not None
+            and names == [form.name]
+            and form.shape_of_form == form_shape(self._diagram, self._page, form.name)
+        ):
+            form.show_block(self._diagram, self._drafts_of(form))
+        elif isinstance(inner := self.widget(), DiagramForm) and not names:
+            inner.show_diagram(self._diagram)
+        else:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        names = self._present()
+        if len(names) == 1:
+            self._show_block_form(names[0])
+        elif names:
+            self._show(_several(names, self))
+        else:
+            form = DiagramForm(self._diagram, self._contracts)
+            form.committed.connect(self.changeRequested)
+            form.draftChanged.connect(self._keep_contracts)
+            self._show(form)
+
+    def _show_block_form(self, name: str) -> None:
+        form = BlockForm(self._diagram, self._page, name, self._theme)
+        form.committed.connect(lambda field, value: self._commit(form, field, value))
+        form.draftChanged.connect(lambda field, text: self._keep(form, field, text))
+        form.renamed.connect(lambda new: self._rename(form, new))
+        form.blockRequested.connect(self.blockRequested)
+        for field, (text, complaint) in self._drafts_of(form).items():
+            form.show_draft(field, text, complaint)
+        form.show_reading(self._reading, self._prefix)
+        self._show(form)
+
+    def _keep_contracts(self, draft: str | None) -> None:
+        self._contracts = draft
+
+    def _show(self, inner: QWidget) -> None:
+        if (old := self.takeWidget()) is not None:
+            old.hide()
+            old.deleteLater()
+        self.setWidget(inner)
+
+    def _drafts_of(self, form: BlockForm) -> dict[str, tuple[str, str]]:
+        return self._drafts.setdefault((form.page, form.name), {})
+
+    def _keep(self, form: BlockForm, field: str, text: str | None) -> None:
+        drafts = self._drafts_of(form)
+        if text is None:
+            drafts.pop(field, None)
+            form.refuse(field, "")
+        else:
+            drafts[field] = (text, drafts.get(field, ("", ""))[1])
+
+    def _commit(self, form: BlockForm, field: str, value: Any) -> None:
+        change = SetParameters(form.name, {field: value}, form.page)
+        drafts = self._drafts_of(form)
+        if (reason := self._refusal(change)) is None:
+            drafts.pop(field, None)
+            self.changeRequested.emit(change)
+        else:
+            if not isinstance(value, Tensor):  # which nobody typed
+                drafts[field] = (drafts.get(field, (str(value), ""))[0], reason)
+            form.refuse(field, reason)
+
+    def _rename(self, form: BlockForm, new: str) -> None:
+        change = RenameBlock(form.name, new, form.page)
+        reason = self._refusal(change)
+        form.show_name_complaint(reason or "")
+        if reason is None:
+            self.changeRequested.emit(change)
+
+    def _refusal(self, change: Change) -> str | None:
+        try:
+            apply(self._diagram, change)
+        except GradwireError as error:
+            return " ".join(filter(None, (error.what, error.next_step)))
+        return None
+
+
+def _several(names: list[str], inspector: Inspector) -> QWidget:
+    """How many blocks are selected, and a link to each of the first ones."""
+    card = QWidget()
+    column = QVBoxLayout(card)
+    column.setContentsMargins(12, 2, 12, 12)
+    column.addWidget(labels.body(inspector.tr("{0} blocks selected").format(len(names))))
+    more = "" if len(names) <= 50 else " …"
+    links = labels.body(", ".join(labels.link(name) for name in names[:50]) + more)
+    links.linkActivated.connect(inspector.blockRequested)
+    column.addWidget(links)
+    column.addWidget(labels.caption(inspector.tr("Parameters are edited one block at a time.")))
+    column.addStretch(1)
+    return card

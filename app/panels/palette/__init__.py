@@ -1,0 +1,1 @@
+"""The palette of blocks and pages."""

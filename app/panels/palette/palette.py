@@ -1,0 +1,190 @@
+"""The palette: blocks by family and pages, to search and to drag onto the canvas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
+
+from app.canvas.paint.block_rows import BLOCK_ROLE, PAGE_ROLE, STAR_ROLE, BlockRows, Stars, is_star
+from app.panels.palette.stock import Search, Stock
+
+if TYPE_CHECKING:
+    from app.services.favourites import Favourites
+    from app.services.theme import Theme
+    from blocks.registry import Registry
+    from runtime.diagram import Diagram
+
+
+class Palette(QWidget):
+    """Search line over the tree. Drag a block out, double-click it or press Enter on it."""
+
+    blockChosen = Signal(str)
+    """Type name of a block to add where the canvas is looking."""
+    pageChosen = Signal(str)
+    """Name of a page to use once more there."""
+    pageOpened = Signal(str)
+    """Name of a page to be shown."""
+    pageRenamed = Signal(str, str)
+    """A page's old name and its new one."""
+    pageCopied = Signal(str)
+    """Name of a page of which a copy is wanted."""
+    pageRemoved = Signal(str)
+    """Name of a page that nothing uses."""
+
+    def __init__(
+        self, registry: Registry, favourites: Favourites, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._favourites = favourites
+        self.search_line = QLineEdit(self)
+        self.search_line.setPlaceholderText(self.tr("Search blocks"))
+        self.search_line.setAccessibleName(self.tr("Search blocks"))
+        self.search_line.setClearButtonEnabled(True)
+        self.search_line.textChanged.connect(self._look_for)
+        self.search_line.installEventFilter(self)
+        self.tree = QTreeView(self)
+        self._rows = BlockRows(self.tree)
+        self._stock = Stock(registry, favourites, self)
+        # Once the field is closed: the rows are made anew when the diagram changes.
+        queued = Qt.ConnectionType.QueuedConnection
+        self._stock.pageRenamed.connect(self.pageRenamed, queued)
+        self._search = Search(self._stock, self)
+        self._set_up_tree()
+        favourites.changed.connect(self._show_favourites)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 0)
+        column.setSpacing(8)
+        column.addWidget(self.search_line)
+        column.addWidget(self.tree)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the tints of ``theme``."""
+        self._rows.set_theme(theme)
+        self.tree.viewport().update()
+
+    def set_diagram(self, diagram: Diagram, page: str) -> None:
+        """List the pages of a diagram, as they can be used on ``page``."""
+        chosen = self.tree.currentIndex().data(PAGE_ROLE)
+        if self._stock.set_diagram(diagram, page):
+            pages = self._search.mapFromSource(self._stock.pages())
+            self.tree.expand(pages)
+            rows = range(self._search.rowCount(pages)) if chosen is not None else ()
+            for index in (self._search.index(row, 0, pages) for row in rows):
+                if index.data(PAGE_ROLE) == chosen:
+                    self.tree.setCurrentIndex(index)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search line, its text selected."""
+        self.search_line.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search_line.selectAll()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if is_star(event):
+                self._star(self.tree.currentIndex())
+                return True
+            if watched is self.tree and self._page_key(event):
+                return True
+            if watched is self.search_line:
+                return self._search_key(event)
+        return super().eventFilter(watched, event)
+
+    def _page_key(self, event: QKeyEvent) -> bool:
+        """Whether a key in the list was for the page it stands on."""
+        page = self.tree.currentIndex().data(PAGE_ROLE)
+        control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        if page is None:
+            return False
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and control:
+            self.pageOpened.emit(page)
+        elif event.key() == Qt.Key.Key_Delete:
+            self.pageRemoved.emit(page)
+        else:
+            return False
+        return True
+
+    def _show_menu(self, at: QPoint) -> None:
+        """What can be done with a row, by right click or by the menu key."""
+        index = self.tree.indexAt(at)
+        if not index.data(BLOCK_ROLE):
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("&Add to the Page"), lambda: self._choose(index))
+        if (page := index.data(PAGE_ROLE)) is None:
+            starred = index.data(STAR_ROLE)
+            text = self.tr("No &Favourite any More") if starred else self.tr("Make a &Favourite")
+            menu.addAction(text, lambda: self._star(index))
+        else:
+            menu.addAction(self.tr("&Open"), lambda: self.pageOpened.emit(page))
+            menu.addAction(self.tr("&Rename"), lambda: self.tree.edit(index))
+            menu.addAction(self.tr("Make a &Copy"), lambda: self.pageCopied.emit(page))
+            menu.addAction(self.tr("Re&move"), lambda: self.pageRemoved.emit(page))
+        menu.popup(self.tree.viewport().mapToGlobal(at))
+
+    def _search_key(self, event: QKeyEvent) -> bool:
+        """Whether a key in the search line was for the list."""
+        if event.key() != Qt.Key.Key_Delete and self._page_key(event):
+            return True
+        if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+            self.tree.setFocus()
+            self.tree.event(event)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._choose(self.tree.currentIndex())
+        elif event.key() == Qt.Key.Key_Escape:
+            self.search_line.clear()
+        else:
+            return False
+        return True
+
+    def _set_up_tree(self) -> None:
+        tree = self.tree
+        tree.setModel(self._search)
+        tree.setItemDelegate(self._rows)
+        tree.setHeaderHidden(True)
+        tree.setAccessibleName(self.tr("Blocks"))
+        tree.setFrameShape(tree.Shape.NoFrame)
+        tree.setIndentation(0)
+        tree.setMouseTracking(True)
+        tree.setDragEnabled(True)
+        tree.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
+        tree.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        tree.setExpandsOnDoubleClick(False)
+        tree.expandAll()
+        tree.clicked.connect(self._fold)
+        tree.activated.connect(self._choose)
+        tree.installEventFilter(self)
+        tree.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        tree.customContextMenuRequested.connect(self._show_menu)
+        Stars(tree).clicked.connect(self._star)
+
+    def _look_for(self, text: str) -> None:
+        self._search.look_for(text)
+        self.tree.expandAll()
+        family = self._search.index(0, 0)
+        first = self._search.index(0, 0, family)
+        self.tree.setCurrentIndex(first if text.strip() else QModelIndex())
+        self.tree.scrollToTop()
+
+    def _choose(self, index: QModelIndex) -> None:
+        if page := index.data(PAGE_ROLE):
+            self.pageChosen.emit(page)
+        elif cls := index.data(BLOCK_ROLE):
+            self.blockChosen.emit(cls.type_name())
+
+    def _star(self, index: QModelIndex) -> None:
+        if index.data(STAR_ROLE) is not None and (cls := index.data(BLOCK_ROLE)):
+            self._favourites.toggle(cls.type_name())
+
+    def _show_favourites(self) -> None:
+        if not self.search_line.text().strip():
+            self.tree.expand(self._search.index(0, 0))
+        self.tree.viewport().update()
+
+    def _fold(self, index: QModelIndex) -> None:
+        if index.data(BLOCK_ROLE) is None:
+            self.tree.setExpanded(index, not self.tree.isExpanded(index))

@@ -1,0 +1,249 @@
+"""What the palette lists: favourites, pages of the diagram, and every block by family."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from PySide6.QtCore import (
+    QCoreApplication,
+    QMimeData,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QToolTip
+
+from app.canvas import BLOCK_MIME, PAGE_MIME
+from app.canvas.input.entry.candidates import matches, page_refusal, standing
+from app.canvas.paint.block_rows import ASIDE_ROLE, BLOCK_ROLE, PAGE_ROLE, REFUSAL_ROLE, STAR_ROLE
+from app.panels import formula
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram import MAIN
+from runtime.diagram.model import page_ports
+
+if TYPE_CHECKING:
+    from app.services.favourites import Favourites
+    from blocks.block import Block
+    from blocks.registry import Registry
+    from runtime.diagram import Diagram
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class Stock(QStandardItemModel):
+    """Headings with block classes under them; a block can be dragged, a heading can't.
+
+    Under the second heading stand the pages of the diagram; they can be renamed.
+    """
+
+    pageRenamed = Signal(str, str)
+    """A page's name was written over: old, new."""
+
+    def __init__(
+        self, registry: Registry, favourites: Favourites, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._registry = registry
+        self._favourites = favourites
+        self._first = _head(self.tr("Favourites"))
+        self.appendRow(self._first)
+        self._second = _head(self.tr("Pages of this diagram"))
+        self.appendRow(self._second)
+        self._listed: list[PageRow] = []
+        for family, classes in registry.families().items():
+            head = _head(family.replace("_", " "))
+            head.appendRows([_row(cls) for cls in classes])
+            self.appendRow(head)
+        self._list_favourites()
+        favourites.changed.connect(self._list_favourites)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.ToolTipRole and not super().data(index, PAGE_ROLE):
+            cls = super().data(index, BLOCK_ROLE)
+            return tooltip(cls) if cls else None
+        if role == STAR_ROLE:
+            cls = super().data(index, BLOCK_ROLE)
+            if cls is None or super().data(index, PAGE_ROLE):
+                return None
+            return cls.type_name() in self._favourites.starred
+        return super().data(index, role)
+
+    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        page = index.data(PAGE_ROLE)
+        if page is None or role != Qt.ItemDataRole.EditRole:
+            return super().setData(index, value, role)
+        if value != page:
+            self.pageRenamed.emit(page, value)
+        return False  # the diagram decides
+
+    def set_diagram(self, diagram: Diagram, page: str) -> bool:
+        """List the pages of a diagram, as they can be used on ``page``; False for the same list."""
+        rows = list(page_rows(diagram, page))
+        if rows == self._listed:
+            return False
+        self._listed = rows
+        self._second.removeRows(0, self._second.rowCount())
+        self._second.appendRows([_page_item(row) for row in rows])
+        return True
+
+    def pages(self) -> QModelIndex:
+        """The heading that the pages stand under."""
+        return self._second.index()
+
+    def is_favourite(self, index: _Index) -> bool:
+        """Whether a row is one of those under the first heading."""
+        return bool(index.parent().isValid() and index.parent() == self._first.index())
+
+    def mimeTypes(self) -> list[str]:
+        return [BLOCK_MIME, PAGE_MIME]
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        mime = QMimeData()
+        for index in indexes:
+            if page := self.data(index, PAGE_ROLE):
+                mime.setData(PAGE_MIME, page.encode())
+            elif cls := self.data(index, BLOCK_ROLE):
+                mime.setData(BLOCK_MIME, cls.type_name().encode())
+        return mime
+
+    def _list_favourites(self) -> None:
+        known = self._registry.classes
+        starred = [known[name] for name in self._favourites.starred if name in known]
+        self._first.removeRows(0, self._first.rowCount())
+        self._first.appendRows([_row(cls) for cls in starred])
+
+
+class Search(QSortFilterProxyModel):
+    """Blocks whose name, family or summary has every word that is looked for, best name first.
+
+    The first heading is left out of what was found: its blocks stand in their families, too.
+    """
+
+    def __init__(self, stock: Stock, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._stock = stock
+        self._words: list[str] = []
+        self.setRecursiveFilteringEnabled(True)
+        self.setDynamicSortFilter(True)
+        self.setSourceModel(stock)
+
+    def look_for(self, text: str) -> None:
+        """Keep what matches ``text``; an empty text keeps everything, in library order."""
+        self._words = text.casefold().split()
+        self.invalidate()
+        self.sort(0 if self._words else -1)
+
+    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
+        index = self._stock.index(row, 0, parent)
+        cls = _block(index)
+        if cls is None or (self._words and self._stock.is_favourite(index)):
+            return False
+        return all(matches(word, cls, index.data()) for word in self._words)
+
+    def lessThan(self, left: _Index, right: _Index) -> bool:
+        return self._rank(left) < self._rank(right)
+
+    def _rank(self, index: _Index) -> tuple[tuple[int, bool, int], int]:
+        """How well the row matches, then where it stands in the library."""
+        cls = _block(index)
+        if cls is None:  # a family is as good as the best of its blocks
+            rows = range(self._stock.rowCount(index))
+            inner = (self._rank(self._stock.index(row, 0, index))[0] for row in rows)
+            return min(inner, default=(9, True, 9)), index.row()
+        starred = bool(index.data(STAR_ROLE))
+        return standing(self._words, index.data(), starred), index.row()
+
+
+class PageRow(NamedTuple):
+    """A page as it is listed."""
+
+    name: str
+    ports: str
+    used: int
+    refusal: str
+
+    def tip(self) -> str:
+        """All of it, as HTML."""
+        parts = [f"<b>{escape(self.name)}</b>{' — ' if self.ports else ''}{escape(self.ports)}"]
+        times = QCoreApplication.translate("Stock", "Used {0} times.").format(self.used)
+        parts.append(times if self.used else QCoreApplication.translate("Stock", "Not used yet."))
+        if self.refusal:
+            parts.append(escape(self.refusal))
+        return "".join(f"<p>{part}</p>" for part in parts)
+
+
+def page_rows(diagram: Diagram, page: str) -> Iterator[PageRow]:
+    """The pages of a diagram but the main one, as they can be used on ``page``."""
+    used = Counter(
+        block.page
+        for content in diagram.pages.values()
+        for block in content.blocks.values()
+        if isinstance(block, PageBlock)
+    )
+    for name, content in diagram.pages.items():
+        if name != MAIN:
+            ports = page_ports(content)
+            inputs, outputs = (", ".join(side) or "–" for side in (ports.inputs, ports.outputs))
+            shown = f"{inputs} → {outputs}" if ports.inputs or ports.outputs else ""
+            refusal = page_refusal(diagram, page, name) or ""
+            yield PageRow(name, shown, used[name], refusal)
+
+
+def _page_item(page: PageRow) -> QStandardItem:
+    item = QStandardItem(page.name)
+    item.setData(PageBlock, BLOCK_ROLE)
+    item.setData(page.name, PAGE_ROLE)
+    item.setData(page.ports, ASIDE_ROLE)
+    item.setData(page.refusal, REFUSAL_ROLE)
+    item.setToolTip(page.tip())
+    dragged = Qt.ItemFlag.NoItemFlags if page.refusal else Qt.ItemFlag.ItemIsDragEnabled
+    item.setFlags(
+        Qt.ItemFlag.ItemIsEnabled
+        | Qt.ItemFlag.ItemIsSelectable
+        | Qt.ItemFlag.ItemIsEditable
+        | dragged
+    )
+    return item
+
+
+def tooltip(cls: type[Block]) -> str:
+    """Summary of the block, over its formula."""
+    parts = [f"<p><b>{cls.type_name()}</b> — {_plain(cls.summary())}</p>"]
+    if cls.formula:
+        picture = formula.data_uri(cls.formula, QToolTip.palette().toolTipText().color().name())
+        shown = f'<img src="{picture}">' if picture else f"<code>{_plain(cls.formula)}</code>"
+        parts.append(f"<p>{shown}</p>")
+    return "".join(parts)
+
+
+def _block(index: _Index) -> type[Block] | None:
+    found: type[Block] | None = index.data(BLOCK_ROLE)
+    return found
+
+
+def _head(title: str) -> QStandardItem:
+    item = QStandardItem(title)
+    item.setFlags(Qt.ItemFlag.ItemIsEnabled)
+    return item
+
+
+def _row(cls: type[Block]) -> QStandardItem:
+    item = QStandardItem(cls.type_name())
+    item.setData(cls, BLOCK_ROLE)
+    item.setFlags(
+        Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsDragEnabled
+    )
+    return item
+
+
+def _plain(text: str) -> str:
+    """Docstring text as HTML, its markup gone."""
+    text = text.replace("``", "")
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,1 @@
+"""Panels that are tables or lists: problems, variables, losses, the doctor."""

@@ -1,0 +1,90 @@
+"""What is wrong with the gradients of the whole diagram, the gravest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QBrush, QColor
+
+from app.panels.tables.lines import Lines
+from app.services.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from runtime.flow import Finding
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class FindingModel(QAbstractTableModel):
+    """Findings in their order: mark, place, sentence; or one line that says why there are none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.findings: tuple[Finding, ...] = ()
+        self._instead = ""
+        self._theme = LIGHT
+
+    def show_findings(self, findings: Sequence[Finding], instead: str) -> None:
+        """Show others; ``instead`` where there are none."""
+        self.beginResetModel()
+        self.findings, self._instead = tuple(findings), instead
+        self.endResetModel()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``."""
+        self._theme = theme
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        return 0 if parent.isValid() else len(self.findings) or bool(self._instead)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        return 0 if parent.isValid() else 3
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not self.findings:
+            shown = role == Qt.ItemDataRole.DisplayRole and index.column() == 2
+            return self._instead if shown else None
+        found = self.findings[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            mark = "✕" if found.complaint.is_error else "△"
+            return (mark, found.key, found.sentence)[index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"<p>{escape(found.sentence)}</p>"
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{found.key}: {found.sentence}"
+        if role == Qt.ItemDataRole.ForegroundRole and index.column() == 0:
+            theme = self._theme
+            return QBrush(QColor(theme.error if found.complaint.is_error else theme.warning))
+        return None
+
+
+class Doctor(Lines):
+    """One line a finding; a click, or Enter, asks for its place."""
+
+    findingRequested = Signal(object)
+    """The Finding."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.table = FindingModel(self)
+        self.lay_out(self.table, self.tr("Doctor"))
+        self.clicked.connect(self._ask)
+        self.activated.connect(self._ask)
+
+    def show_findings(self, findings: Sequence[Finding], instead: str = "") -> None:
+        """Show what the doctor found; ``instead`` where that is nothing."""
+        self.table.show_findings(findings, instead)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``."""
+        self.table.set_theme(theme)
+        self.viewport().update()
+
+    def _ask(self, index: QModelIndex) -> None:
+        if self.table.findings:
+            self.findingRequested.emit(self.table.findings[index.row()])

@@ -1,0 +1,105 @@
+"""The losses: how large each is, and which of them the lanes are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
+
+from app.canvas.state.reading import is_lossless
+from app.evaluation.result import MOST_APART
+from app.panels import labels
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+
+
+APART = "*"
+"""Stands for all losses, their lanes side by side; no port has such a name."""
+
+
+class Losses(QWidget):
+    """Values of the losses, and a switch that is there as soon as there are several."""
+
+    lossChosen = Signal(object)
+    """Port of the loss that everything shall be about; None for all together."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._reading: Reading | None = None
+        self._about: Reading | None = None
+        self.label = QLabel(self)
+        self.switch = QComboBox(self)
+        self.switch.setAccessibleName(self.tr("Gradient of"))
+        self.switch.setToolTip(self.tr("Which loss lanes, gradients and reasons are about"))
+        self.switch.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.switch.hide()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 0, 8, 0)
+        row.setSpacing(8)
+        row.addWidget(self.switch)
+        row.addWidget(self.label)
+        self.switch.currentIndexChanged.connect(self._choose)
+        self._fill(())
+
+    @property
+    def chosen(self) -> str | None:
+        """The loss that everything is about; None for all together."""
+        found = self.switch.currentData()
+        return found if isinstance(found, str) and found != APART else None
+
+    @property
+    def apart(self) -> bool:
+        """The lanes of all losses are shown side by side."""
+        return bool(self.switch.currentData() == APART)
+
+    def choices(self) -> list[tuple[str, str | None]]:
+        """What can be chosen: words, and the port of the loss; None or :data:`APART` for all."""
+        rows = range(self.switch.count())
+        return [(self.switch.itemText(row), self.switch.itemData(row)) for row in rows]
+
+    def choose(self, loss: str | None) -> None:
+        """Let everything be about one loss, or all of them, their lanes together or apart."""
+        ports = [port for _, port in self.choices()]
+        if loss in ports:
+            self.switch.setCurrentIndex(ports.index(loss))
+
+    def about(self, reading: Reading) -> Reading:
+        """``reading`` as to the chosen loss, which stays chosen while there is one of its name."""
+        if reading is not self._reading:
+            self._reading, self._about = reading, None
+            self._fill(reading.losses, apart=reading.is_by_loss)
+            lossless = bool(reading.states) and is_lossless(reading)
+            self.label.setText(
+                self.tr("No loss, so no gradient") if lossless else labels.losses(reading)
+            )
+        if self._about is None:
+            self._about = reading.side_by_side() if self.apart else reading.of(self.chosen)
+        return self._about
+
+    def _fill(self, losses: tuple[str, ...], *, apart: bool = False) -> None:
+        single = losses if len(losses) > 1 else ()
+        offered: list[str | None] = [None, *([APART] if apart else []), *single]
+        if [port for _, port in self.choices()] == offered:
+            return
+        before = self.switch.currentData()
+        with QSignalBlocker(self.switch):
+            self.switch.clear()
+            for port in offered:
+                self.switch.addItem(self._named(port, len(losses)), port)
+            self.switch.setCurrentIndex(offered.index(before) if before in offered else 0)
+        self.switch.setVisible(len(offered) > 1)
+
+    def _named(self, port: str | None, count: int) -> str:
+        if port is None:
+            return self.tr("All losses")
+        if port != APART:
+            return port.removesuffix(".out")
+        if count > MOST_APART:
+            return self.tr("The first {0}, side by side").format(MOST_APART)
+        return self.tr("All, side by side")
+
+    def _choose(self) -> None:
+        self._about = None
+        self.lossChosen.emit(self.chosen)

@@ -1,0 +1,177 @@
+"""Losses × variables: how large each gradient is, how it points, and whose the variable is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView
+
+from app.panels.tables.lines import Table
+from app.services.theme import LIGHT, Theme
+from runtime.engine.flatten import block_of
+from runtime.flow.words.formatting import number
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from runtime.flow import LossMatrix
+
+_Index = QModelIndex | QPersistentModelIndex
+_AGAINST = -0.1
+"""Cosine below which two losses work against each other."""
+_BESIDE = 2
+"""Columns besides those of losses: the variable, and whose it is."""
+
+
+class MatrixModel(QAbstractTableModel):
+    """One row a variable: its name, a cell for each loss, whose it is and which losses disagree.
+
+    A cell is ``1.73 · ∠ 0.71``: the root mean square of the gradient, and the cosine of its angle
+    with the gradient of all losses together; ``None`` where no path connects.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.matrix: LossMatrix | None = None
+        self._instead = ""
+        self._theme = LIGHT
+
+    def show_matrix(self, matrix: LossMatrix | None, instead: str) -> None:
+        """Show another; ``instead`` where there is none, or nothing in it."""
+        self.beginResetModel()
+        self.matrix, self._instead = matrix if not instead else None, instead
+        self.endResetModel()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``."""
+        self._theme = theme
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        if parent.isValid():
+            return 0
+        return len(self.matrix.variables) if self.matrix else bool(self._instead)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        if parent.isValid():
+            return 0
+        return len(self.matrix.losses) + _BESIDE if self.matrix else 1
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        matrix = self.matrix
+        if orientation != Qt.Orientation.Horizontal or matrix is None:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            losses = [block_of(loss) for loss in matrix.losses]
+            return [self.tr("Variable"), *losses, self.tr("Moved by")][section]
+        if role == Qt.ItemDataRole.ToolTipRole and self.loss_at(section) is not None:
+            return self.tr("Size of the gradient (rms), and ∠ its cosine with that of all losses")
+        return None
+
+    def loss_at(self, column: int) -> str | None:
+        """The loss of a column; None for one of the others."""
+        losses = self.matrix.losses if self.matrix else ()
+        return losses[column - 1] if 0 < column <= len(losses) else None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        matrix = self.matrix
+        if matrix is None:
+            return self._instead if role == Qt.ItemDataRole.DisplayRole else None
+        name, loss = matrix.variables[index.row()], self.loss_at(index.column())
+        if role == Qt.ItemDataRole.DisplayRole:
+            if loss is not None:
+                return self._cell(name, loss)
+            return name if index.column() == 0 else self._moved_by(name)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "\n".join(self._pairs(name))
+        if role == Qt.ItemDataRole.AccessibleTextRole and loss is not None:
+            return f"{name}, {block_of(loss)}: {self._cell(name, loss)}"
+        if role == Qt.ItemDataRole.ForegroundRole and loss is None and index.column():
+            return QBrush(QColor(self._theme.warning)) if self._conflicts(name) else None
+        return None
+
+    def _cell(self, name: str, loss: str) -> str:
+        assert self.matrix is not None
+        norm, cosine = self.matrix.norms[loss][name], self.matrix.cosines[loss][name]
+        if norm is None:
+            return "None"
+        return number(norm) if cosine is None else f"{number(norm)} · ∠ {number(cosine)}"
+
+    def _moved_by(self, name: str) -> str:
+        """The losses that give the variable a gradient, and those of them that disagree."""
+        assert self.matrix is not None
+        norms = self.matrix.norms
+        moving = [block_of(loss) for loss in self.matrix.losses if norms[loss][name]]
+        text = ", ".join(moving) or self.tr("none")
+        return "; ".join([text, *self._conflicts(name)])
+
+    def _conflicts(self, name: str) -> list[str]:
+        """``L1 against L2: −1.00`` for each two losses that work against each other."""
+        assert self.matrix is not None
+        against = self.tr("{0} against {1}: {2}")
+        return [
+            against.format(block_of(a), block_of(b), number(cosine))
+            for (a, b), cosine in self.matrix.between[name].items()
+            if cosine is not None and cosine < _AGAINST
+        ]
+
+    def _pairs(self, name: str) -> list[str]:
+        assert self.matrix is not None
+        return [
+            f"∠ {block_of(a)}, {block_of(b)}: {number(cosine)}"
+            for (a, b), cosine in self.matrix.between[name].items()
+            if cosine is not None
+        ]
+
+
+class Matrix(Table):
+    """A click on a loss chooses it; on a cell, or Enter, shows the variable as to that loss."""
+
+    lossRequested = Signal(str)
+    """Port of a loss."""
+    variableRequested = Signal(str, object)
+    """Path of a variable, and the port of a loss or None."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.table = MatrixModel(self)
+        self.setModel(self.table)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setAccessibleName(self.tr("Losses and variables"))
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.verticalHeader().hide()
+        self.fit_rows()
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionsClickable(True)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setStretchLastSection(True)
+        header.sectionClicked.connect(self._choose)
+        self.clicked.connect(self._ask)
+        self.activated.connect(self._ask)
+
+    def show_matrix(self, matrix: LossMatrix | None, instead: str = "") -> None:
+        """Show a matrix; ``instead`` where there is none, or nothing in it."""
+        self.table.show_matrix(matrix, instead)
+        self.horizontalHeader().setVisible(self.table.matrix is not None)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``."""
+        self.table.set_theme(theme)
+        self.viewport().update()
+
+    def _choose(self, section: int) -> None:
+        loss = self.table.loss_at(section)
+        if loss is not None:
+            self.lossRequested.emit(loss)
+
+    def _ask(self, index: QModelIndex) -> None:
+        if self.table.matrix is not None:
+            name = self.table.matrix.variables[index.row()]
+            self.variableRequested.emit(name, self.table.loss_at(index.column()))

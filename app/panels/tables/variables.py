@@ -1,0 +1,131 @@
+"""The variables of the diagram, with what training would do to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
+
+from app.canvas.state.formatting import dimensions
+from app.panels import notation
+from app.panels.tables.lines import Table
+from runtime.flow import dialects
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class VariableModel(QAbstractTableModel):
+    """One row a variable: name, shape and dtype, value, gradient (or None and the reason)."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._reading: Reading | None = None
+        self.names: tuple[str, ...] = ()
+
+    def show_reading(self, reading: Reading | None) -> None:
+        """Show another run."""
+        names = tuple(reading.gradients) if reading else ()
+        if names != self.names:
+            self.beginResetModel()
+            self._reading, self.names = reading, names
+            self.endResetModel()
+        elif names:
+            self._reading = reading
+            self.dataChanged.emit(self.index(0, 0), self.index(len(names) - 1, 3))
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        return 0 if parent.isValid() else len(self.names)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        return 0 if parent.isValid() else 4
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            titles = (self.tr("Name"), self.tr("Shape"), self.tr("Value"), self.tr("Gradient"))
+            return titles[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        name = self.names[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return (self._name, self._kind, self._value, self._gradient)[index.column()](name)
+        if role == Qt.ItemDataRole.ToolTipRole and index.column() == 3:
+            return "\n".join([self._gradient(name), *self._fates(name)])
+        return None
+
+    def _name(self, name: str) -> str:
+        return name
+
+    def _kind(self, name: str) -> str:
+        value = self._reading.values.get(f"{name}.out") if self._reading else None
+        return "" if value is None else f"{dimensions(value.shape)} · {value.dtype}"
+
+    def _value(self, name: str) -> str:
+        value = self._reading.values.get(f"{name}.out") if self._reading else None
+        return "" if value is None else notation.glimpse(value)
+
+    def _gradient(self, name: str) -> str:
+        gradient = self._reading.gradients[name] if self._reading else None
+        if gradient is not None:
+            return notation.glimpse(gradient)
+        verdict = self._reading.variable(name) if self._reading else None
+        return f"None — {verdict.sentence}" if verdict else "None"
+
+    def _fates(self, name: str) -> list[str]:
+        """What each optimiser would do with it, as PyTorch has them."""
+        reading = self._reading
+        if reading is None or reading.flow is None:
+            return []
+        told = dialects(reading.flow, name, reading.loss)
+        fates = told.fates[told.reports[0].system]
+        decayed = self.tr("{0}: {1}; with weight decay: {2}")
+        return [
+            f"{fate.optimiser}: {fate.plain}"
+            if fate.plain == fate.decayed
+            else decayed.format(fate.optimiser, fate.plain, fate.decayed)
+            for fate in fates
+        ]
+
+
+class Variables(Table):
+    """The table of variables; a click, or Enter, asks for the block."""
+
+    blockRequested = Signal(str)
+    """Instance path of a variable."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.table = VariableModel(self)
+        self.setModel(self.table)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setAccessibleName(self.tr("Variables"))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.verticalHeader().hide()
+        self.fit_rows()
+        self.say_when_empty(
+            self.tr("No variables. A Variable block holds numbers that training moves.")
+        )
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
+        self.clicked.connect(self._ask)
+        self.activated.connect(self._ask)
+
+    def show_reading(self, reading: Reading | None) -> None:
+        """Show what the newest reading found."""
+        self.table.show_reading(reading)
+
+    def _ask(self, index: QModelIndex) -> None:
+        self.blockRequested.emit(self.table.names[index.row()])

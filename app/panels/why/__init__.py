@@ -1,0 +1,1 @@
+"""The Why panel: what one wire says about its gradient."""

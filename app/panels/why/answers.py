@@ -1,0 +1,119 @@
+"""Sections of the Why panel: the fix, what other systems say, and the ledger of a port."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.canvas.state.formatting import number
+from app.panels import labels, notation
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QLabel
+
+    from app.evaluation.answers import Reasons
+    from runtime.flow import Account, Dialects, Fix
+
+WIRE = "wire:"
+"""What the target of a link begins with that leads to a wire, by its key."""
+
+
+class Repair(QWidget):
+    """The cheapest repair with the number it would give; it can be tried, and made."""
+
+    linkActivated = Signal(str)
+    tried = Signal(object)
+    """The Fix."""
+    applied = Signal(object)
+    """The Fix."""
+
+    def __init__(self, found: Fix, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        names = (*found.opened, *found.straight_through, *found.trained)
+        sentence = labels.body(labels.linked(found.sentence, names))
+        sentence.linkActivated.connect(self.linkActivated)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(labels.heading(_tr("What would let it through")))
+        column.addWidget(sentence)
+        self.try_button = QPushButton(_tr("&Try"), self)
+        self.try_button.setToolTip(_tr("Show what it changes, with the diagram left as it is"))
+        self.apply_button = QPushButton(_tr("A&pply"), self)
+        self.apply_button.setToolTip(_tr("Make it a change of the diagram, one undo"))
+        self.try_button.clicked.connect(lambda: self.tried.emit(found))
+        self.apply_button.clicked.connect(lambda: self.applied.emit(found))
+        row = QHBoxLayout()
+        for button in (self.try_button, self.apply_button):
+            button.setAccessibleDescription(found.sentence)
+            button.setVisible(found.change is not None)
+            row.addWidget(button)
+        row.addStretch(1)
+        column.addLayout(row)
+
+
+def sections(answers: Reasons) -> list[QLabel]:
+    """Labels, from top to bottom; links lead to blocks, or to wires after :data:`WIRE`."""
+    shown: list[QLabel] = []
+    if answers.dialects:
+        shown.append(labels.heading(_tr("What other systems say")))
+        shown += [_dialect(told) for told in answers.dialects]
+    if answers.account is not None:
+        shown.append(labels.heading("Σ " + _tr("What adds up at {0}").format(answers.port)))
+        shown.append(_ledger(answers.account))
+    return shown
+
+
+def _dialect(told: Dialects) -> QLabel:
+    rows = "".join(
+        f"<tr><td>{escape(report.system)}&nbsp;&nbsp;</td>"
+        f"<td><b>{escape(report.says).replace('rms ', 'rms&nbsp;')}</b>&nbsp;&nbsp;</td>"
+        f"<td><small>{escape(report.by)}</small></td></tr>"
+        for report in told.reports
+    )
+    fates = told.fates[told.reports[0].system]
+    ends = "<br>".join(
+        escape(f"{fate.optimiser}: {fate.plain}")
+        + ("" if fate.decayed == fate.plain else escape(f"; with weight decay {fate.decayed}"))
+        for fate in fates
+    )
+    name = labels.link(told.variable)
+    after = escape(_tr("Then in {0}").format(told.reports[0].system))
+    return labels.body(f"{name}<table>{rows}</table><small>{after}<br>{ends}</small>")
+
+
+def _ledger(account: Account) -> QLabel:
+    rows = []
+    shares = account.shares
+    for row in account.rows:
+        share = shares.get(row.by)
+        by = labels.link(WIRE + row.by, row.by) if row.kind == "wire" else escape(row.by)
+        part = "" if share is None else f"{100.0 * share:+.0f} %".replace("-", "−")
+        rows.append(_row(by, notation.glimpse(row.amount), part, sign(row.amount)))
+    total = "None" if account.total is None else notation.glimpse(account.total)
+    rows.append(_row("<b>Σ</b>", f"<b>{escape(total)}</b>", "", "", escaped=True))
+    return labels.body(f"<table cellspacing='4'>{''.join(rows)}</table>")
+
+
+def _row(by: str, amount: str, share: str, mark: str, *, escaped: bool = False) -> str:
+    shown = amount if escaped else escape(amount)
+    cells = f"<td>{shown}</td><td align='right'>{share}</td><td>{mark}</td>"
+    return f"<tr><td>{by}</td>{cells}</tr>"
+
+
+def sign(amount: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
+    """``+``, ``−``, ``±`` where both occur, ``0``; ``NaN`` where any element is."""
+    if np.isnan(amount).any():
+        return "NaN"
+    signs = {number(x) for x in np.sign(amount).ravel()[:100_000]} - {"0"}
+    if not signs:
+        return "0"
+    return "±" if len(signs) > 1 else ("+" if signs == {"1"} else "−")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("answers", text)

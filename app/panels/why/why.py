@@ -1,0 +1,294 @@
+"""Why: what one wire says about its gradient, and which blocks cut it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.canvas.state.formatting import dimensions, number
+from app.canvas.state.reading import is_lossless
+from app.panels import labels, notation
+from app.panels.inspector.block_form import linked
+from app.panels.inspector.grid import Grid
+from app.panels.why.answers import Repair, sections
+from app.panels.why.leaves import LEAF, LeafRow, leaf_head, leaf_rows
+from app.services.theme import LIGHT, Theme
+from blocks.paths import path_text
+from runtime.diagram import MAIN, Diagram, PortName
+from runtime.engine.trees import SIGN
+from runtime.flow import State, Verdict
+from runtime.flow.lazy import MANY
+from runtime.flow.words import sentences
+
+if TYPE_CHECKING:
+    from app.evaluation.answers import Reasons
+    from app.evaluation.result import Reading
+    from blocks.trees import Tree
+
+WORDS = {
+    State.CARRIES: "Carries gradient",
+    State.PARTIAL: "Carries, partly zero",
+    State.ZERO: "Connected, but zero",
+    State.FAINT: "Carries, vanishing",
+    State.FLOOD: "Carries, exploding",
+    State.NONFINITE: "Not finite",
+    State.STOPPED: "Stopped",
+    State.NO_RULE: "No derivative",
+    State.OFF_ROUTE: "Off route",
+    State.FROZEN: "Frozen",
+    State.NOTHING_TO_TRAIN: "Nothing to train",
+    State.UNKNOWN: "Not known",
+}
+"""States in words."""
+
+
+class Why(QScrollArea):
+    """The verdict on the clicked wire: state, sentence, size, numbers; per loss when several."""
+
+    blockRequested = Signal(str)
+    """Instance path of the block that a link points to; a wire's key comes after ``wire:``."""
+
+    leafChosen = Signal(str)
+    """Path of the leaf of the wire's tree that is shown by itself; empty for the whole wire."""
+    repairTried = Signal(object)
+    """A Fix that shall be tried, or no more."""
+    repairRequested = Signal(object)
+    """A Fix that shall be made."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._diagram, self._page = Diagram(), MAIN
+        self._reading: Reading | None = None
+        self._prefix = ""
+        self._key = ""
+        self._leaf = ""
+        self._answers: Reasons | None = None
+        self._theme = LIGHT
+        self._column = QVBoxLayout()
+        self._column.setContentsMargins(12, 2, 12, 12)
+        self._column.setSpacing(6)
+        self._sheet = QWidget(self)
+        self._sheet.setLayout(self._column)
+        self.setWidget(self._sheet)
+        self._rebuild()
+
+    def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
+        """Show the wire as it is in another diagram."""
+        self._diagram, self._page = diagram, page
+        self._rebuild()
+
+    def set_wire(self, key: str) -> None:
+        """Show another wire of the page, by its target port; none for an empty text."""
+        self._key, self._leaf = key, ""
+        self._rebuild()
+
+    @property
+    def leaf(self) -> str:
+        """The leaf that is shown by itself, by its path; empty for the whole wire."""
+        return self._leaf
+
+    def show_leaf(self, path: str) -> None:
+        """Show one leaf of the wire's tree by itself; the whole wire for an empty path."""
+        if path != self._leaf:
+            self._leaf = path
+            self._rebuild()
+            self.leafChosen.emit(path)
+
+    def set_reading(self, reading: Reading | None, prefix: str = "") -> None:
+        """Take verdicts and numbers from another run."""
+        self._reading, self._prefix = reading, prefix
+        self._rebuild()
+
+    def show_answers(self, answers: Reasons | None) -> None:
+        """Show the fix, other systems and the ledger of the wire; None while they are awaited."""
+        if answers is not self._answers:
+            self._answers = answers
+            self._rebuild()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of ``theme``."""
+        self._theme = theme
+        self._rebuild()
+
+    def text(self) -> str:
+        """All that is shown, as plain text."""
+        return "\n".join(label.text() for label in self._sheet.findChildren(QLabel))
+
+    def _rebuild(self) -> None:
+        labels.clear(self._column)
+        source = self._source()
+        if source is None:
+            self._say(self.tr("Click a wire to see whether a gradient passes, and why not."))
+            if self._reading is not None and self._reading.states and is_lossless(self._reading):
+                self._say(self.tr("There is no loss yet: wire a Loss to the number to make small."))
+        else:
+            self._column.addWidget(labels.heading(f"{source} → {self._key}"))
+            if self._leaf:
+                self._add_leaves()
+            self._add_verdicts()
+            if not self._leaf:
+                self._add_leaves()
+            self._add_answers()
+            self._add_numbers(source)
+        self._column.addStretch(1)
+
+    def _source(self) -> PortName | None:
+        if not self._key:
+            return None
+        return self._diagram.pages[self._page].wires.get(PortName.parse(self._key))
+
+    @property
+    def _wire(self) -> str:
+        """The wire, or the leaf of it, as readings name it."""
+        return f"{self._prefix}{self._key}{self._suffix}"
+
+    @property
+    def _suffix(self) -> str:
+        return f"{SIGN}{self._leaf}" if self._leaf else ""
+
+    def _add_leaves(self) -> None:
+        """One row a leaf, or which one is shown by itself."""
+        reading = self._reading
+        tree = None if reading is None else reading.wire_trees.get(self._prefix + self._key)
+        if reading is None or tree is None:
+            return
+        shown = leaf_head(self._leaf) if self._leaf else leaf_rows(self._leaf_rows(reading, tree))
+        shown.linkActivated.connect(lambda target: self.show_leaf(target.removeprefix(LEAF)))
+        if not self._leaf:
+            self._column.addWidget(labels.heading(self.tr("Leaves")))
+        self._column.addWidget(shown)
+
+    def _leaf_rows(self, reading: Reading, tree: Tree) -> list[LeafRow]:
+        rows = []
+        for path, wire in tree.arrays.items():
+            state, norm = reading.states[wire], reading.norms.get(wire)
+            colour = self._theme.lane(state.name).name()
+            size = "" if norm is None else number(norm, 3)
+            rows.append(LeafRow(path_text(path), self.tr(WORDS[state]), colour, size))
+        return rows
+
+    def _add_verdicts(self) -> None:
+        reading, wire = self._reading, self._wire
+        if reading is None or wire not in reading.states:
+            self._say(self.tr("Not computed."))
+            return
+        several = len(reading.losses) > 1 and reading.loss is None
+        if several and (reading.is_by_loss or reading.flow is None):
+            self._add_verdicts_by_loss(reading, wire)
+        elif (verdict := reading.verdict(wire, None)) is not None:
+            self._add_verdict(verdict, "")
+
+    def _add_verdicts_by_loss(self, reading: Reading, wire: str) -> None:
+        """One verdict a loss, those it has no path to in one line; in one where it has none."""
+        told = {loss: reading.verdict(wire, loss) for loss in reading.losses}
+        known = {loss: verdict for loss, verdict in told.items() if verdict is not None}
+        off = [loss for loss, verdict in known.items() if verdict.state is State.OFF_ROUTE]
+        if len(off) == len(known):
+            if (verdict := reading.verdict(wire, None)) is not None:
+                self._add_verdict(verdict, "")
+            return
+        numbers = {about.loss: place for place, about in enumerate(reading.apart, start=1)}
+        for loss, verdict in known.items():
+            if loss not in off:
+                number = f"{numbers[loss]}  " if loss in numbers else ""
+                self._add_verdict(verdict, f"{number}{loss.removesuffix('.out')}")
+        if off:
+            names = sentences.names([loss.removesuffix(".out") for loss in off])
+            self._say(self.tr("No path to {0}.").format(names))
+
+    def _add_verdict(self, verdict: Verdict, title: str) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state.name)), self))
+        words = self.tr(WORDS[verdict.state])
+        row.addWidget(QLabel(f"<b>{words}</b>"))
+        row.addStretch(1)
+        if title:
+            row.addWidget(QLabel(escape(title)))
+        self._column.addLayout(row)
+        sentence = labels.body(linked(verdict))
+        sentence.linkActivated.connect(self.blockRequested)
+        self._column.addWidget(sentence)
+        if unnamed := [name for name in _cutters(verdict) if name not in verdict.sentence]:
+            cut = labels.body(self.tr("Cut by {0}").format(", ".join(map(labels.link, unnamed))))
+            cut.linkActivated.connect(self.blockRequested)
+            self._column.addWidget(cut)
+
+    def _add_answers(self) -> None:
+        if self._answers is None or self._answers.wire != self._wire:
+            return
+        if (found := self._answers.fix) is not None and found.sentence:
+            repair = Repair(found, self)
+            repair.linkActivated.connect(self.blockRequested)
+            repair.tried.connect(self.repairTried)
+            repair.applied.connect(self.repairRequested)
+            self._column.addWidget(repair)
+        for section in sections(self._answers):
+            section.linkActivated.connect(self.blockRequested)
+            self._column.addWidget(section)
+
+    def _add_numbers(self, source: PortName) -> None:
+        reading = self._reading
+        if reading is None:
+            return
+        wire, port = self._wire, f"{self._prefix}{source}{self._suffix}"
+        norm = reading.norms.get(wire)
+        if norm is not None:
+            self._say(self.tr("Contribution, rms {0}").format(number(norm)))
+            self._add_array(reading.contributions.get(wire))
+        if port in reading.values:
+            value = reading.values[port]
+            kind = f"{dimensions(value.shape)} · {value.dtype}"
+            self._say(self.tr("Value, {0}").format(kind))
+            self._add_array(value)
+
+    def _add_array(self, array: NDArray[Any] | None) -> None:
+        """A table up to two axes, one line beyond."""
+        if array is None:
+            return
+        if array.ndim in (1, 2) and 0 < array.size <= 256:
+            grid = Grid(self)
+            grid.show_array(np.asarray(array), editable=False)
+            self._column.addWidget(grid)
+        else:
+            self._column.addWidget(labels.body(notation.glimpse(array)))
+
+    def _say(self, text: str) -> None:
+        self._column.addWidget(labels.caption(text))
+
+
+def _cutters(verdict: Verdict) -> list[str]:
+    """The blocks that cut, those nearest to the loss of many."""
+    return list(dict.fromkeys(cutter.block for cutter in verdict.cutters[:MANY]))
+
+
+class _Swatch(QWidget):
+    """A dot in the colour of a state."""
+
+    def __init__(self, colour: QColor, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._colour = colour
+        self.setFixedSize(10, 10)
+
+    def paintEvent(self, event: object) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._colour)
+        painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))

@@ -1,0 +1,101 @@
+"""The rules of style that the panels add to the theme's: flat fields, tabs, headers and bars."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QFontDatabase
+
+from app.services.examples import ASSETS
+from app.services.theme import BODY, SMALL, Theme, shown
+
+
+def sheet(theme: Theme) -> str:
+    """For the window; widgets of the canvas keep the theme's own looks."""
+    icons = (ASSETS / "icons").as_posix()
+    fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    ground = "dark" if theme.dark else "light"
+    return f"""
+    QLineEdit, QPlainTextEdit {{
+        background: {theme.field}; color: {theme.ink};
+        border: 1px solid {theme.hairline}; border-radius: 4px; padding: 3px 5px;
+        selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
+        placeholder-text-color: {theme.ink_faint};
+    }}
+    QPlainTextEdit[type="numbers"] {{
+        font-family: "{fixed.family()}"; font-size: {shown(BODY) - 1}px;
+    }}
+    QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{ border-color: {theme.accent}; }}
+    QComboBox {{
+        background: {theme.field}; border: 1px solid {theme.hairline}; border-radius: 4px;
+        padding: 3px 5px;
+    }}
+    QComboBox::drop-down {{ border: none; width: 18px; }}
+    QComboBox::down-arrow {{ image: url("{icons}/down_{ground}.svg"); width: 12px; height: 12px; }}
+    QComboBox QAbstractItemView {{
+        background: {theme.field}; border: 1px solid {theme.hairline}; outline: none;
+        selection-background-color: {theme.accent_wash}; selection-color: {theme.ink};
+    }}
+    QPushButton {{
+        background: {theme.field}; color: {theme.ink};
+        border: 1px solid {theme.hairline}; border-radius: 4px; padding: 4px 14px;
+    }}
+    QPushButton:default, QPushButton:focus {{ border-color: {theme.accent}; }}
+    QPushButton:hover {{ background: {theme.accent_wash}; }}
+    QPushButton:pressed {{ background: {theme.accent}; color: {theme.on_accent}; }}
+    QPushButton:disabled {{ background: {theme.surface}; color: {theme.ink_faint}; }}
+    QProgressBar {{
+        background: {theme.field}; border: 1px solid {theme.hairline}; border-radius: 4px;
+        max-height: 8px;
+    }}
+    QProgressBar::chunk {{ background: {theme.accent}; border-radius: 3px; }}
+    QTreeWidget::item {{ padding: 3px 5px; }}
+    QTreeWidget::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
+    QCheckBox::indicator {{
+        background: {theme.field}; border: 1px solid {theme.ink_faint}; border-radius: 3px;
+        width: 14px; height: 14px;
+    }}
+    QCheckBox::indicator:checked {{
+        background: {theme.accent}; border-color: {theme.accent};
+        image: url("{icons}/check_{ground}.svg");
+    }}
+    QCheckBox::indicator:focus {{ border-color: {theme.accent}; }}
+    QTableView {{ background: {theme.field}; border: none; gridline-color: {theme.hairline}; }}
+    QTableView::item {{ padding: 2px 5px; }}
+    QTableView::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
+    QTableView QLineEdit {{ border-radius: 0; padding: 0 2px; border-color: {theme.accent}; }}
+    QHeaderView {{ background: {theme.surface}; border: none; }}
+    QHeaderView::section {{
+        background: {theme.surface}; color: {theme.ink_soft}; font-size: {shown(SMALL)}px;
+        border: none; padding: 3px 8px;
+    }}
+    QHeaderView::section:horizontal {{ border-bottom: 1px solid {theme.hairline}; }}
+    QTableCornerButton::section {{ background: {theme.surface}; border: none; }}
+    QMenu {{
+        background: {theme.surface}; border: 1px solid {theme.hairline}; padding: 4px;
+    }}
+    QMenu::item {{ padding: 4px 24px 4px 30px; border-radius: 4px; }}
+    QMenu::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
+    QMenu::item:disabled {{ color: {theme.ink_faint}; }}
+    QMenu::separator {{ background: {theme.hairline}; height: 1px; margin: 4px 8px; }}
+    QMenu::indicator {{ width: 14px; height: 14px; left: 8px; }}
+    QMenu::indicator:checked {{ image: url("{icons}/tick_{ground}.svg"); }}
+    QMenu::right-arrow {{ image: url("{icons}/right_{ground}.svg"); width: 12px; height: 12px; }}
+    ArrayTools::menu-indicator {{ image: none; }}
+    #qt_dockwidget_closebutton {{ border: none; border-radius: 3px; }}
+    #qt_dockwidget_closebutton:hover {{ background: {theme.accent_wash}; }}
+    QTabBar {{ background: {theme.surface}; qproperty-drawBase: 0; }}
+    QTabBar::tab {{
+        background: {theme.surface}; color: {theme.ink_soft};
+        border: none; border-top: 2px solid transparent; padding: 5px 12px;
+    }}
+    QTabBar::tab:selected {{ color: {theme.ink}; border-top-color: {theme.accent}; }}
+    QTabBar::tab:hover {{ color: {theme.ink}; }}
+    QScrollBar {{ background: transparent; margin: 0; }}
+    QScrollBar:vertical {{ width: 10px; }}
+    QScrollBar:horizontal {{ height: 10px; }}
+    QScrollBar::handle {{ background: {theme.hairline}; border-radius: 3px; margin: 2px; }}
+    QScrollBar::handle:hover {{ background: {theme.ink_faint}; }}
+    QScrollBar::handle:vertical {{ min-height: 28px; }}
+    QScrollBar::handle:horizontal {{ min-width: 28px; }}
+    QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+    QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+    """

@@ -1,0 +1,1 @@
+"""The main window and what surrounds it: docks, menus, actions, the windows of the process."""

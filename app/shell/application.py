@@ -1,0 +1,92 @@
+"""Starting the editor, or saying why it can't start."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blocks.errors import RunError
+from runtime.cli.display import why_no_window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from app.shell.windows import Windows
+
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables of the environment by which a user says how many threads to use."""
+
+TURN = 0.002
+"""Seconds a computing thread keeps the interpreter before the window gets its turn."""
+
+
+def run(path: Path | None) -> int:
+    """Open the editor, with a file if one is given, until its window is closed; the exit code.
+
+    Raises RunError, and points to the headless command, where no window can open.
+    """
+    if reason := why_no_window(unseen=True):
+        raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
+    # Qt is imported only now that it is known to be there.
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QIcon
+    from PySide6.QtWidgets import QApplication
+
+    QApplication.setHighDpiScaleFactorRoundingPolicy(
+        Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
+    )
+    QApplication.setApplicationName("Gradwire")
+    QApplication.setDesktopFileName("gradwire")
+    application = QApplication(sys.argv[:1])
+    from app.services.examples import ASSETS
+    from app.services.settings import Settings
+    from app.services.translation import install
+    from app.shell.windows import Windows
+
+    install(application)
+    QApplication.setWindowIcon(QIcon(str(ASSETS / "icons" / "gradwire.svg")))
+    sys.setswitchinterval(TURN)
+    _spare_cores()
+    windows = Windows(Settings())
+    sys.excepthook = _hook(windows)
+    window = windows.new()
+    if path is not None:
+        window.files.open_path(path)
+    windows.offer_recovery()
+    return application.exec()
+
+
+def _spare_cores() -> None:
+    """One thread for arithmetic, unless the user said how many: others would starve the window."""
+    from threadpoolctl import threadpool_limits
+
+    from runtime.engine.plan import threads
+
+    if not any(name in os.environ for name in BLAS_THREADS):
+        threadpool_limits(1, user_api="blas")
+        threads.limit(1)
+
+
+def _hook(
+    windows: Windows,
+) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
+    """What becomes of an exception that nothing caught: the window says so and lives on."""
+
+    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            windows.close_all()
+            return
+        traceback.print_exception(kind, error, trace)
+        document = windows.active().document
+        document.problem.emit(
+            document.tr(
+                "Something in Gradwire itself went wrong ({0}: {1}). The diagram is as it was; "
+                "what happened stands in the terminal."
+            ).format(kind.__name__, error)
+        )
+
+    return tell

@@ -1,0 +1,101 @@
+"""What a window shows of its document: diagram, place and reading, led to canvas and panels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+if TYPE_CHECKING:
+    from app.evaluation.result import Reading
+    from app.shell.main_window import MainWindow
+    from runtime.diagram import Diagram
+
+
+class Showing(QObject):
+    """Leads what document and evaluator say to all that shows it."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._fit_wanted = False
+        document = window.document
+        document.opened.connect(self._begin)
+        document.diagramChanged.connect(self.show_diagram)
+        document.restored.connect(window.commands.show_restored)
+        document.pathChanged.connect(self._show_title)
+        document.cleanChanged.connect(self._show_title)
+        document.problem.connect(window.notice.tell)
+        window.autosave.failed.connect(self._warn_of_autosave)
+        window.place.changed.connect(self.show_place)
+        window.evaluator.readingChanged.connect(self._show_reading)
+
+    def show_diagram(self, diagram: Diagram) -> None:
+        """Show the document's diagram, and have it evaluated."""
+        window = self._window
+        window.notice.dismiss()
+        window.place.set_diagram(diagram)
+        self.show_place()
+        self._show_title()
+        self._show_welcome()
+        if self._fit_wanted:
+            self._fit_wanted = False
+            window.canvas.zoom_to_fit()
+        window.evaluator.request(diagram)
+
+    def show_place(self) -> None:
+        """Show the page that the window is on, as it is now, with the newest reading."""
+        window = self._window
+        diagram, page = window.document.diagram, window.place.page
+        window.canvas.set_diagram(diagram, page)
+        window.inspector.set_diagram(diagram, page)
+        window.why.set_diagram(diagram, page)
+        window.find_bar.set_diagram(diagram)
+        window.palette_panel.set_diagram(diagram, page)
+        window.breadcrumbs.show_trail(window.place.trail, window.place.root)
+        window.actions_by_name["leave_page"].setEnabled(bool(window.place.prefix))
+        if window.evaluator.reading is not None:
+            self._show_reading(window.evaluator.reading)
+
+    def _begin(self) -> None:
+        window = self._window
+        window.notice.dismiss()
+        window.inspector.forget()
+        window.place.go(())
+        window.canvas.select(())
+        window.canvas.select_wire(None)
+        self._fit_wanted = True
+
+    def _show_reading(self, reading: Reading) -> None:
+        window = self._window
+        prefix, reading = window.place.prefix, window.trying.over(window.losses.about(reading))
+        reading = window.proving.over(reading)
+        window.canvas.set_reading(reading, prefix)
+        window.inspector.set_reading(reading, prefix)
+        window.why.set_reading(reading, prefix)
+        window.insight.show_reading(reading)
+        window.find_bar.set_reading(reading)
+        window.variables.show_reading(reading)
+        window.problems.show_problems(reading.diagnostics)
+        window.checkup.show_reading(reading)
+        window.ownership.show_reading(reading)
+        if reading.error is not None:
+            window.notice.tell(reading.error)
+
+    def _warn_of_autosave(self, reason: str) -> None:
+        self._window.notice.tell(
+            self.tr("What you change is not kept safe until you save it. {0}").format(reason)
+        )
+
+    def _show_welcome(self) -> None:
+        document, welcome = self._window.document, self._window.welcome
+        empty = not any(page.blocks or page.notes for page in document.diagram.pages.values())
+        if empty and document.path is None and not welcome.isVisible():
+            welcome.show_recent(self._window.settings.recent)
+        welcome.setVisible(empty and document.path is None)
+
+    def _show_title(self) -> None:
+        window = self._window
+        window.setWindowTitle(f"{window.files.title()}[*] — Gradwire")
+        window.setWindowFilePath(str(window.document.path or ""))
+        window.setWindowModified(not window.document.is_clean)

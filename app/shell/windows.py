@@ -1,0 +1,146 @@
+"""The open windows of this process, and what they share: settings, favourites, the journal."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtWidgets import QApplication
+
+from app.panels.dialogs.recovery import Recovery
+from app.services.background import Cancelled
+from app.services.favourites import Favourites
+from app.services.journal import Journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.services.journal import Entry
+    from app.services.settings import Settings
+    from app.shell.main_window import MainWindow
+
+
+_CASCADE = QPoint(28, 28)
+"""From a window to the next, px."""
+
+
+class Windows(QObject):
+    """One list of windows, in the order they were opened."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.favourites = Favourites(settings, self)
+        self.journal = Journal(settings.folder / "recovery")
+        self._windows: list[MainWindow] = []
+
+    @property
+    def listed(self) -> tuple[MainWindow, ...]:
+        """All windows, the oldest first."""
+        return tuple(self._windows)
+
+    def active(self) -> MainWindow:
+        """The window that has the keyboard, else the newest."""
+        active = QApplication.activeWindow()
+        return next((w for w in self._windows if w is active), self._windows[-1])
+
+    def add(self, window: MainWindow) -> None:
+        """Take a window into the list until it is closed."""
+        self._windows.append(window)
+        window.closed.connect(self._remove)
+
+    def new(self) -> MainWindow:
+        """Open one more window, empty."""
+        from app.shell.main_window import MainWindow  # which imports this module
+
+        made = MainWindow(windows=self)
+        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        made.move(made.pos() + _CASCADE * (len(self._windows) - 1))
+        made.show()
+        made.come_forward()
+        return made
+
+    def open(self, path: Path, asking: MainWindow) -> bool:
+        """Show a file in ``asking`` where nothing is open there, else in a new window.
+
+        A file that is open already is shown where it is: two windows would overwrite each other.
+        """
+        for window in self._windows:
+            if window.document.path is not None and _same(window.document.path, path):
+                window.come_forward()
+                return True
+        loaded = asking.document.fetch(path)
+        if loaded is not None:
+            self._room(asking).document.take(loaded)
+            self.settings.remember(path)
+        return loaded is not None
+
+    def open_copy(self, path: Path, asking: MainWindow) -> bool:
+        """Show a copy of a file, likewise."""
+        loaded = asking.document.fetch(path)
+        if loaded is not None:
+            self._room(asking).document.take(loaded.copy())
+        return loaded is not None
+
+    def restyle(self) -> None:
+        """Dress every window as the settings say."""
+        for window in self._windows:
+            window.restyle()
+
+    def close_all(self) -> bool:
+        """Close every window, the newest first; False when one of them stays.
+
+        Where something is under way, its end is waited for.
+        """
+        for window in self._windows:
+            if window.waiting.busy:
+                window.waiting.afterwards(self.close_all)
+                return False
+        return all(window.close() for window in reversed(self.listed))
+
+    def offer_recovery(self) -> Recovery | None:
+        """Show what a crash left unsaved, if anything."""
+        text, read = self.tr("Reading what was not saved"), self.journal.orphans
+        try:
+            entries = self.active().waiting.run(text, lambda pulse: read(), pure=True)
+        except Cancelled:
+            return None  # it will be offered at the next start
+        if not entries or not self._windows:
+            return None
+        dialog = Recovery(entries, self.active())
+        dialog.recovered.connect(self.recover)
+        dialog.discarded.connect(self.journal.discard)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+        return dialog
+
+    def recover(self, entry: Entry) -> None:
+        """Open an entry where nothing is open, and keep it in the journal as this process's."""
+        window = self._free() or self.new()
+        window.document.recover(entry.diagram, entry.path)
+        window.autosave.write()
+        self.journal.discard(entry)
+
+    def _room(self, asking: MainWindow) -> MainWindow:
+        return asking if _is_free(asking) else self.new()
+
+    def _free(self) -> MainWindow | None:
+        """A window in which nothing is open and nothing was done."""
+        return next(filter(_is_free, self._windows), None)
+
+    def _remove(self) -> None:
+        window = cast("MainWindow", self.sender())
+        if window not in self._windows:
+            return  # closing what is closed
+        self._windows.remove(window)
+        if not self._windows:
+            self.journal.close()
+
+
+def _is_free(window: MainWindow) -> bool:
+    return window.document.is_untouched and not window.waiting.busy
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

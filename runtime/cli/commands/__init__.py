@@ -1,0 +1,1 @@
+"""The commands of ``gradwire``, one module each."""

@@ -1,0 +1,101 @@
+"""``gradwire check FILE…``: everything that is wrong with diagrams, and contracts broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blocks.errors import FileError
+from runtime.cli.arguments import Json
+from runtime.cli.holding import asked_of, hold_to, require_some
+from runtime.cli.opening import has_errors, open_session
+from runtime.cli.outcome import CLEAN, PROBLEMS, USAGE, UsageError, emit
+from runtime.flow import Check, Outcome, check_gradients
+from runtime.flow.tools.contracts import SUFFIX
+from runtime.publish.contracts import contract_lines, contracts_json, junit
+from runtime.publish.gradients import gradient_lines, gradients_json
+from runtime.publish.problems import Problem
+from runtime.publish.report import check_json
+
+
+def check(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Diagrams, and *.contracts files that all of them are held to.",
+            show_default=False,
+        ),
+    ],
+    contracts: Annotated[
+        bool,
+        typer.Option(
+            "--contracts",
+            help="Hold each diagram to the contracts that it states, and to those in "
+            "NAME.contracts beside it or in the *.contracts files given.",
+        ),
+    ] = False,
+    gradients: Annotated[
+        bool,
+        typer.Option(
+            "--gradients",
+            help="Run each diagram, and compare the derivative of every block with a difference.",
+        ),
+    ] = False,
+    junit_file: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write JUnit XML.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List all problems of diagrams, with places.
+
+    Nothing is run, unless a contract or --gradients asks about numbers. Warnings and remarks are
+    listed too, but only errors, broken contracts and wrong derivatives make the exit code 1.
+    """
+    given = [file for file in files if file.suffix == SUFFIX]
+    diagrams = [file for file in files if file.suffix != SUFFIX]
+    if not diagrams:
+        raise UsageError("There is no diagram to check.", expected="FILE.gradwire.json")
+    problems: list[Problem] = []
+    outcomes: dict[str, list[Outcome]] = {}
+    checks: dict[str, list[Check]] = {}
+    code = CLEAN
+    for file in diagrams:
+        held: list[Outcome] = []
+        compared: list[Check] = []
+        try:
+            session, found = open_session(file)
+            if given or contracts:
+                if not given:
+                    require_some(session, file)
+                held = hold_to(session, asked_of(session, file, given))
+            if gradients and not has_errors(found):
+                compared = check_gradients(session)
+        except FileError as error:
+            found = (Problem.of_error(error, str(file)),)
+            code = USAGE
+        wrong = not all(outcome.kept for outcome in held) or any(c.is_wrong for c in compared)
+        if code == CLEAN and (has_errors(found) or wrong):
+            code = PROBLEMS
+        problems += found
+        outcomes[str(file)], checks[str(file)] = held, compared
+        if not json:
+            lines = [problem.text() for problem in found] or [f"{file}: clean"]
+            typer.echo("\n".join([*lines, *contract_lines(held), *gradient_lines(compared)]))
+    if json:
+        told = check_json(map(str, diagrams), problems)
+        told |= {"contracts": contracts_json(outcomes)} if given or contracts else {}
+        emit(told | {"gradients": gradients_json(checks)} if gradients else told)
+    if junit_file is not None:
+        _write(junit_file, junit(outcomes, problems))
+    raise typer.Exit(code)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text('<?xml version="1.0" encoding="utf-8"?>\n' + text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"The report can't be written: {error}.", path=str(path)) from None

@@ -1,0 +1,38 @@
+"""``gradwire FILE``: the editor, or why it can't open."""
+
+from __future__ import annotations
+
+import importlib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runtime.cli import COMMANDS
+from runtime.cli.outcome import UsageError
+
+
+def edit(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="The diagram to open.", show_default=False),
+    ] = None,
+) -> None:
+    """Open the editor; `gradwire FILE` does the same."""
+    if file is not None and not file.exists():
+        near = get_close_matches(str(file), COMMANDS, n=1)
+        raise UsageError(
+            f"There is no file {str(file)!r}, and no command of that name.",
+            next_step=f"Did you mean gradwire {near[0]}?"
+            if near
+            else "`gradwire --help` lists the commands; `gradwire` alone starts a new diagram.",
+        )
+    raise typer.Exit(open_window(file))
+
+
+def open_window(file: Path | None) -> int:
+    """Run the editor until its window is closed; its exit code. RunError where none can open."""
+    # By name: the runtime stands without the floor above it, and Qt comes in here and nowhere else.
+    code: int = importlib.import_module("app.shell.application").run(file)
+    return code

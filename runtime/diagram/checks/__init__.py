@@ -1,0 +1,1 @@
+"""Checks of the structure of a diagram, and the diagnostics they give."""

@@ -1,0 +1,274 @@
+"""What is wrong with a diagram's structure; nothing is traced, nothing raises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from blocks.block import Block, Opaque
+from blocks.errors import BlockError, Location, UnknownBlockError
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput
+from runtime.diagram.checks.dependencies import Dependencies
+from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.diagram.files.records import strict_block
+from runtime.diagram.model import MAIN, Diagram, Page, PortName, Ports, page_ports, term_index
+from runtime.diagram.names import NAME_RULE, is_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+
+def check(diagram: Diagram) -> list[Diagnostic]:
+    """All structural problems, page by page: of names, blocks, inputs, wires, cycles, places.
+
+    Codes: no-main-page, bad-name, unknown-block, wrong-parameters, missing-page, page-recursion,
+    missing-input, unknown-literal, port-gap, dangling-wire, unknown-port, driven-page-input, cycle,
+    stray-layout.
+    """
+    dependencies = Dependencies(diagram)
+    found = list(_check_pages(diagram, dependencies))
+    page_blocks = {name: page_ports(page) for name, page in diagram.pages.items()}
+    for name in diagram.pages:
+        found += _PageCheck(diagram, name, page_blocks).all()
+        found += _check_cycles(dependencies, name)
+        found += _check_layout(diagram.pages[name], name)
+    return found
+
+
+def _check_pages(diagram: Diagram, dependencies: Dependencies) -> Iterator[Diagnostic]:
+    if MAIN not in diagram.pages:
+        yield Diagnostic(
+            "error",
+            Location(),
+            f"There is no page {MAIN!r} to run.",
+            next_step=f"Name one page {MAIN!r}.",
+            code="no-main-page",
+        )
+    for name in diagram.pages:
+        if not is_name(name):
+            yield _bad_name(name, "page", Location(name))
+    for group in dependencies.recursive:
+        yield Diagnostic(
+            "error",
+            Location(group[0]),
+            "The page contains itself."
+            if len(group) == 1
+            else f"The pages contain one another: {', '.join(group)}.",
+            next_step="Remove one of the blocks that stand for them.",
+            code="page-recursion",
+        )
+
+
+def _check_cycles(dependencies: Dependencies, page: str) -> Iterator[Diagnostic]:
+    for cycle in dependencies.cycles(page):
+        yield Diagnostic(
+            "error",
+            Location(page, cycle.blocks[0]),
+            f"The blocks read one another: {cycle}.",
+            next_step="Remove one of these wires.",
+            code="cycle",
+        )
+
+
+def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
+    for block, at in page.layout.items():
+        if block not in page.blocks:
+            what = "There is a place for a block that is not there."
+        elif not (math.isfinite(at.x) and math.isfinite(at.y)):
+            what = "The block's place is not finite."
+        else:
+            continue
+        yield _stray(Location(name, block), what)
+    for target, bends in page.bends.items():
+        if target not in page.wires:
+            yield _stray(Location(name, *target), "There are bends of a wire that is not there.")
+        elif not all(map(math.isfinite, chain.from_iterable(bends))):
+            yield _stray(Location(name, *target), "A bend of the wire is not finite.")
+
+
+def _stray(location: Location, what: str) -> Diagnostic:
+    return Diagnostic("info", location, what, next_step="Arrange the page.", code="stray-layout")
+
+
+class _PageCheck:
+    """The checks of one page that need its blocks' ports."""
+
+    def __init__(self, diagram: Diagram, name: str, page_blocks: Mapping[str, Ports]) -> None:
+        self._diagram = diagram
+        self._name = name
+        self._page_blocks = page_blocks
+        self._page = diagram.pages[name]
+        self._wired: dict[str, set[str]] = {}
+        for target in self._page.wires:
+            self._wired.setdefault(target.block, set()).add(target.port)
+
+    def all(self) -> Iterator[Diagnostic]:
+        for name, block in self._page.blocks.items():
+            if not is_name(name):
+                yield _bad_name(name, "block", Location(self._name, name))
+            yield from self._check_block(name, block)
+        for target, source in self._page.wires.items():
+            yield from self._check_wire(source, target)
+
+    def _check_block(self, name: str, block: Block) -> Iterator[Diagnostic]:
+        if isinstance(block, Opaque):
+            yield _why_opaque(block, Location(self._name, name))
+        elif isinstance(block, PageBlock):
+            yield from self._check_page_block(name, block)
+        else:
+            yield from self._check_inputs(name, block)
+
+    def _check_page_block(self, name: str, block: PageBlock) -> Iterator[Diagnostic]:
+        if block.page not in self._page_blocks:
+            yield Diagnostic(
+                "error",
+                Location(self._name, name),
+                f"There is no page {block.page!r}.",
+                expected="one of " + ", ".join(self._page_blocks),
+                next_step="Choose the page that this block stands for.",
+                code="missing-page",
+            )
+            return
+        inner = self._diagram.pages[block.page]
+        wired = self._wired.get(name, ())
+        for port in self._page_blocks[block.page].inputs:
+            has_default = bool(inner.blocks[port].literals)
+            if not (has_default or port in wired or port in block.literals):
+                yield _missing(Location(self._name, name, port))
+        yield from self._check_literals(name, block)
+
+    def _check_inputs(self, name: str, block: Block) -> Iterator[Diagnostic]:
+        wired = self._wired.get(name, ())
+        driven_outside = isinstance(block, PageInput) and self._name != MAIN
+        for port in block.inputs:
+            if port.variadic:
+                yield from self._check_gaps(name, block, port.name)
+            elif port.required and not (
+                driven_outside or port.name in wired or port.name in block.literals
+            ):
+                yield _missing(Location(self._name, name, port.name))
+        yield from self._check_literals(name, block)
+
+    def _check_literals(self, name: str, block: Block) -> Iterator[Diagnostic]:
+        for port in block.literals:
+            if not self._has_input(PortName(name, port)):
+                yield Diagnostic(
+                    "error",
+                    Location(self._name, name, port),
+                    "A literal is given for an input that is not there.",
+                    next_step="Remove it.",
+                    code="unknown-literal",
+                )
+
+    def _check_gaps(self, name: str, block: Block, port: str) -> Iterator[Diagnostic]:
+        given = (*self._wired.get(name, ()), *block.literals)
+        indices = (term_index(term, port) for term in given)
+        terms = sorted({index for index in indices if index is not None})
+        for index in sorted({*range(len(terms))} - {*terms})[:1]:
+            yield Diagnostic(
+                "error",
+                Location(self._name, name, f"{port}.{index}"),
+                "A term of the repeating input is missing.",
+                expected=f"{port}.0 to {port}.{len(terms) - 1} without a gap",
+                got=", ".join(f"{port}.{term}" for term in terms[:8]),
+                next_step="Number the terms from 0 on.",
+                code="port-gap",
+            )
+
+    def _check_wire(self, source: PortName, target: PortName) -> Iterator[Diagnostic]:
+        for end, other in ((source, "begins"), (target, "ends")):
+            if end.block not in self._page.blocks:
+                yield Diagnostic(
+                    "error",
+                    Location(self._name, *target),
+                    f"The wire from {source} {other} at a block that is not there: {end.block!r}.",
+                    next_step="Remove the wire.",
+                    code="dangling-wire",
+                )
+                return
+        outputs, inputs = self._outputs(source.block), self._has_input(target)
+        if outputs is not None and source.port not in outputs:
+            yield Diagnostic(
+                "error",
+                Location(self._name, *target),
+                f"The wire begins at {source}, and there is no such output.",
+                expected="one of " + ", ".join(outputs) if outputs else "no output at all",
+                next_step="Remove the wire.",
+                code="unknown-port",
+            )
+        if not inputs:
+            yield Diagnostic(
+                "error",
+                Location(self._name, *target),
+                f"The wire from {source} ends at an input that is not there.",
+                next_step="Remove the wire.",
+                code="unknown-port",
+            )
+        elif isinstance(self._page.blocks[target.block], PageInput):
+            yield Diagnostic(
+                "error",
+                Location(self._name, *target),
+                "An input of the page is driven on the page; what drives it is outside.",
+                next_step="Remove the wire.",
+                code="driven-page-input",
+            )
+
+    def _outputs(self, name: str) -> Collection[str] | None:
+        """Names of a block's outputs; None where any may be."""
+        block = self._page.blocks[name]
+        if isinstance(block, PageBlock) and block.page in self._page_blocks:
+            return self._page_blocks[block.page].outputs
+        return None if isinstance(block, Opaque | PageBlock) else block.output_names()
+
+    def _has_input(self, port: PortName) -> bool:
+        block = self._page.blocks[port.block]
+        if isinstance(block, PageBlock) and block.page in self._page_blocks:
+            inner = self._diagram.pages[block.page]
+            return isinstance(inner.blocks.get(port.port), PageInput)
+        if isinstance(block, Opaque | PageBlock):
+            return True
+        found = block.port(port.port)
+        return found is not None and not (
+            found.variadic and term_index(port.port, found.name) is None
+        )
+
+
+def _bad_name(name: str, kind: str, location: Location) -> Diagnostic:
+    return Diagnostic(
+        "error",
+        location,
+        f"{name[:120]!r} is no name for a {kind}.",
+        expected=NAME_RULE,
+        next_step="Rename it.",
+        code="bad-name",
+    )
+
+
+def _missing(location: Location) -> Diagnostic:
+    return Diagnostic(
+        "error",
+        location,
+        "The input is neither wired nor given a value.",
+        next_step="Wire it, or write a number into it.",
+        code="missing-input",
+    )
+
+
+def _why_opaque(block: Opaque, location: Location) -> Diagnostic:
+    try:
+        strict_block(block.original_type, block.record)
+    except BlockError as error:
+        unknown = isinstance(error, UnknownBlockError)
+        return Diagnostic.from_error(
+            error, "unknown-block" if unknown else "wrong-parameters", location
+        )
+    return Diagnostic(
+        "error",
+        location,
+        f"{block.original_type} was not installed when the diagram was opened.",
+        next_step="Open the diagram again.",
+        code="unknown-block",
+    )

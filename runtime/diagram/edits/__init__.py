@@ -1,0 +1,1 @@
+"""Edits of a diagram: changes, wiring, grouping, the clipboard."""

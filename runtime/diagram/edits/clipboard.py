@@ -1,0 +1,220 @@
+"""A selection as text and back: ``copied`` gives it, ``pasted`` the change that puts it in place.
+
+The text is that of a diagram's file, with the selection as its main page and the pages that this
+uses, so it can go through a text editor, a mail or another window.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Container, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from blocks.errors import FileError
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram.edits.changes import (
+    AddBlock,
+    Batch,
+    BendWire,
+    Change,
+    Connect,
+    InsertPage,
+    RemoveBlocks,
+    SetNote,
+    apply,
+)
+from runtime.diagram.files.migrations import FIELD, VERSION
+from runtime.diagram.files.storage import dumps, loads
+from runtime.diagram.layout.arranging import arrange
+from runtime.diagram.layout.measures import WIDTH, block_height
+from runtime.diagram.model import MAIN, Diagram, Page, Point, PortName
+from runtime.diagram.names import MAX_LENGTH, snake_case
+
+STEP = Point(24.0, 24.0)
+"""From what was copied to its copy, where no place is given, px at 100 %."""
+
+_FENCE = re.compile(r"\A```[^\n]*\n(.*?)\n?```\Z", re.DOTALL)
+_SECTIONS = frozenset({"blocks", "wires", "layout", "notes"})
+_FORMS = "a diagram, its blocks and wires, or records of blocks, as JSON"
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """The change that pastes, and the names that the blocks and the notes get."""
+
+    change: Batch
+    blocks: frozenset[str]
+    notes: frozenset[str]
+
+
+def copied(diagram: Diagram, page: str, names: Collection[str], notes: Collection[str] = ()) -> str:
+    """The text of some blocks and notes of a page, with the wires among the blocks.
+
+    Terms of a repeating port move up where others are left out. Raises ChangeError for a name
+    that isn't there.
+    """
+    there, chosen = diagram.pages[page], frozenset(names)
+    others = [name for name in there.blocks if name not in chosen]
+    kept = apply(diagram, RemoveBlocks(others, page)).after.pages[page]
+    main = replace(kept, notes={n: note for n, note in there.notes.items() if n in notes})
+    used = {name: diagram.pages[name] for name in _used(diagram.pages, main) if name != MAIN}
+    return dumps(Diagram({MAIN: main} | used))
+
+
+def pasted(
+    diagram: Diagram,
+    page: str,
+    text: str,
+    at: Point | None = None,
+    *,
+    label: str = "Paste",
+    aside: Point = Point(0.0, 0.0),
+) -> Paste:
+    """What puts a copied text on a page, its middle at ``at``, or a step from where it was.
+
+    ``aside`` is added to that, for what is pasted once more.
+
+    Names that are taken get a number; pages that are there already, and the same, are used.
+    Accepts parts of a file too, as they come from a text editor. Raises FileError, with line and
+    column, for a text that holds no blocks.
+    """
+    source = _read(text)
+    main = _joined(source.main)
+    if not (main.blocks or main.notes):
+        raise FileError("The text holds no blocks and no notes.", expected=_FORMS)
+    pages = {name: source.pages[name] for name in _used(source.pages, main) if name != MAIN}
+    titles = _page_names(pages, diagram)
+    here = diagram.pages[page]
+    names = _unique(main.blocks, here.blocks)
+    notes = _unique(main.notes, here.notes)
+    places = {**arrange(main), **main.layout}
+    by = _moved(_shift(main, places, at), aside)
+    changes: list[Change] = [
+        InsertPage(titles[name], _retitled(content, titles))
+        for name, content in pages.items()
+        if titles[name] not in diagram.pages
+    ]
+    for name, block in _retitled(main, titles).blocks.items():
+        changes.append(AddBlock(names[name], block, _moved(places[name], by), page))
+    for target, origin in sorted(main.wires.items(), key=lambda wire: _term(wire[0])):
+        begin = PortName(names[origin.block], origin.port)
+        end = PortName(names[target.block], target.port)
+        changes.append(Connect(begin, end, page))
+        if target in main.bends:
+            bends = tuple(_moved(bend, by) for bend in main.bends[target])
+            changes.append(BendWire(end, bends, page))
+    for name, note in main.notes.items():
+        changes.append(SetNote(notes[name], replace(note, at=_moved(note.at, by)), page))
+    return Paste(Batch(label, tuple(changes)), *map(frozenset, (names.values(), notes.values())))
+
+
+def _joined(page: Page) -> Page:
+    """The page without what hangs in the air: wires and places of blocks that aren't there."""
+    return replace(
+        page,
+        wires={t: s for t, s in page.wires.items() if {t.block, s.block} <= page.blocks.keys()},
+        layout={name: at for name, at in page.layout.items() if name in page.blocks},
+    )
+
+
+def _used(pages: Mapping[str, Page], main: Page) -> Iterator[str]:
+    """Names of the pages that ``main`` stands on, directly or through others."""
+    found: dict[str, None] = {}
+    waiting = [main]
+    for page in waiting:
+        for block in page.blocks.values():
+            if isinstance(block, PageBlock) and block.page in pages and block.page not in found:
+                found[block.page] = None
+                waiting.append(pages[block.page])
+    return iter(found)
+
+
+def _page_names(pages: Mapping[str, Page], diagram: Diagram) -> dict[str, str]:
+    """What each page is called after pasting: its name if that is free, or is this very page."""
+    same = {name for name, page in pages.items() if diagram.pages.get(name) == page}
+    # A page is the same only if those it stands on are.
+    while broken := {n for n in same if not same.issuperset(_used(pages, pages[n]))}:
+        same -= broken
+    others = _unique([name for name in pages if name not in same], diagram.pages)
+    return others | {name: name for name in same}
+
+
+def _retitled(page: Page, titles: Mapping[str, str]) -> Page:
+    """The page, its page blocks standing for pages by their new names."""
+    renamed = {
+        name: block.model_copy(update={"page": titles[block.page]})
+        for name, block in page.blocks.items()
+        if isinstance(block, PageBlock) and titles.get(block.page, block.page) != block.page
+    }
+    return replace(page, blocks={**page.blocks, **renamed}) if renamed else page
+
+
+def _unique(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
+    """Each name, or where it is taken the name with the next free number: ``mul2``, ``W2``."""
+    used = {*taken, *names}
+    onward: dict[str, dict[int, int]] = {}
+    found: dict[str, str] = {}
+    for name in names:
+        found[name] = name if name not in taken else _numbered(name, used, onward)
+        used.add(found[name])
+    return found
+
+
+def _numbered(name: str, taken: Container[str], onward: dict[str, dict[int, int]]) -> str:
+    """``onward`` leads, by stem, from numbers that are known to be taken to later ones."""
+    stem = name.rstrip("0123456789")
+    number = int(name[len(stem) :][-9:] or 1) + 1
+    links, passed = onward.setdefault(stem, {}), []
+    while True:
+        made = (stem[: MAX_LENGTH - len(str(number))] or "block") + str(number)
+        if number not in links and made not in taken:
+            break
+        passed.append(number)
+        number = links.get(number, number + 1)
+    links.update(dict.fromkeys([*passed, number], number + 1))
+    return made
+
+
+def _term(target: PortName) -> int:
+    """Terms of a repeating port are wired one after the other."""
+    index = target.port.rpartition(".")[2]
+    return int(index) if index.isdecimal() else 0
+
+
+def _shift(main: Page, places: Mapping[str, Point], at: Point | None) -> Point:
+    if at is None:
+        return STEP
+    corners = [*places.values(), *(note.at for note in main.notes.values())]
+    left, right = (end(place.x for place in corners) for end in (min, max))
+    top, bottom = (end(place.y for place in corners) for end in (min, max))
+    middle = Point((left + right + WIDTH) / 2.0, (top + bottom + block_height(1)) / 2.0)
+    return Point(round(at.x - middle.x), round(at.y - middle.y))
+
+
+def _moved(place: Point, by: Point) -> Point:
+    return Point(place.x + by.x, place.y + by.y)
+
+
+def _read(text: str) -> Diagram:
+    """The diagram of a text: a whole file, or a part of one, fenced or with a comma left over."""
+    body = text.strip("\ufeff \t\r\n")
+    if fenced := _FENCE.match(body):
+        body = fenced[1].strip()
+    if body.startswith('"'):
+        body = f"{{{body.rstrip(',')}}}"
+    if not body.startswith("{"):
+        raise FileError("The text is no part of a diagram.", expected=_FORMS, got=repr(text[:40]))
+    try:
+        record = json.loads(body)
+    except (ValueError, RecursionError):
+        return loads(body)  # which tells where it is wrong
+    if isinstance(record.get("type"), str):
+        body, record = f'{{"{snake_case(record["type"])}1": {body}}}', {"": record}
+    if record and all(isinstance(part, dict) and "type" in part for part in record.values()):
+        body, record = f'{{"blocks": {body}}}', {"blocks": record}
+    if record.keys() <= _SECTIONS:
+        body = f'{{"{FIELD}": {VERSION}, "pages": {{"{MAIN}": {body}}}}}'
+    elif "pages" not in record:
+        raise FileError("The text is no part of a diagram.", expected=_FORMS, got=repr(text[:40]))
+    return loads(body)

@@ -1,0 +1,73 @@
+"""Which wires can be: between ports that exist, closing no cycle on any page."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from blocks.block import Opaque
+from blocks.errors import ChangeError, Location
+from blocks.library.pages import PageInput
+from runtime.diagram.checks.dependencies import Cycle, Dependencies
+from runtime.diagram.model import Diagram, DiagramView, PortName, ports
+
+
+def require_ports(diagram: DiagramView, page: str, source: PortName, target: PortName) -> None:
+    """Raise ChangeError unless there are such an output and such an input."""
+    blocks = diagram.pages[page].blocks
+    for end in (source, target):
+        if end.block not in blocks:
+            raise ChangeError(f"There is no block {end.block!r}.", location=Location(page, *end))
+    sources, targets = ports(diagram, page, source.block), ports(diagram, page, target.block)
+    if source.port not in sources.outputs and not isinstance(blocks[source.block], Opaque):
+        raise ChangeError(
+            f"{source} is an input; a wire begins at an output."
+            if source.port in (*sources.inputs, *sources.free)
+            else f"{source.block} has no output {source.port!r}.",
+            location=Location(page, *source),
+            expected="one of " + ", ".join(sources.outputs) if sources.outputs else None,
+        )
+    if isinstance(blocks[target.block], PageInput):
+        raise ChangeError(
+            f"{target.block} is an input of this page: what drives it is outside.",
+            location=Location(page, *target),
+        )
+    inputs = (*targets.inputs, *targets.free)
+    if target.port not in inputs and not isinstance(blocks[target.block], Opaque):
+        raise ChangeError(
+            f"{target} is an output; a wire ends at an input."
+            if target.port in targets.outputs
+            else f"{target.block} has no input {target.port!r}.",
+            location=Location(page, *target),
+            expected="one of " + ", ".join(inputs) if inputs else None,
+        )
+
+
+def refuse_new_cycles(
+    before: Diagram, after: Diagram, connected: Collection[tuple[str, PortName]]
+) -> None:
+    """Raise ChangeError where new wires close a cycle, on their page or where that is used."""
+    dependencies = Dependencies(after)
+    for page in dict.fromkeys(page for page, _ in connected):
+        if page not in after.pages:
+            continue
+        wires = after.pages[page].wires
+        along = [target for name, target in connected if name == page and target in wires]
+        cycle = dependencies.cycle_along(page, along)
+        if cycle is None and len(after.pages) > 1:
+            cycle = _new_cycle_outside(before, dependencies, page)
+        if cycle is not None:
+            raise ChangeError(
+                f"That makes a cycle: {cycle}.",
+                location=Location(cycle.page, cycle.blocks[0]),
+                next_step="A block can't read what is computed from it.",
+            )
+
+
+def _new_cycle_outside(before: Diagram, after: Dependencies, page: str) -> Cycle | None:
+    """A cycle in a page that uses this one and had no such cycle before."""
+    for user in after.users(page):
+        known = Dependencies(before).cycles(user) if user in before.pages else []
+        for cycle in after.cycles(user):
+            if cycle not in known:
+                return cycle
+    return None

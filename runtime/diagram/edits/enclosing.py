@@ -1,0 +1,70 @@
+"""What lies within a selection of blocks: the box around them, and the notes inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from runtime.diagram.layout.measures import WIDTH, block_height
+from runtime.diagram.model import Note, Page, Point
+
+
+class Box(NamedTuple):
+    """A rectangle of a page, scene units; one of nothing has its ends the wrong way round."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def holds(self, point: Point) -> bool:
+        """Whether a point lies in it, its border included."""
+        return self.left <= point.x <= self.right and self.top <= point.y <= self.bottom
+
+    def holds_all(self, other: Box) -> bool:
+        """Whether another box lies wholly in it."""
+        return self.holds(Point(*other[:2])) and self.holds(Point(*other[2:]))
+
+
+def box_around(page: Page, blocks: Collection[str]) -> Box:
+    """The least box with these blocks in it, as far as they have a place."""
+    boxes = [_block_box(page, name) for name in blocks if name in page.layout]
+    low = [min((box[side] for box in boxes), default=0.0) for side in (0, 1)]
+    high = [max((box[side] for box in boxes), default=0.0) for side in (2, 3)]
+    return Box(*low, *high)
+
+
+def notes_within(page: Page, blocks: Collection[str]) -> frozenset[str]:
+    """Notes and frames that belong to these blocks.
+
+    Frames that hold some of them and no other block; and what lies wholly in the box around the
+    blocks, or in one of those frames.
+    """
+    frames = {
+        name: _note_box(note)
+        for name, note in page.notes.items()
+        if note.frame and (held := _held(page, note)) and held <= frozenset(blocks)
+    }
+    areas = [box_around(page, blocks), *frames.values()]
+    inside = {
+        name
+        for name, note in page.notes.items()
+        if any(area.holds_all(_note_box(note)) for area in areas)
+    }
+    return frozenset(inside | frames.keys())
+
+
+def _held(page: Page, frame: Note) -> frozenset[str]:
+    """The blocks that lie wholly in a frame."""
+    area = _note_box(frame)
+    return frozenset(name for name in page.layout if area.holds_all(_block_box(page, name)))
+
+
+def _block_box(page: Page, name: str) -> Box:
+    left, top = page.layout[name]
+    lines = max(1, len(page.blocks[name].inputs)) if name in page.blocks else 1
+    return Box(left, top, left + WIDTH, top + block_height(lines))
+
+
+def _note_box(note: Note) -> Box:
+    return Box(*note.at, note.at.x + note.width, note.at.y + note.height)

@@ -1,0 +1,65 @@
+"""What every change asks of the diagram it is made to, and the errors where that is not so."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from blocks.errors import ChangeError, Location
+from runtime.diagram.edits.draft import no_page
+from runtime.diagram.model import MAIN
+from runtime.diagram.names import NAME_RULE, is_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from runtime.diagram.edits.draft import Draft, PageDraft
+    from runtime.diagram.model import Point, PortName
+
+
+def require_new(name: str, taken: Collection[str], kind: str, location: Location) -> None:
+    """Raise ChangeError for what can be no name, or is one already."""
+    if not is_name(name):
+        raise ChangeError(
+            f"{name!r} is no name for a {kind}.", location=location, expected=NAME_RULE
+        )
+    if name in taken:
+        raise ChangeError(f"There is a {kind} {name!r} already.", location=location)
+
+
+def require_blocks(page: PageDraft, page_name: str, names: Collection[str]) -> None:
+    """Raise ChangeError for blocks that the page does not have."""
+    for name in names:
+        if name not in page.blocks:
+            raise ChangeError(f"There is no block {name!r}.", location=Location(page_name, name))
+
+
+def require_wire(page: PageDraft, page_name: str, target: PortName) -> None:
+    """Raise ChangeError where no wire ends at the target."""
+    if target not in page.wires:
+        raise ChangeError("No wire ends here.", location=Location(page_name, *target))
+
+
+def require_note(page: PageDraft, page_name: str, name: str) -> None:
+    """Raise ChangeError for a note that the page does not have."""
+    if name not in page.notes:
+        raise ChangeError(f"There is no note {name!r}.", location=Location(page_name))
+
+
+def require_page(draft: Draft, name: str) -> None:
+    """Raise ChangeError for a page that is not there."""
+    if name not in draft.pages:
+        raise no_page(name, draft.pages)
+
+
+def refuse_main(name: str, verdict: str) -> None:
+    """Raise ChangeError for the page that runs; ``verdict`` says what it does instead."""
+    if name == MAIN:
+        raise ChangeError(f"Page {MAIN!r} is the one that runs; it {verdict}.")
+
+
+def finite(at: Point, location: Location) -> Point:
+    """The place as it is; raises ChangeError where it is not finite."""
+    if not (math.isfinite(at.x) and math.isfinite(at.y)):
+        raise ChangeError("A place needs finite numbers.", location=location, got=str(tuple(at)))
+    return at

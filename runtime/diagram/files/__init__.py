@@ -1,0 +1,1 @@
+"""Diagram files: reading, writing, tensors, the schema, migrations."""

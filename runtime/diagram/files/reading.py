@@ -1,0 +1,272 @@
+"""From the text of a file to a diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from blocks.errors import FileError, Location
+from runtime.diagram.files.migrations import FIELD, migrate
+from runtime.diagram.files.parsing import Flaw, Path, parse
+from runtime.diagram.files.records import lenient_block
+from runtime.diagram.files.tensors import SUFFIX, TensorFile, is_reference
+from runtime.diagram.model import Diagram, Note, Page, Point, PortName
+from runtime.diagram.names import NAME_RULE, is_name
+
+if TYPE_CHECKING:
+    from blocks.block import Block
+
+MAX_BLOCKS = 100_000
+"""Blocks in all pages together, at most."""
+MAX_WIRES = 400_000
+"""Wires in all pages together, at most."""
+MAX_BENDS = 400_000
+"""Bends of all wires together, at most."""
+_BETWEEN_PULSES = 64
+"""Blocks."""
+
+
+def read(
+    text: str,
+    source: str | None = None,
+    beside: Callable[[str], TensorFile] | None = None,
+    pulse: Callable[[float], object] | None = None,
+) -> Diagram:
+    """The diagram that a text describes.
+
+    ``source`` is the file's path for messages, ``beside`` opens the file of large arrays by its
+    name, ``pulse`` is told the share of the blocks that are read. Raises FileError with line and
+    column. A block of an unknown type, or whose record does not fit its type, becomes opaque.
+    """
+    document = parse(text, source)
+    try:
+        return _Reader(beside, pulse).diagram(migrate(_object(document, ())))
+    except Flaw as flaw:
+        raise flaw.in_text(text, source) from flaw.__cause__
+
+
+class _Reader:
+    def __init__(
+        self,
+        beside: Callable[[str], TensorFile] | None,
+        pulse: Callable[[float], object] | None,
+    ) -> None:
+        self._beside = beside
+        self._pulse = pulse
+        self._read = 0
+        self._tensors: TensorFile | None = None
+        self._blocks = 0
+        self._wires = 0
+        self._bends = 0
+
+    def diagram(self, document: dict[str, Any]) -> Diagram:
+        _only(document, (FIELD, "title", "description", "contracts", "tensors", "pages"), ())
+        if "pages" not in document:
+            raise Flaw((), "The diagram has no pages.", expected='a field "pages"')
+        if "tensors" in document:
+            self._tensors = self._open(document["tensors"])
+        pages = {
+            _name(name, ("pages", name), "page"): self.page(name, record)
+            for name, record in _object(document["pages"], ("pages",)).items()
+        }
+        return Diagram(
+            pages,
+            _text(document.get("title", ""), ("title",)),
+            _text(document.get("description", ""), ("description",)),
+            _lines(document.get("contracts", []), ("contracts",)),
+        )
+
+    def page(self, name: str, record: Any) -> Page:
+        path: Path = ("pages", name)
+        fields = _object(record, path)
+        _only(fields, ("blocks", "wires", "layout", "notes"), path)
+        sections = {
+            key: _object(fields.get(key, {}), (*path, key))
+            for key in ("blocks", "wires", "layout", "notes")
+        }
+        self._blocks += len(sections["blocks"])
+        self._wires += len(sections["wires"])
+        _limit(self._blocks, MAX_BLOCKS, "blocks", path)
+        _limit(self._wires, MAX_WIRES, "wires", path)
+        layout = (*path, "layout")
+        bends = {
+            target: points
+            for key, value in sections["layout"].items()
+            if _leads(value)
+            for target, points in [_bends(key, value, (*layout, key))]
+        }
+        self._bends += sum(map(len, bends.values()))
+        _limit(self._bends, MAX_BENDS, "bends", layout)
+        return Page(
+            {
+                _name(block, (*path, "blocks", block), "block"): self.block(name, block, value)
+                for block, value in sections["blocks"].items()
+            },
+            dict(_wire(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
+            {
+                block: _point(value, (*layout, block))
+                for block, value in sections["layout"].items()
+                if not _leads(value)
+            },
+            {
+                _name(note, (*path, "notes", note), "note"): _note(value, (*path, "notes", note))
+                for note, value in sections["notes"].items()
+            },
+            bends,
+        )
+
+    def block(self, page: str, name: str, value: Any) -> Block:
+        path: Path = ("pages", page, "blocks", name)
+        self._read += 1
+        if self._pulse is not None and self._read % _BETWEEN_PULSES == 0:
+            self._pulse(self._read / self._blocks)
+        record = _object(value, path)
+        type_name = record.pop("type", None)
+        if not isinstance(type_name, str):
+            raise Flaw(
+                path,
+                f"Block {name!r} has no type.",
+                location=Location(page, name),
+                expected='a field "type" with the name of a block',
+            )
+        if self._tensors is not None:
+            record = {key: self._resolved(v, (*path, key)) for key, v in record.items()}
+        return lenient_block(type_name, record)
+
+    def _open(self, name: Any) -> TensorFile:
+        if not isinstance(name, str) or not name.endswith(SUFFIX) or {*name} & {*"/\\:\0"}:
+            raise Flaw(
+                ("tensors",),
+                "This names no file of arrays.",
+                expected=f"the name, without a folder, of a {SUFFIX} file",
+                got=repr(name)[:80],
+            )
+        if self._beside is None:
+            raise Flaw(
+                ("tensors",),
+                f"The arrays of this text lie in a file, {name}, that can't be reached from here.",
+                next_step="Open the diagram's file instead.",
+            )
+        return self._beside(name)
+
+    def _resolved(self, value: Any, path: Path) -> Any:
+        """The value, with a reference made the array; so in a typed literal."""
+        if isinstance(value, dict) and set(value) == {"dtype", "value"}:
+            return value | {"value": self._resolved(value["value"], (*path, "value"))}
+        if self._tensors is None or not is_reference(value):
+            return value
+        try:
+            return self._tensors.get(value)
+        except FileError as error:
+            raise Flaw(
+                path,
+                error.what,
+                expected=error.expected,
+                got=error.got,
+                next_step=error.next_step,
+            ) from error
+
+
+def _object(value: Any, path: Path) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Flaw(path, _here(path, "is no object"), expected="{…}", got=repr(value)[:40])
+    return value
+
+
+def _only(record: dict[str, Any], known: tuple[str, ...], path: Path) -> None:
+    for key in record:
+        if key not in known:
+            raise Flaw(
+                (*path, key),
+                f"There is no field {key!r} here.",
+                expected="one of " + ", ".join(known),
+            )
+
+
+def _text(value: Any, path: Path) -> str:
+    if not isinstance(value, str):
+        raise Flaw(path, _here(path, "is no text"), expected='"…"', got=repr(value)[:40])
+    return value
+
+
+def _lines(value: Any, path: Path) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise Flaw(path, _here(path, "is no list"), expected='["…"]', got=repr(value)[:40])
+    return tuple(_text(line, (*path, i)) for i, line in enumerate(value))
+
+
+def _name(name: str, path: Path, kind: str) -> str:
+    if not is_name(name):
+        raise Flaw(path, f"{name[:120]!r} is no name for a {kind}.", expected=NAME_RULE)
+    return name
+
+
+def _limit(count: int, most: int, what: str, path: Path) -> None:
+    if count > most:
+        raise Flaw(path, f"Too many {what}.", expected=f"at most {most:,}", got=f"{count:,}")
+
+
+def _wire(target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
+    try:
+        return PortName.parse(target), PortName.parse(_text(source, path))
+    except ValueError as error:
+        raise Flaw(path, f"A wire joins two ports: {error}.", expected="block.port") from None
+
+
+def _number(value: Any, path: Path) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Flaw(path, _here(path, "is no number"), got=repr(value)[:40])
+    try:
+        return float(value)
+    except OverflowError:
+        raise Flaw(path, _here(path, "is too large")) from None
+
+
+def _point(value: Any, path: Path) -> Point:
+    if not isinstance(value, list) or len(value) != 2:
+        raise Flaw(path, _here(path, "is no place"), expected="[x, y]", got=repr(value)[:40])
+    return Point(_number(value[0], (*path, 0)), _number(value[1], (*path, 1)))
+
+
+def _leads(value: Any) -> bool:
+    """Whether an entry of the layout is a list of places, as wires have, and not one place."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+
+
+def _bends(target: str, value: list[Any], path: Path) -> tuple[PortName, tuple[Point, ...]]:
+    try:
+        port = PortName.parse(target)
+    except ValueError as error:
+        raise Flaw(
+            path, f"Only a wire has bends: {error}.", expected="block.port, or a place [x, y]"
+        ) from None
+    return port, tuple(_point(point, (*path, i)) for i, point in enumerate(value))
+
+
+def _note(value: Any, path: Path) -> Note:
+    record = _object(value, path)
+    _only(record, tuple(_NOTE_FIELDS), path)
+    return Note(**{key: _NOTE_FIELDS[key](v, (*path, key)) for key, v in record.items()})
+
+
+def _flag(value: Any, path: Path) -> bool:
+    if not isinstance(value, bool):
+        raise Flaw(path, _here(path, "is neither true nor false"), got=repr(value)[:40])
+    return value
+
+
+def _here(path: Path, verdict: str) -> str:
+    if not path:
+        return f"The document {verdict}."
+    entry = [str(last + 1) for last in path if isinstance(last, int)]
+    key = repr(path[-1 - len(entry)])
+    return f"Entry {'.'.join(entry)} of {key} {verdict}." if entry else f"{key} {verdict}."
+
+
+_NOTE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {
+    "text": _text,
+    "at": _point,
+    "width": _number,
+    "height": _number,
+    "frame": _flag,
+}

@@ -1,0 +1,125 @@
+"""Blocks as flat records of a file, ``{"type": "Mul", "a": 3}``, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.block import RESERVED, Block, Opaque
+from blocks.errors import BlockError, ParameterError
+from blocks.registry import registry
+from blocks.values import PortLiteral, Tensor
+from runtime.diagram.files.tensors import MAX_INLINE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+
+def type_of(block: Block) -> str:
+    """The type that a file gives the block."""
+    return block.original_type if isinstance(block, Opaque) else block.type_name()
+
+
+def record_of(block: Block) -> dict[str, Any]:
+    """The block as a file stores it, its type first."""
+    return {"type": type_of(block), **block.to_record()}
+
+
+def strict_block(type_name: str, record: Mapping[str, Any]) -> Block:
+    """The block that a record without ``type`` describes.
+
+    Raises UnknownBlockError where the type is not installed, ParameterError where the record does
+    not fit it.
+    """
+    cls = registry().get(type_name)
+    if "literals" in record:
+        raise ParameterError(
+            f"{type_name} has no parameter or input 'literals'.",
+            next_step="Write each literal under the name of its input.",
+        )
+    try:
+        return cls.from_record(record)
+    except BlockError:
+        raise
+    except Exception as error:  # a plug-in's validator may fail in any way
+        raise ParameterError(f"{type_name} refuses its parameters: {error!r}.") from error
+
+
+def lenient_block(type_name: str, record: Mapping[str, Any]) -> Block:
+    """The block, or where there can be none an opaque one that keeps the record as it is."""
+    try:
+        return strict_block(type_name, record)
+    except BlockError:
+        return Opaque(original_type=type_name, record=dict(record))
+
+
+def changed_block(block: Block, values: Mapping[str, Any]) -> Block:
+    """A copy with parameters or literals changed; a literal of None is taken away.
+
+    An opaque block becomes a real one as soon as its record fits. Raises ParameterError.
+    """
+    for name in RESERVED & set(values):
+        raise ParameterError(f"A parameter or literal can't be called {name!r}.")
+    if not isinstance(block, Opaque):
+        return _changed(block, values)
+    record = dict(block.record)
+    for name, value in values.items():
+        record[name] = _json_value(name, value)
+        if value is None:
+            del record[name]
+    return lenient_block(block.original_type, record)
+
+
+def large_tensors(block: Block) -> dict[str, Tensor]:
+    """The arrays of more than ``MAX_INLINE`` elements among a block's parameters and literals."""
+    if isinstance(block, Opaque):
+        values = {key: _inner(value) for key, value in block.record.items()}
+    else:
+        values = {key: getattr(block, key) for key in type(block).parameter_names()}
+        values |= {key: literal.tensor for key, literal in block.literals.items()}
+    return {
+        key: value
+        for key, value in values.items()
+        if isinstance(value, Tensor) and value.array.size > MAX_INLINE
+    }
+
+
+def hollow(block: Block, large: Collection[str]) -> Block:
+    """The block with small numbers where its large arrays are: they need not become lists."""
+    literals = {
+        key: PortLiteral(0, literal.dtype if literal.typed else None) if key in large else literal
+        for key, literal in block.literals.items()
+    }
+    parameters = {key: Tensor(1) for key in large if key not in literals}
+    return block.model_copy(update=parameters | {"literals": literals})
+
+
+def _inner(value: Any) -> Any:
+    """What a typed literal of an opaque record holds; other values as they are."""
+    typed = isinstance(value, dict) and set(value) == {"dtype", "value"}
+    return value["value"] if typed else value
+
+
+def _changed(block: Block, values: Mapping[str, Any]) -> Block:
+    """As ``Block.with_parameters``, but large arrays go over as they are."""
+    large = large_tensors(block)
+    if not large:
+        return block.with_parameters(**values)
+    kept = {key: block.literals.get(key, tensor) for key, tensor in large.items()}
+    record = {**hollow(block, large).to_record(), **kept, **values}
+    gone = {key for key, value in values.items() if value is None and block.port(key)}
+    return block.from_record({key: value for key, value in record.items() if key not in gone})
+
+
+def _json_value(name: str, value: Any) -> Any:
+    """What a file would hold: an opaque block has no fields that could turn a value into it."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = Tensor(value)
+    if isinstance(value, PortLiteral | Tensor):
+        return value.to_json()
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name!r} can't be stored: {error}.") from None

@@ -1,0 +1,199 @@
+"""The JSON Schema of diagram files, made from the blocks that are installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+from blocks.library.pages import Page as PageBlock
+from blocks.registry import registry
+from runtime.diagram.files.migrations import FIELD, VERSION
+from runtime.diagram.names import MAX_LENGTH
+
+if TYPE_CHECKING:
+    from pydantic_core import core_schema
+
+    from blocks.block import Block
+
+_NONFINITE = {"enum": ["nan", "inf", "-inf"]}
+_ANY_LITERAL = {"$ref": "#/$defs/literal"}
+_TENSOR_REFERENCE = {
+    "description": "An array in the file that the diagram names as its tensors.",
+    "type": "object",
+    "properties": {
+        "tensor": {"type": "string"},
+        "dtype": {"type": "string"},
+        "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+    },
+    "required": ["tensor", "dtype", "shape"],
+    "additionalProperties": False,
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """A schema (2020-12) for the files of this version, for editors and other programs.
+
+    Blocks of types that are not installed may have any fields.
+    """
+    classes = registry().classes
+    generated = {
+        name: cls.model_json_schema(schema_generator=_ParameterSchema)
+        for name, cls in classes.items()
+    }
+    nested = {k: v for schema in generated.values() for k, v in schema.get("$defs", {}).items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Gradwire diagram",
+        "type": "object",
+        "properties": {
+            FIELD: {"const": VERSION},
+            "title": {"type": "string"},
+            "description": {"type": "string"},
+            "contracts": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "What its gradients must do, such as flows(loss -> encoder/*).",
+            },
+            "tensors": {"type": "string", "pattern": r"^[^/\\:]+\.safetensors$"},
+            "pages": {
+                "type": "object",
+                "propertyNames": {"$ref": "#/$defs/name"},
+                "additionalProperties": {"$ref": "#/$defs/page"},
+            },
+        },
+        "required": [FIELD, "pages"],
+        "additionalProperties": False,
+        "$defs": nested
+        | _DEFINITIONS
+        | {
+            "block": {
+                "type": "object",
+                "properties": {"type": {"type": "string"}},
+                "required": ["type"],
+                "allOf": [_when_of_type(name) for name in classes],
+            },
+        }
+        | {f"block-{name}": _block(cls, generated[name]) for name, cls in classes.items()},
+    }
+
+
+_DEFINITIONS: dict[str, Any] = {
+    "name": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_LENGTH,
+        "pattern": "^[^./:= ]([^./:=]*[^./:= ])?$",
+    },
+    "port": {"type": "string", "pattern": r"^[^.]+\..+$"},
+    "place": {
+        "type": "array",
+        "items": {"type": "number"},
+        "minItems": 2,
+        "maxItems": 2,
+        "description": "x and y in px, y downwards.",
+    },
+    "literal": {
+        "description": "What an input takes while it is not wired.",
+        "anyOf": [
+            {"type": ["number", "boolean", "array"]},
+            _NONFINITE,
+            _TENSOR_REFERENCE,
+            {
+                "type": "object",
+                "properties": {"dtype": {"type": "string"}, "value": True},
+                "required": ["dtype", "value"],
+                "additionalProperties": False,
+            },
+        ],
+    },
+    "note": {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "at": {"$ref": "#/$defs/place"},
+            "width": {"type": "number"},
+            "height": {"type": "number"},
+            "frame": {"type": "boolean"},
+        },
+        "additionalProperties": False,
+    },
+    "page": {
+        "type": "object",
+        "properties": {
+            "blocks": {
+                "type": "object",
+                "propertyNames": {"$ref": "#/$defs/name"},
+                "additionalProperties": {"$ref": "#/$defs/block"},
+            },
+            "wires": {
+                "description": "Each input that is wired, and the output that drives it.",
+                "type": "object",
+                "propertyNames": {"$ref": "#/$defs/port"},
+                "additionalProperties": {"$ref": "#/$defs/port"},
+            },
+            "layout": {
+                "description": "Where each block lies, and the bends of a wire, by its input.",
+                "type": "object",
+                "patternProperties": {
+                    r"\.": {"type": "array", "items": {"$ref": "#/$defs/place"}, "minItems": 1}
+                },
+                "additionalProperties": {"$ref": "#/$defs/place"},
+            },
+            "notes": {
+                "type": "object",
+                "propertyNames": {"$ref": "#/$defs/name"},
+                "additionalProperties": {"$ref": "#/$defs/note"},
+            },
+        },
+        "additionalProperties": False,
+    },
+}
+
+
+def _when_of_type(name: str) -> dict[str, Any]:
+    is_this = {"properties": {"type": {"const": name}}}
+    return {"if": is_this, "then": {"$ref": f"#/$defs/block-{name}"}}
+
+
+def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as pydantic tells them, with their docstrings, and a literal for each input."""
+    parameters = {
+        name: {"anyOf": [schema, _TENSOR_REFERENCE]} if _holds_array(schema) else schema
+        for name, field in cls.parameters().items()
+        for schema in (_described(generated["properties"][name], field.description),)
+    }
+    single = {port.name: _ANY_LITERAL for port in cls.inputs if not port.variadic}
+    repeating = {
+        rf"^{port.name}\.(0|[1-9][0-9]*)$": _ANY_LITERAL for port in cls.inputs if port.variadic
+    }
+    return {
+        "description": cls.summary(),
+        "type": "object",
+        "properties": {"type": {"const": cls.type_name()}} | parameters | single,
+        "patternProperties": repeating,
+        "additionalProperties": _ANY_LITERAL if issubclass(cls, PageBlock) else False,
+    }
+
+
+def _described(schema: dict[str, Any], text: str | None) -> dict[str, Any]:
+    return dict(sorted((schema | {"description": text}).items())) if text else schema
+
+
+def _holds_array(schema: dict[str, Any]) -> bool:
+    """Whether nested arrays of numbers of any depth fit: the schema of a Tensor has no items."""
+    return (schema.get("type") == "array" and "items" not in schema) or any(
+        _holds_array(part) for part in schema.get("anyOf", ())
+    )
+
+
+class _ParameterSchema(GenerateJsonSchema):
+    """Schemas of parameters: floats may be non-finite, what has no schema may be anything."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        return {"anyOf": [super().float_schema(schema), _NONFINITE]}
+
+    def handle_invalid_for_json_schema(
+        self, schema: core_schema.CoreSchema, error_info: str
+    ) -> JsonSchemaValue:
+        return {}

@@ -1,0 +1,197 @@
+"""From a diagram to the text of a file: canonical, one record a line.
+
+Blocks, wires, notes and pages stand in the order they have, which is the user's; places stand in
+the order of the blocks, after them the bends in the order of the wires. What is at its default is
+left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from blocks.block import Block, Opaque
+from blocks.errors import FileError, Location
+from blocks.values import Tensor
+from runtime.diagram.files.migrations import FIELD, VERSION
+from runtime.diagram.files.reading import MAX_BENDS, MAX_BLOCKS, MAX_WIRES
+from runtime.diagram.files.records import hollow, large_tensors, record_of, type_of
+from runtime.diagram.files.tensors import reference
+from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
+from runtime.diagram.names import NAME_RULE, is_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_WHOLE = 1e15
+
+
+def write(diagram: Diagram, tensors: str | None = None) -> str:
+    """The text of a diagram; ``tensors`` names the file that holds its large arrays.
+
+    Without that, all arrays are written out. Raises FileError for what no file can hold: names
+    that can't be told from paths, more blocks or wires than a file may have.
+    """
+    _check(diagram)
+    head: dict[str, Any] = {FIELD: VERSION}
+    head |= {"title": diagram.title} if diagram.title else {}
+    head |= {"description": diagram.description} if diagram.description else {}
+    head |= {"tensors": tensors} if tensors else {}
+    pages = [
+        f"{_json(name)}: {_page(name, page, tensors is not None)}"
+        for name, page in diagram.pages.items()
+    ]
+    fields = [f"{_json(key)}: {_json(value)}" for key, value in head.items()]
+    if diagram.contracts:
+        lines = ",\n".join(f"    {_json(line)}" for line in diagram.contracts)
+        fields.append(f'"contracts": [\n{lines}\n  ]')
+    text = _braced([*fields, f'"pages": {_braced(pages, 1)}'], 0) + "\n"
+    return _LONE_SURROGATE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
+
+
+def large_arrays(diagram: Diagram) -> dict[str, NDArray[Any]]:
+    """The arrays that lie beside the file: ``W1.value``, in other pages ``encoder/W1.value``."""
+    return {
+        _key(page_name, name, field): tensor.array
+        for page_name, page in diagram.pages.items()
+        for name, block in page.blocks.items()
+        for field, tensor in large_tensors(block).items()
+    }
+
+
+def _key(page: str, block: str, field: str) -> str:
+    return f"{block}.{field}" if page == MAIN else f"{page}/{block}.{field}"
+
+
+def _page(name: str, page: Page, refers: bool) -> str:
+    places = {block: page.layout[block] for block in page.blocks if block in page.layout}
+    places |= page.layout
+    bends = {target: page.bends[target] for target in page.wires if target in page.bends}
+    bends |= page.bends
+    layout = {block: _json(_point(at)) for block, at in places.items() if _is_finite(at)}
+    layout |= {
+        str(target): _json([_point(at) for at in points])
+        for target, points in bends.items()
+        if points and all(map(_is_finite, points))
+    }
+    sections = {
+        "blocks": {
+            block_name: _json(_record(name, block_name, block, refers))
+            for block_name, block in page.blocks.items()
+        },
+        "wires": {str(target): _json(str(source)) for target, source in page.wires.items()},
+        "layout": layout,
+        "notes": {note_name: _json(_note(note)) for note_name, note in page.notes.items()},
+    }
+    return _braced(
+        [
+            f"{_json(key)}: {_braced((f'{_json(k)}: {v}' for k, v in records.items()), 3)}"
+            for key, records in sections.items()
+            if records
+        ],
+        2,
+    )
+
+
+def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, Any]:
+    large = large_tensors(block) if refers else {}
+    if isinstance(block, Opaque):
+        record = {"type": type_of(block), **block.record}
+    elif large:
+        record = record_of(hollow(block, large))
+    else:
+        return record_of(block)
+    for field, value in record.items():
+        ref = reference(_key(page, name, field), large[field].array) if field in large else None
+        record[field] = _with_array(value, ref)
+    return record
+
+
+def _with_array(value: Any, ref: dict[str, Any] | None) -> Any:
+    """A value of a record with its array written out, or the reference in its place."""
+    if isinstance(value, dict) and set(value) == {"dtype", "value"}:
+        return value | {"value": _with_array(value["value"], ref)}
+    if ref is not None:
+        return ref
+    return value.to_json() if isinstance(value, Tensor) else value
+
+
+def _point(at: Point) -> list[float]:
+    return [_number(at.x), _number(at.y)]
+
+
+def _number(value: float) -> float:
+    """Whole numbers without ``.0``."""
+    value = float(value)
+    return int(value) if value.is_integer() and abs(value) < _MAX_WHOLE else value
+
+
+def _is_finite(at: Point) -> bool:
+    return math.isfinite(at.x) and math.isfinite(at.y)
+
+
+def _note(note: Note) -> dict[str, Any]:
+    record = {
+        "text": note.text,
+        "at": _point(note.at),
+        "width": _number(note.width),
+        "height": _number(note.height),
+    }
+    return record | {"frame": True} if note.frame else record
+
+
+def _json(value: Any) -> str:
+    try:
+        return _ENCODER.encode(value)
+    except ValueError:
+        return _ENCODER.encode(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    """JSON data with numbers that JSON lacks as "nan", "inf" and "-inf"."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _braced(entries: Iterable[str], level: int) -> str:
+    indent = "  " * (level + 1)
+    inside = ",\n".join(f"{indent}{entry}" for entry in entries)
+    return f"{{\n{inside}\n{indent[2:]}}}" if inside else "{}"
+
+
+def _all_bends(diagram: Diagram) -> Iterator[tuple[Point, ...]]:
+    return (bends for page in diagram.pages.values() for bends in page.bends.values())
+
+
+def _check(diagram: Diagram) -> None:
+    for count, most, what in (
+        (sum(len(page.blocks) for page in diagram.pages.values()), MAX_BLOCKS, "blocks"),
+        (sum(len(page.wires) for page in diagram.pages.values()), MAX_WIRES, "wires"),
+        (sum(map(len, _all_bends(diagram))), MAX_BENDS, "bends"),
+    ):
+        if count > most:
+            raise FileError(
+                f"Too many {what} for one file.", expected=f"at most {most:,}", got=f"{count:,}"
+            )
+    for page_name, page in diagram.pages.items():
+        for name in (page_name, *page.blocks, *page.notes):
+            if not is_name(name):
+                raise FileError(
+                    f"{name!r} is no name.", location=Location(page_name), expected=NAME_RULE
+                )
+        for port in (*(port for wire in page.wire_list() for port in wire), *page.bends):
+            if not port.port or not port.block or "." in port.block:
+                raise FileError(
+                    f"{str(port)!r} is no port for a wire.",
+                    location=Location(page_name),
+                    expected="block.port",
+                )

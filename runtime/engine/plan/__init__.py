@@ -1,0 +1,1 @@
+"""The numpy engine: plans, their tasks and memory, and the passes that speed them up."""

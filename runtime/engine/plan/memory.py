@@ -1,0 +1,141 @@
+"""Memory by lifetime: every value gets an array, and arrays are used again when they are free."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.calculus.dtypes import NUMPY
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.plan.tasks import Task
+
+Array = NDArray[Any]
+
+_SMALL = 1 << 12
+"""Bytes under which memory is not worth sharing."""
+
+
+def side_by_side(values: Sequence[Value]) -> dict[Value, Array]:
+    """Arrays for values of one shape and dtype, in order in one block of memory."""
+    first = values[0]
+    block = np.empty((len(values), *first.shape), NUMPY[first.dtype])
+    return {value: block[i : i + 1].reshape(first.shape) for i, value in enumerate(values)}
+
+
+class Memory:
+    """Arrays for values, allotted in the order of the tasks.
+
+    A value that may be a view shares the lifetime of what it may look into, also where it turns
+    out to be a copy: that is only known when the array is made.
+    """
+
+    def __init__(self, arrays: dict[Value, Array]) -> None:
+        self.arrays = arrays
+        self.bytes = 0
+        """What was allocated here, in bytes."""
+        self._roots: dict[Value, Value] = {value: value for value in arrays}
+        self._last: dict[Value, int] = {}
+        self._owned: dict[Value, list[tuple[Value, Array]]] = {}
+        self._free: list[tuple[int, int, Array]] = []
+
+    def allot(self, tasks: Sequence[Task], kept: Collection[Value]) -> list[Task]:
+        """Give every value of the tasks an array; returns the tasks that have work at run time.
+
+        ``kept`` outlive the plan. A view needs no work, as its input stays where it is.
+        """
+        self._find_lifetimes(tasks, kept)
+        working = []
+        for position, task in enumerate(tasks):
+            if not self._is_view(task):
+                dying = {self._roots[x] for x in task.inputs}
+                dying = {root for root in dying if self._last[root] == position}
+                if task.one_block:
+                    block = side_by_side(task.values)
+                    self.arrays |= block
+                    self.bytes += sum(array.nbytes for array in block.values())
+                else:
+                    for value in task.values:
+                        self._place(value, task, dying)
+                working.append(task)
+            self._release(task, position)
+        return working
+
+    def _find_lifetimes(self, tasks: Sequence[Task], kept: Collection[Value]) -> None:
+        for position, task in enumerate(tasks):
+            for value in task.values:
+                view = value.primitive.view and len(task.values) == 1
+                root = self._roots[task.inputs[0]] if view else value
+                self._roots[value] = root
+                self._last[root] = position
+            for source in task.inputs:
+                self._last[self._roots[source]] = position
+        for value in kept:
+            self._last[self._roots[value]] = len(tasks)
+
+    def _is_view(self, task: Task) -> bool:
+        """Make a view and say so, where the task is one."""
+        if len(task.values) != 1 or not task.values[0].primitive.view:
+            return False
+        value = task.values[0]
+        base = self.arrays[task.inputs[0]]
+        array = value.primitive.kernel(base, **value.attributes)
+        if array.size and not np.may_share_memory(array, base):
+            return False
+        self.arrays[value] = array
+        return True
+
+    def _place(self, value: Value, task: Task, dying: set[Value]) -> None:
+        heir = self._heir(value, task, dying)
+        root = self._roots[value]
+        if heir is not None:
+            self.arrays[value] = self.arrays[heir]
+            ((_, raw),) = self._owned.pop(heir)
+            self._owned.setdefault(root, []).append((value, raw))
+            return
+        dtype = NUMPY[value.dtype]
+        size = value.size * dtype.itemsize
+        if size < _SMALL:
+            self.bytes += size
+            self.arrays[value] = np.empty(value.shape, dtype)
+            return
+        raw = self._take(size)
+        self.arrays[value] = raw[:size].view(dtype).reshape(value.shape)
+        self._owned.setdefault(root, []).append((value, raw))
+
+    def _heir(self, value: Value, task: Task, dying: set[Value]) -> Value | None:
+        """An input that ends here and whose memory the result may overwrite, element by element."""
+        for source in task.in_place:
+            root = self._roots[source]
+            if (
+                root is source
+                and root in dying
+                and root in self._owned
+                and len(self._owned[root]) == 1
+                and self._owned[root][0][0] is source  # else a copy of a view of it
+                and source.shape == value.shape
+                and source.dtype == value.dtype
+                and all(x is source or self._roots[x] is not root for x in task.inputs)
+            ):
+                return source
+        return None
+
+    def _release(self, task: Task, position: int) -> None:
+        for value in {*task.inputs, *task.values}:
+            root = self._roots[value]
+            if self._last[root] <= position:
+                for _, raw in self._owned.pop(root, ()):
+                    insort(self._free, (raw.nbytes, id(raw), raw))
+
+    def _take(self, size: int) -> Array:
+        """A free block not much larger than needed, else a new one."""
+        at = bisect_left(self._free, (size,))
+        if at < len(self._free) and self._free[at][0] <= 2 * size:
+            return self._free.pop(at)[2]
+        self.bytes += size
+        return np.empty(size, np.uint8)

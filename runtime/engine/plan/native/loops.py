@@ -1,0 +1,189 @@
+"""A whole elementwise region as one loop, compiled for this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf
+from typing import Any, NamedTuple
+
+from runtime.engine.plan.native import machine
+from runtime.engine.plan.native.operations import emit
+from runtime.engine.plan.native.writer import TYPES, Writer, number
+
+ABREAST = 4
+"""Registers that the loop works on at once: chains of dependent operations wait for each other."""
+
+_STORED = {"float32": "float", "float64": "double", "bool": "i8"}
+
+
+class Operand(NamedTuple):
+    """An array that is read; one that does not ``spread`` has one element for a whole row."""
+
+    dtype: str
+    spread: bool
+
+
+class Operation(NamedTuple):
+    """One primitive; ``operands`` count the region's operands first, then its operations."""
+
+    name: str
+    dtype: str
+    operands: tuple[int, ...]
+    attributes: tuple[tuple[str, Hashable], ...] = ()
+
+
+class Recipe(NamedTuple):
+    """What a kernel computes: equal recipes share one kernel.
+
+    ``results`` are numbers of what is written to arrays; ``folds`` of what makes one float64 a row:
+    its "sum", that of its "squares", or the "largest".
+    """
+
+    operands: tuple[Operand, ...]
+    operations: tuple[Operation, ...]
+    results: tuple[int, ...]
+    folds: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """``call(frame, columns, start, stop)`` computes rows of that many elements.
+
+    ``frame`` points to int64 pairs, for every operand, result and fold, in the recipe's order: the
+    address of row 0 and the bytes from row to row. Arrays must not overlap, rows have no gaps,
+    and a row of folds is one float64.
+    """
+
+    call: Any
+    _code: Any
+    """Must live as long as ``call``."""
+
+
+@lru_cache(maxsize=256)
+def compiled(recipe: Recipe) -> Kernel:
+    """The kernel; some milliseconds for ten operations where none of its recipe is there yet."""
+    return Kernel(*machine.function(text(recipe), "region"))
+
+
+def text(recipe: Recipe) -> str:
+    """The kernel in LLVM's language: rows, and in each the loop that is vectorised."""
+    dtypes = [x.dtype for x in recipe.operands] + [x.dtype for x in recipe.operations]
+    w = Writer()
+    names: list[str] = []
+    before: list[str] = []
+    for i, operand in enumerate(recipe.operands):
+        lines = _load(f"%row{i}", f"%x{i}", operand)
+        (w.lines if operand.spread else before).extend(lines)
+        names.append(f"%x{i}")
+    for name, dtype, operands, attributes in recipe.operations:
+        given, inputs = [dtypes[i] for i in operands], [names[i] for i in operands]
+        names.append(emit(w, name, dtype, given, inputs, dict(attributes)))
+    count = len(recipe.operands)
+    for place, i in enumerate(recipe.results, start=count):
+        w.lines += _store(f"%row{place}", names[i], dtypes[i], place)
+    count += len(recipe.results)
+    starts, ends = [], []
+    for place, (i, how) in enumerate(recipe.folds, start=count):
+        fold = _largest if how == "largest" else _sum
+        start, end = fold(w, names[i], dtypes[i], how, f"%fold{place}")
+        starts.append(start)
+        ends.append(f"store double {end}, ptr %row{place}")
+    return "\n".join(_frame(w, before, starts, ends, count + len(recipe.folds)))
+
+
+def _load(row: str, name: str, operand: Operand) -> list[str]:
+    kind = _STORED[operand.dtype]
+    place = row
+    lines = []
+    if operand.spread:
+        place = f"{name}.at"
+        lines.append(f"{place} = getelementptr {kind}, ptr {row}, i64 %column")
+    if operand.dtype != "bool":
+        return [*lines, f"{name} = load {kind}, ptr {place}, !llvm.access.group !0"]
+    return [
+        *lines,
+        f"{name}.byte = load i8, ptr {place}, !llvm.access.group !0",
+        f"{name} = icmp ne i8 {name}.byte, 0",
+    ]
+
+
+def _store(row: str, name: str, dtype: str, place: int) -> list[str]:
+    lines, kind = [], _STORED[dtype]
+    if dtype == "bool":
+        lines, name = [f"%byte{place} = zext i1 {name} to i8"], f"%byte{place}"
+    return [
+        *lines,
+        f"%out{place} = getelementptr {kind}, ptr {row}, i64 %column",
+        f"store {kind} {name}, ptr %out{place}, !llvm.access.group !0",
+    ]
+
+
+def _sum(w: Writer, name: str, dtype: str, how: str, fold: str) -> tuple[str, str]:
+    """The start, and the result of a step; the order of addition is the vectoriser's."""
+    wide = _wide(w, name, dtype)
+    if how == "squares":
+        wide = w.put(f"fmul double {wide}, {wide}")
+    more = w.put(f"fadd reassoc double {fold}, {wide}")
+    return f"{fold} = phi double [0.0, %row], [{more}, %loop]", more
+
+
+def _largest(w: Writer, name: str, dtype: str, how: str, fold: str) -> tuple[str, str]:
+    """NaN is the largest."""
+    more = w.call("maximum", dtype, fold, name)
+    start = f"{fold} = phi {TYPES[dtype]} [{number(-inf, dtype)}, %row], [{more}, %loop]"
+    return start, _wide(w, more, dtype)
+
+
+def _wide(w: Writer, name: str, dtype: str) -> str:
+    return name if dtype == "float64" else w.put(f"fpext {TYPES[dtype]} {name} to double")
+
+
+def _frame(
+    w: Writer, before: list[str], starts: list[str], ends: list[str], places: int
+) -> list[str]:
+    """The function around the body."""
+    lines = [*sorted(w.declared)]
+    lines.append("define void @region(ptr %frame, i64 %columns, i64 %start, i64 %stop) #0 {")
+    lines.append("entry:")
+    for i in range(places):
+        lines += [
+            f"%base{i}.at = getelementptr i64, ptr %frame, i64 {2 * i}",
+            f"%base{i} = load ptr, ptr %base{i}.at",
+            f"%step{i}.at = getelementptr i64, ptr %frame, i64 {2 * i + 1}",
+            f"%step{i} = load i64, ptr %step{i}.at",
+        ]
+    lines += ["br label %row", "row:", "%number = phi i64 [%start, %entry], [%next, %done]"]
+    for i in range(places):
+        lines += [
+            f"%away{i} = mul i64 %number, %step{i}",
+            f"%row{i} = getelementptr i8, ptr %base{i}, i64 %away{i}",
+        ]
+    return [
+        *lines,
+        *before,
+        "br label %loop",
+        "loop:",
+        "%column = phi i64 [0, %row], [%after, %loop]",
+        *starts,
+        *w.lines,
+        "%after = add nuw nsw i64 %column, 1",
+        "%further = icmp slt i64 %after, %columns",
+        "br i1 %further, label %loop, label %done, !llvm.loop !1",
+        "done:",
+        *ends,
+        "%next = add nuw nsw i64 %number, 1",
+        "%again = icmp slt i64 %next, %stop",
+        "br i1 %again, label %row, label %end",
+        "end:",
+        "ret void",
+        "}",
+        'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }',
+        "!0 = distinct !{}",
+        "!1 = distinct !{!1, !2, !3, !4, !5}",
+        '!2 = !{!"llvm.loop.vectorize.enable", i1 true}',
+        f'!3 = !{{!"llvm.loop.vectorize.width", i32 {machine.lanes()}}}',
+        f'!4 = !{{!"llvm.loop.interleave.count", i32 {ABREAST}}}',
+        '!5 = !{!"llvm.loop.parallel_accesses", !0}',
+    ]

@@ -1,0 +1,118 @@
+"""Primitives as instructions of LLVM, on one element; the loop around them is vectorised.
+
+Arithmetic, comparisons, roots and rounding are those of IEEE 754, as numpy's are: equal bits, but
+for which of two zeros is the larger. The functions of ``functions`` have a bound of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.engine.plan.native.functions import FUNCTIONS
+from runtime.engine.plan.native.writer import TYPES, Writer, maximum, minimum, number
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+
+_ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
+_INTRINSICS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "rint"}
+_LOGIC = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
+_COMPARISONS = {
+    "equal": "oeq",
+    "not_equal": "une",
+    "less": "olt",
+    "less_equal": "ole",
+    "greater": "ogt",
+    "greater_equal": "oge",
+}
+
+
+def _relu(w: Writer, dtype: str, x: str) -> str:
+    return maximum(w, dtype, x, number(0, dtype))
+
+
+def _sign(w: Writer, dtype: str, x: str) -> str:
+    zero, one, minus = (number(n, dtype) for n in (0, 1, -1))
+    above = w.choose(w.compare("ogt", dtype, x, zero), dtype, one, zero)
+    either = w.choose(w.compare("olt", dtype, x, zero), dtype, minus, above)
+    return w.choose(w.compare("uno", dtype, x, x), dtype, x, either)
+
+
+def _clip(w: Writer, dtype: str, x: str, *, lo: float | None, hi: float | None) -> str:
+    if lo is not None:
+        x = maximum(w, dtype, x, number(lo, dtype))
+    return x if hi is None else minimum(w, dtype, x, number(hi, dtype))
+
+
+_FLOATS: dict[str, Callable[..., str]] = {
+    "negative": lambda w, dtype, x: w.put(f"fneg {TYPES[dtype]} {x}"),
+    "square": lambda w, dtype, x: w.put(f"fmul {TYPES[dtype]} {x}, {x}"),
+    "maximum": maximum,
+    "minimum": minimum,
+    "relu": _relu,
+    "sign": _sign,
+    "clip": _clip,
+}
+"""Floats in, a float of the same dtype out."""
+
+
+def _cast(w: Writer, given: str, dtype: str, x: str) -> str:
+    if given == dtype:
+        return x
+    if dtype == "bool":
+        return w.compare("une", given, x, number(0, given))
+    how = "uitofp" if given == "bool" else "fpext" if dtype == "float64" else "fptrunc"
+    return w.put(f"{how} {TYPES[given]} {x} to {TYPES[dtype]}")
+
+
+def known(value: Value, inputs: Sequence[Value]) -> bool:
+    """Whether there are instructions for a value of these inputs."""
+    name, dtype = value.primitive.name, value.dtype
+    dtypes = [x.dtype for x in inputs]
+    if dtype not in TYPES or any(given not in TYPES for given in dtypes):
+        return False
+    if name in ("cast", "where"):
+        return True
+    if name in _LOGIC or name == "logical_not":
+        return dtypes[0] == "bool"
+    if name in _COMPARISONS or name in ("isnan", "isfinite"):
+        return dtypes[0] != "bool"
+    if name in FUNCTIONS:
+        return dtype == "float32"
+    return dtype != "bool" and any(name in t for t in (_ARITHMETIC, _INTRINSICS, _FLOATS))
+
+
+def emit(
+    w: Writer,
+    name: str,
+    dtype: str,
+    given: Sequence[str],
+    operands: Sequence[str],
+    attributes: Mapping[str, Any],
+) -> str:
+    """The instructions of one primitive that is ``known``; ``given`` are its inputs' dtypes."""
+    if name in _ARITHMETIC:
+        return w.put(f"{_ARITHMETIC[name]} {TYPES[dtype]} {', '.join(operands)}")
+    if name in _INTRINSICS:
+        return w.call(_INTRINSICS[name], dtype, *operands)
+    if name in _COMPARISONS:
+        return w.compare(_COMPARISONS[name], given[0], *operands)
+    if name in _LOGIC:
+        return w.put(f"{_LOGIC[name]} i1 {', '.join(operands)}")
+    if name == "logical_not":
+        return w.put(f"xor i1 {operands[0]}, true")
+    if name == "isnan":
+        return w.compare("uno", given[0], operands[0], operands[0])
+    if name == "isfinite":
+        size = w.call("fabs", given[0], operands[0])
+        return w.compare("olt", given[0], size, number(np.inf, given[0]))
+    if name == "where":
+        return w.choose(operands[0], dtype, *operands[1:])
+    if name == "cast":
+        return _cast(w, given[0], dtype, operands[0])
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](w, *operands)
+    return _FLOATS[name](w, dtype, *operands, **attributes)

@@ -1,0 +1,49 @@
+"""Lowerings: each replaces some tasks of a plan by others that compute the same, faster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, TypeAlias
+
+from blocks.errors import RunError
+from runtime.engine.plan import native
+from runtime.engine.plan.passes.convolutions import convolutions
+from runtime.engine.plan.passes.fused import fused
+from runtime.engine.plan.passes.groups import groups
+from runtime.engine.plan.passes.joins import joins
+from runtime.engine.plan.passes.scalars import scalars
+from runtime.engine.plan.passes.softmaxes import softmaxes
+from runtime.engine.plan.passes.sums import sums
+from runtime.engine.plan.passes.tiles import tiles
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.plan.tasks import Task
+
+Lowering: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
+"""Takes tasks in order and the values that must be kept; returns tasks in order."""
+
+DEFAULT: tuple[Lowering, ...] = (convolutions, joins, sums, groups, scalars, tiles)
+"""What numpy alone can do."""
+
+FAST: tuple[Lowering, ...] = (
+    convolutions, softmaxes, joins, sums, groups, scalars, fused, tiles,
+)  # fmt: skip
+"""With machine code, where the ``fast`` extra is installed."""
+
+
+def chosen(fast: bool | None = None) -> tuple[Lowering, ...]:
+    """The lowerings of a session: with machine code, where it can be had, unless ``fast`` is False.
+
+    None is False where GRADWIRE_FAST=0 in the environment. Raises RunError where it is True and
+    machine code can't be had.
+    """
+    if fast and not native.installed():
+        raise RunError(
+            "Machine code was asked for, and there is no compiler.",
+            next_step='Install llvmlite: pip install "gradwire[fast]".',
+        )
+    if fast is None:
+        fast = os.environ.get("GRADWIRE_FAST", "1") != "0"
+    return FAST if fast else DEFAULT

@@ -1,0 +1,74 @@
+"""Convolutions and weight gradients of the same images share the images written out as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.calculus.primitives.convolution import (
+    CONV2D,
+    CONV2D_W,
+    columns_shape,
+    convolve,
+    fill_columns,
+    weight_gradient,
+)
+from runtime.engine.plan.tasks import PlainTask, Step, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.calculus import Value
+    from runtime.engine.plan.tasks import Arrays
+
+
+def convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Let all tasks that need the same columns read those that the first of them writes."""
+    alike: dict[tuple[Any, ...], list[PlainTask]] = {}
+    for task in tasks:
+        if isinstance(task, PlainTask) and task.value.primitive in (CONV2D, CONV2D_W):
+            attributes = task.value.attributes
+            images = task.inputs[0], attributes["geometry"], attributes["groups"]
+            alike.setdefault(images, []).append(task)
+    replaced: dict[Task, Task] = {}
+    for members in alike.values():
+        if len(members) > 1:
+            columns = Columns(members[0])
+            replaced |= {task: ConvolutionTask(task, columns) for task in members}
+    return [replaced.get(task, task) for task in tasks] if replaced else tasks
+
+
+class Columns:
+    """Images written out window by window by the task that comes first."""
+
+    def __init__(self, first: PlainTask) -> None:
+        self.first = first
+        self.array: NDArray[Any] | None = None
+        """Made when that task is bound."""
+
+
+class ConvolutionTask(Task):
+    """A forward product or a weight gradient on shared columns; others wait for the first."""
+
+    def __init__(self, task: PlainTask, columns: Columns) -> None:
+        self.values = task.values
+        self.fills = task is columns.first
+        self.inputs = [*task.inputs] if self.fills else [*task.inputs, columns.first.value]
+        self._columns = columns
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """Fill the columns, if this task is the first, and multiply."""
+        value = self.values[0]
+        geometry, groups = value.attributes["geometry"], value.attributes["groups"]
+        images, other, out = arrays[self.inputs[0]], arrays[self.inputs[1]], arrays[value]
+        steps: list[Step] = []
+        if self.fills:
+            columns = np.empty(columns_shape(images.shape, geometry), images.dtype)
+            self._columns.array = columns
+            steps.append(partial(fill_columns, images, columns, geometry))
+        multiply = convolve if value.primitive is CONV2D else weight_gradient
+        steps.append(partial(multiply, self._columns.array, other, out, groups))
+        return steps

@@ -1,0 +1,144 @@
+"""Order tasks so that those a lowering wants come together."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.plan.tasks import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Tasks of one kind that can run as one: no path leaves the region and comes back."""
+
+    kind: Hashable
+    tasks: tuple[Task, ...]
+
+
+def partition(
+    tasks: Sequence[Task], kind: Callable[[Task], Hashable | None]
+) -> list[Region | Task]:
+    """All tasks in an order that is still possible, those of equal kind gathered in regions.
+
+    Tasks whose kind is None run as early as they can; when only others are ready, all that are
+    ready of one kind, and become ready through each other, form a region. Linear time.
+    """
+    makers = {value: i for i, task in enumerate(tasks) for value in task.values}
+    kinds = [kind(task) for task in tasks]
+    readers: dict[int, list[int]] = defaultdict(list)
+    waiting = []
+    for i, task in enumerate(tasks):
+        needs = {makers[x] for x in task.inputs if x in makers}
+        waiting.append(len(needs))
+        for need in needs:
+            readers[need].append(i)
+    plain: deque[int] = deque()
+    special: dict[Hashable, deque[int]] = {}
+
+    def ready(i: int) -> None:
+        if kinds[i] is None:
+            plain.append(i)
+        else:
+            special.setdefault(kinds[i], deque()).append(i)
+
+    def done(i: int) -> None:
+        for reader in readers[i]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                ready(reader)
+
+    for i, count in enumerate(waiting):
+        if not count:
+            ready(i)
+    result: list[Region | Task] = []
+    while plain or special:
+        while plain:
+            i = plain.popleft()
+            result.append(tasks[i])
+            done(i)
+        if not special:
+            break
+        chosen = next(iter(special))
+        members = []
+        while special.get(chosen):
+            i = special[chosen].popleft()
+            members.append(i)
+            done(i)
+        del special[chosen]
+        result.append(Region(chosen, tuple(tasks[i] for i in sorted(members))))
+    return result
+
+
+def delayed(items: Sequence[Region | Task], kept: Collection[Value]) -> list[Region | Task]:
+    """Move what only one later region of the same kind reads into that region.
+
+    What a derivative needs of the way forward can be computed as soon as that is there, but then it
+    is written and read again. It moves where what it is computed from is as little to keep: at most
+    one value that would not leave its region anyway.
+    """
+    tasks = [list(item.tasks) if isinstance(item, Region) else [item] for item in items]
+    home = {value: i for i, some in enumerate(tasks) for t in some for value in t.values}
+    reading: dict[Value, list[int]] = defaultdict(list)
+    for i, some in enumerate(tasks):
+        for task in some:
+            for value in task.inputs:
+                reading[value].append(i)
+    for i, item in reversed(list(enumerate(items))):
+        if not isinstance(item, Region):
+            continue
+        moved: dict[int, list[Task]] = defaultdict(list)
+        for task in reversed(tasks[i]):
+            (value,) = task.values
+            where = set(reading[value])
+            if value in kept or len(where) != 1:
+                continue
+            (there,) = where
+            target = items[there]
+            if there <= i or not isinstance(target, Region) or target.kind != item.kind:
+                continue
+            inner = {x for x in task.inputs if home.get(x) == i and x not in kept}
+            if sum(set(reading[x]) == {i} for x in inner) > 1:
+                continue
+            moved[there].append(task)
+            home[value] = there
+            for x in task.inputs:
+                reading[x].remove(i)
+                reading[x].append(there)
+        for there, some in moved.items():
+            tasks[there][:0] = reversed(some)
+            gone = set(some)
+            tasks[i] = [task for task in tasks[i] if task not in gone]
+    return [
+        Region(item.kind, tuple(some)) if isinstance(item, Region) else item
+        for item, some in zip(items, tasks, strict=True)
+        if some
+    ]
+
+
+def readers_of(items: Sequence[Region | Task]) -> dict[Value, int]:
+    """How many tasks read each value."""
+    count: dict[Value, int] = defaultdict(int)
+    for item in items:
+        for task in item.tasks if isinstance(item, Region) else (item,):
+            for value in task.inputs:
+                count[value] += 1
+    return count
+
+
+def results_of(region: Region, readers: dict[Value, int], kept: Collection[Value]) -> list[Value]:
+    """The values of a region that something outside of it needs."""
+    inside: dict[Value, int] = defaultdict(int)
+    for task in region.tasks:
+        for value in task.inputs:
+            inside[value] += 1
+    return [
+        value
+        for task in region.tasks
+        for value in task.values
+        if value in kept or readers[value] > inside[value]
+    ]

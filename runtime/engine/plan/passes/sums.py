@@ -1,0 +1,109 @@
+"""Long chains of additions as one sum over all terms, in the same order: equal bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from runtime.engine.plan.passes.stacks import in_order, stacked
+from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+
+SHORTEST = 8
+"""Terms from which one sum is faster than additions one by one."""
+
+LARGEST = 4096
+"""Elements up to which the terms are worth copying together."""
+
+FEWEST_SCALARS = 256
+"""Terms of rank 0 from which a sum is faster than a region of Python floats."""
+
+
+def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace each chain ``((a + b) + c) + …`` of equal shapes, whose parts nothing else reads."""
+    links = {task.values[0]: task for task in tasks if _is_link(task)}
+    if len(links) < SHORTEST - 1:
+        return tasks
+    readers: dict[Value, int] = {}
+    for task in tasks:
+        for x in task.inputs:
+            readers[x] = readers.get(x, 0) + 1
+    inner = {
+        task.inputs[0]
+        for task in links.values()
+        if task.inputs[0] in links and readers[task.inputs[0]] == 1 and task.inputs[0] not in kept
+    }
+    chains: dict[Value, SumTask] = {}
+    dropped: set[Value] = set()
+    for end, task in links.items():
+        if end in inner:
+            continue
+        parts = []
+        while True:
+            parts.append(task.inputs[1])
+            if task.inputs[0] not in inner:
+                parts.append(task.inputs[0])
+                break
+            task = links[task.inputs[0]]
+        if len(parts) >= (SHORTEST if end.shape else FEWEST_SCALARS):
+            above = _links_above(end, links, inner)
+            chains[end] = SumTask(end, parts[::-1], [*above, end])
+            dropped |= above
+    return [chains.get(t.values[0], t) for t in tasks if t.values[0] not in dropped]
+
+
+def _is_link(task: Task) -> bool:
+    return (
+        isinstance(task, PlainTask)
+        and task.value.primitive.name == "add"
+        and task.value.shape == task.inputs[0].shape == task.inputs[1].shape
+        and task.value.size <= LARGEST
+        and task.value.dtype != "float16"
+    )
+
+
+def _links_above(end: Value, links: dict[Value, Task], inner: set[Value]) -> set[Value]:
+    found = set()
+    value = links[end].inputs[0]
+    while value in inner:
+        found.add(value)
+        value = links[value].inputs[0]
+    return found
+
+
+class SumTask(Task):
+    """One value as the sum of many."""
+
+    def __init__(self, value: Value, terms: Sequence[Value], links: Sequence[Value]) -> None:
+        self.values = (value,)
+        self.inputs = terms
+        self._links = links
+
+    @property
+    def covers(self) -> Sequence[Value]:
+        """The sums on the way, too."""
+        return self._links
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """Bring the terms together where they are not, and add along the new axis, in order."""
+        steps, terms = stacked([arrays[x] for x in self.inputs])
+        out = arrays[self.values[0]]
+        if out.size > 1:
+            if not in_order(terms):
+                copied = np.empty(terms.shape, terms.dtype)
+                steps.append(partial(np.copyto, copied, terms))
+                terms = copied
+
+            def add() -> None:
+                np.add.reduce(terms, axis=0, out=out)
+        else:
+            # A reduction to one element would add pairwise.
+            def add() -> None:
+                out[...] = np.add.accumulate(terms, axis=0, dtype=out.dtype)[-1]
+
+        return [*steps, add]

@@ -1,0 +1,230 @@
+"""Elementwise regions on large arrays, tile by tile, so that intermediates stay in cache.
+
+A chain of operations on millions of elements moves every intermediate through memory; a tile of
+16,384 elements goes through the whole chain while it is warm. Sums over all elements, and root
+mean squares, are taken tile by tile as well: their order of addition, and so their last bits,
+differ from the plain plan's. Everything else is equal bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from runtime.calculus.dtypes import NUMPY
+from runtime.engine.norms import RMS, rms
+from runtime.engine.plan import threads
+from runtime.engine.plan.passes.regions import Region, delayed, partition, readers_of, results_of
+from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+
+Array = NDArray[Any]
+
+TILE = 16_384
+"""Elements of a tile: with three operands of float32 well inside a second-level cache."""
+
+LARGE = 4 * TILE
+"""Elements from which an array is worth cutting up."""
+
+SMALLEST = 3
+"""Operations from which a region is worth its loop."""
+
+
+def tiles(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace every region of at least ``SMALLEST`` large elementwise tasks by one."""
+    return in_regions(tasks, kept, _kind, SMALLEST, TiledTask)
+
+
+def in_regions(
+    tasks: list[Task],
+    kept: Collection[Value],
+    kind: Callable[[Task], Hashable | None],
+    smallest: int,
+    made: Callable[[list[PlainTask], list[Value], list[Fold]], Task],
+) -> list[Task]:
+    """Replace every region of at least ``smallest`` tasks of a kind by the task ``made`` of it.
+
+    Numbers that are taken over all elements of one of its values belong to the region.
+    """
+    if sum(kind(task) is not None for task in tasks) < smallest:
+        return tasks
+    items = delayed(partition(tasks, kind), kept)
+    readers = readers_of(items)
+    folds: dict[Value, list[Fold]] = {}
+    for item in items:
+        if isinstance(item, PlainTask) and _is_fold(item):
+            folds.setdefault(item.inputs[0], []).append(Fold(item))
+    result: list[Task] = []
+    absorbed: set[Task] = set()
+    for item in items:
+        if not isinstance(item, Region):
+            if item not in absorbed:
+                result.append(item)
+        elif len(item.tasks) < smallest:
+            result += item.tasks
+        else:
+            plain = [task for task in item.tasks if isinstance(task, PlainTask)]
+            ours = [fold for task in plain for fold in folds.get(task.value, ())]
+            absorbed |= {fold.task for fold in ours}
+            for fold in ours:
+                readers[fold.source] -= 1
+            result.append(made(plain, results_of(item, readers, kept), ours))
+    return result
+
+
+def _kind(task: Task) -> tuple[int, ...] | None:
+    if not isinstance(task, PlainTask) or not task.value.primitive.elementwise:
+        return None
+    shape = task.value.shape
+    if prod(shape) < LARGE or task.can_fail:
+        return None
+    rank = len(shape)
+    cuttable = all(
+        x.shape == shape or len(x.shape) < rank or (rank and x.shape[0] == 1) for x in task.inputs
+    )
+    return shape if cuttable else None
+
+
+def _is_fold(task: PlainTask) -> bool:
+    """A sum over all elements of a float array, or the root of their mean square."""
+    value, source = task.value, task.inputs[0] if task.inputs else None
+    if source is None or source.dtype not in ("float32", "float64"):
+        return False
+    if value.primitive is RMS:
+        return source.dtype == "float32"  # its squares don't leave the range of float64
+    return value.primitive.name == "sum" and len(value.attributes["axes"]) == len(value.shape)
+
+
+class Fold:
+    """One number from all elements of a region's value, part by part in float64."""
+
+    def __init__(self, task: PlainTask) -> None:
+        self.task = task
+        self.source = task.inputs[0]
+        self.squares = task.value.primitive is RMS
+        """Whether it is the root of the mean square; else the sum."""
+
+    def take(self, tile: Array, parts: NDArray[np.float64], number: int) -> None:
+        """The part of one tile."""
+        if self.squares:
+            parts[number] = rms(tile) ** 2 * tile.size
+        else:
+            parts[number] = tile.sum(dtype=tile.dtype)
+
+    def end(self, arrays: Arrays, parts: NDArray[np.float64]) -> Step:
+        """What makes the number of all parts."""
+        out, size = arrays[self.task.value], self.source.size
+
+        def add_up() -> None:
+            out[...] = np.sqrt(parts.sum() / size) if self.squares else parts.sum()
+
+        return add_up
+
+
+class TiledTask(Task):
+    """A region of elementwise tasks of one shape, and folds of some of its values."""
+
+    def __init__(
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
+    ) -> None:
+        self.tasks = tasks
+        self.folds = folds
+        self.results = values
+        self.values = [*values, *(fold.task.value for fold in folds)]
+        made = {task.value for task in tasks}
+        self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
+
+    @property
+    def covers(self) -> Sequence[Value]:
+        """The values of all its tasks, and the folds."""
+        return [*(task.value for task in self.tasks), *(fold.task.value for fold in self.folds)]
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step that goes through the tiles, its calls bound beforehand.
+
+        Several threads take a run of tiles each, with scratch memory of their own; results don't
+        depend on how many there are.
+        """
+        shape = self.tasks[0].value.shape
+        whole = {x: _cut(arrays[x], shape) for x in (*self.inputs, *self.results)}
+        flat = all(
+            _is_scalar(a) or (a.shape == shape and a.flags.c_contiguous) for a in whole.values()
+        )
+        if flat:
+            whole = {x: a if _is_scalar(a) else a.reshape(-1) for x, a in whole.items()}
+            shape = (prod(shape),)
+        rows = max(1, TILE // max(1, prod(shape[1:])))
+        starts = range(0, shape[0], rows)
+        parts = [np.zeros(len(starts)) for _ in self.folds]
+        lanes: list[list[Step]] = []
+        for number, start in enumerate(starts):
+            if number * threads.count() >= len(lanes) * len(starts):
+                scratch = self._scratch((min(rows, shape[0]), *shape[1:]))
+                calls: list[Step] = []
+                lanes.append(calls)
+            stop = min(start + rows, shape[0])
+            tile = {x: a[start:stop] if _spans(a, shape) else a for x, a in whole.items()}
+            tile |= {x: a[: stop - start] for x, a in scratch.items()}
+            for task in self.tasks:
+                calls += task.bind(tile)
+            for fold, part in zip(self.folds, parts, strict=True):
+                calls.append(partial(fold.take, tile[fold.source], part, number))
+        ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
+
+        def run() -> None:
+            if len(lanes) == 1:
+                _go(lanes[0])
+            else:
+                threads.together([partial(_go, calls) for calls in lanes])
+            for end in ends:
+                end()
+
+        return [run]
+
+    def _scratch(self, shape: tuple[int, ...]) -> dict[Value, Array]:
+        """Tile-sized arrays for the values that stay inside, used again when they are free."""
+        last = {x: i for i, task in enumerate(self.tasks) for x in task.inputs}
+        held = set(self.results)
+        until_end = {fold.source for fold in self.folds}
+        free: dict[str, list[Array]] = {}
+        found: dict[Value, Array] = {}
+        for i, task in enumerate(self.tasks):
+            value = task.value
+            if value not in held:
+                spare = free.setdefault(value.dtype, [])
+                found[value] = spare.pop() if spare else np.empty(shape, NUMPY[value.dtype])
+            for x in dict.fromkeys(task.inputs):
+                if x in found and last[x] == i and x not in until_end:
+                    free.setdefault(x.dtype, []).append(found[x])
+        return found
+
+
+def _go(calls: list[Step]) -> None:
+    for call in calls:
+        call()
+
+
+def _cut(array: Array, shape: tuple[int, ...]) -> Array:
+    """The array without axes along which it is only repeated."""
+    if array.ndim and not any(array.strides) and array.size:
+        return as_strided(array, (), ())
+    if array.shape == shape and array.strides[0] == 0:
+        return array[:1]
+    return array
+
+
+def _is_scalar(array: Array) -> bool:
+    return array.ndim == 0
+
+
+def _spans(array: Array, shape: tuple[int, ...]) -> bool:
+    """Whether the first axis is the one that is cut."""
+    return array.ndim == len(shape) and array.shape[0] == shape[0]

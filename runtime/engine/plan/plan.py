@@ -1,0 +1,154 @@
+"""A plan: what the numpy engine executes. Pruned, simplified, lowered, with memory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.errors import Location, RunError
+from runtime.calculus.dtypes import NUMPY
+from runtime.calculus.primitives.base import CONSTANT, LEAF
+from runtime.engine.plan.memory import Memory, side_by_side
+from runtime.engine.plan.passes import DEFAULT, Lowering
+from runtime.engine.plan.simplify import simplify
+from runtime.engine.plan.tasks import FreshTask, PlainTask, Step, Task
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus import Value
+
+Array = NDArray[Any]
+
+FAILURES = (IndexError, ValueError, MemoryError, ArithmeticError)
+"""What a kernel raises when its numbers are wrong."""
+
+WORTH_GIVING = 1 << 14
+"""Elements from which making a result anew is cheaper than copying it."""
+
+
+class Plan:
+    """Computes some values of a trace, given its leaves.
+
+    Values that nothing asked for are pruned, equal ones computed once, those that depend on
+    constants alone computed here. ``lowerings`` replace runs of tasks by faster ones that do the
+    same; without any, every value is one call of its kernel: the reference. Not safe for use by
+    several threads at once.
+    """
+
+    def __init__(self, outputs: Sequence[Value], lowerings: Sequence[Lowering] = DEFAULT) -> None:
+        self.leaves: dict[Value, Array] = {}
+        self._arrays: dict[Value, Array] = {}
+        self._steps: list[Step] = []
+        self._workers: list[Task] = []
+        self._fresh: dict[Value, FreshTask] = {}
+        # Entering a context costs a tenth of np.errstate, which numpy keeps in a context variable.
+        self._silent = copy_context()
+        self._silent.run(np.seterr, all="ignore")
+        computed, self._same = simplify(outputs)
+        kept = {self._same.of(value) for value in outputs}
+        self._bind_leaves(value for value, _ in computed if value.primitive is LEAF)
+        with np.errstate(all="ignore"):
+            tasks: list[Task] = [
+                PlainTask(value, inputs)
+                for value, inputs in computed
+                if not self._bound(value, inputs)
+            ]
+            for lowering in lowerings:
+                tasks = lowering(tasks, kept)
+            tasks = self._given_away(tasks, kept)
+            memory = Memory(self._arrays)
+            for task in memory.allot(tasks, kept - self._fresh.keys()):
+                steps = task.bind(self._arrays)
+                self._steps += steps
+                self._workers += [task] * len(steps)
+        self.bytes = memory.bytes
+        """Memory of intermediate values and results, in bytes."""
+
+    def run(self) -> None:
+        """Execute; ``leaves`` must be filled. Raises RunError naming the block that failed."""
+        self._silent.run(self._execute)
+
+    def _execute(self) -> None:
+        done = 0
+        try:
+            for step in self._steps:
+                step()
+                done += 1
+        except FAILURES as error:
+            owner = self._workers[done].owner
+            raise RunError(
+                f"The run failed: {str(error).rstrip('.')}.",
+                location=Location(block=owner) if owner else None,
+            ) from error
+
+    def reader(self, value: Value) -> Callable[[], Array]:
+        """What gives a value's result after a run: an array that aliases nothing of the plan."""
+        value = self._same.of(value)
+        return self._fresh[value].take if value in self._fresh else self._arrays[value].copy
+
+    def read(self, value: Value) -> Array:
+        """A value's result, as ``reader`` gives it."""
+        return self.reader(value)()
+
+    @property
+    def parts(self) -> list[tuple[Step, Task]]:
+        """Every step in order, and the task that it is a step of: for measuring."""
+        return list(zip(self._steps, self._workers, strict=True))
+
+    def __len__(self) -> int:
+        """Number of steps."""
+        return len(self._steps)
+
+    def _given_away(self, tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+        """Let large results that no task reads be made anew in every run instead of copied."""
+        read = {x for task in tasks for x in task.inputs}
+        result: list[Task] = []
+        for task in tasks:
+            if (
+                isinstance(task, PlainTask)
+                and task.value in kept
+                and task.value not in read
+                and not task.value.primitive.view
+                and task.value.size >= WORTH_GIVING
+            ):
+                task = self._fresh[task.value] = FreshTask(task)
+            result.append(task)
+        return result
+
+    def _bind_leaves(self, leaves: Iterable[Value]) -> None:
+        """Leaves of one shape and dtype lie side by side, so that groups can see them as one."""
+        alike: dict[tuple[Shape, str], list[Value]] = {}
+        for leaf in leaves:
+            alike.setdefault((leaf.shape, leaf.dtype), []).append(leaf)
+        for members in alike.values():
+            self.leaves |= side_by_side(members)
+        self._arrays |= self.leaves
+
+    def _bound(self, value: Value, inputs: Sequence[Value]) -> bool:
+        """Whether a value has its array without a task: a leaf, or made of constants."""
+        primitive = value.primitive
+        if primitive is LEAF:
+            return True
+        if primitive is CONSTANT:
+            self._arrays[value] = value.attributes["array"]
+            return True
+        if any(x not in self._arrays or x in self.leaves for x in inputs):
+            return False
+        return self._folded(value, [self._arrays[x] for x in inputs])
+
+    def _folded(self, value: Value, inputs: list[Array]) -> bool:
+        """Compute a value of constants now; one that fails is left to fail in the run."""
+        if value.primitive.view:
+            self._arrays[value] = value.primitive.kernel(*inputs, **value.attributes)
+            return True
+        out = np.empty(value.shape, NUMPY[value.dtype])
+        try:
+            value.primitive.kernel(*inputs, out=out, **value.attributes)
+        except FAILURES:
+            return False
+        self._arrays[value] = out
+        return True

@@ -1,0 +1,211 @@
+"""What arrives where, for one loss: contributions followed from a wire towards the loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.engine.flatten import block_of
+from runtime.flow.numbers.magnitudes import Scale, Size, measure, scale_of
+
+if TYPE_CHECKING:
+    from runtime.engine import Run
+    from runtime.engine.program import Program
+
+Array = NDArray[Any]
+
+
+class Blame(NamedTuple):
+    """The block that did something to a gradient, and the ``wire`` into it on the way there.
+
+    ``local`` tells that it is the block which the wire asked about enters, and ``cancelled`` that
+    terms cancelled at an output of the block.
+    """
+
+    block: str
+    wire: str
+    local: bool = True
+    cancelled: bool = False
+
+
+class Passages(NamedTuple):
+    """The blocks on a route: how many, by how much they multiply the size of the gradient
+    together, and the two that do so least and most, each with its factor.
+    """
+
+    blocks: int = 0
+    factor: float = 1.0
+    least: tuple[float, str] = (math.inf, "")
+    most: tuple[float, str] = (-math.inf, "")
+
+    def behind(self, block: str, factor: float) -> Passages:
+        """With one block more; of equals the one nearest the wire is the worst."""
+        own = factor, block
+        return Passages(
+            self.blocks + 1,
+            self.factor * factor,
+            own if factor <= self.least[0] else self.least,
+            own if factor >= self.most[0] else self.most,
+        )
+
+
+class Currents:
+    """The contributions of one run, which has one loss or is the sum of several."""
+
+    def __init__(self, program: Program, run: Run) -> None:
+        self.program = program
+        self.run = run
+        self._blames: dict[str, dict[str, Blame]] = {}
+        self._passages: dict[str, Passages] = {}
+        self._leaving: dict[str, list[str]] = {}
+        for wire, source in program.wire_sources.items():
+            if run.contributions.get(wire) is not None:
+                self._leaving.setdefault(source, []).append(wire)
+
+    @cached_property
+    def sizes(self) -> dict[str, Size]:
+        """The size of every contribution there is."""
+        return {w: measure(c) for w, c in self.run.contributions.items() if c is not None}
+
+    @cached_property
+    def scale(self) -> Scale:
+        """What sizes of this loss are compared with."""
+        return scale_of(self.sizes.values())
+
+    def leaving(self, port: str) -> list[str]:
+        """The wires that leave a port and bring something back."""
+        return self._leaving.get(port, [])
+
+    def arriving(self, port: str) -> Array | None:
+        """The adjoint of a port, None where nothing arrives."""
+        if self.run.adjoints.get(port) is not None:
+            return self.run.adjoints[port]
+        parts = [c for w in self.leaving(port) if (c := self.run.contributions[w]) is not None]
+        if port in self.run.losses:
+            parts.append(np.ones(self.program.ports[port].shape, self.program.ports[port].dtype))
+        with np.errstate(all="ignore"):
+            return sum(parts[1:], parts[0]) if parts else None
+
+    def outputs(self, path: str) -> list[str]:
+        """The output ports of a block, those with trees by leaf."""
+        instance = self.program.instances[path]
+        names = (instance.port(output) for output in instance.block.output_names())
+        return [leaf for port in names for leaf in self.program.leaf_ports(port)]
+
+    def arrivals(self, path: str) -> list[Array]:
+        """The adjoints of a block's outputs, where something arrives."""
+        found = (self.arriving(port) for port in self.outputs(path))
+        return [array for array in found if array is not None]
+
+    def blame(
+        self, wire: str, how: str, bad: Callable[[Array], bool], every: bool = False
+    ) -> Blame:
+        """The first block towards the loss whose arriving gradient is not ``bad`` already.
+
+        ``every`` asks for all outputs of a block to be bad, not just one of them. ``how`` names
+        what is bad: answers are kept by it, since the wires behind one have the same.
+        """
+        known = self._blames.setdefault(how, {})
+        passed: list[str] = []
+        at = wire
+        while at not in known:
+            passed.append(at)
+            further = self._further(at, bad, every)
+            if isinstance(further, Blame):
+                known[at] = further
+            else:
+                at = further
+        for behind in reversed(passed):
+            if behind not in known:
+                known[behind] = known[at]._replace(local=False)
+        return known[wire]
+
+    def _further(self, wire: str, bad: Callable[[Array], bool], every: bool) -> str | Blame:
+        """The next wire towards the loss that is bad as well, or who made this one so."""
+        path = self.program.wire_targets[wire]
+        arrived = self.arrivals(path)
+        spoilt = all(map(bad, arrived)) if every else any(map(bad, arrived))
+        if not arrived or not spoilt or self.program.block(path).head:
+            return Blame(path, wire)
+        further = next((w for w in self._ahead(path) if bad(self._of(w))), None)
+        if further is not None:
+            return further
+        cancelled = not self._is_head(path)
+        return Blame(path, wire, not cancelled, cancelled)
+
+    def passages(self, wire: str) -> Passages:
+        """The blocks from a wire to the loss, along the largest contributions.
+
+        The loss block itself is left out: what it sends back is where the route begins.
+        """
+        route: list[tuple[str, str]] = []
+        at = wire
+        while at not in self._passages:
+            path = self.program.wire_targets[at]
+            ahead = self._ahead(path)
+            if not ahead or self._is_head(path):
+                self._passages[at] = Passages()
+                break
+            route.append((at, path))
+            at = max(ahead, key=lambda w: self.sizes[w].rms)
+        for behind, path in reversed(route):
+            arrived = max(measure(a).rms for a in self.arrivals(path))
+            factor = self.sizes[behind].rms / arrived if arrived else 0.0
+            self._passages[behind] = self._passages[at].behind(path, factor)
+            at = behind
+        return self._passages[wire]
+
+    def _ahead(self, path: str) -> list[str]:
+        return [wire for port in self.outputs(path) for wire in self.leaving(port)]
+
+    def _of(self, wire: str) -> Array:
+        array = self.run.contributions[wire]
+        assert array is not None  # wires that bring nothing back are not followed
+        return array
+
+    def _is_head(self, path: str) -> bool:
+        return any(block_of(loss) == path for loss in self.run.losses)
+
+    def along(self, wire: str) -> Iterator[str]:
+        """The blocks from a wire to the loss, along the largest contributions."""
+        while True:
+            path = self.program.wire_targets[wire]
+            yield path
+            ahead = self._ahead(path)
+            if not ahead or self._is_head(path):
+                return
+            wire = max(ahead, key=lambda w: self.sizes[w].rms)
+
+    def behind(self, wire: str) -> Iterator[str]:
+        """The wires into the block that a wire leaves, those with trees by leaf."""
+        path = block_of(self.program.wire_sources[wire])
+        for key, _ in self.program.instances[path].wires.values():
+            yield from self.program.leaf_wires(key)
+
+    def made_forward(self, path: str) -> str | None:
+        """Where values stopped being finite on the way to a block: the first such block."""
+        found = None
+        pending: list[str] = [path]
+        while pending:
+            at = pending.pop()
+            outputs = [self.run.values.get(port) for port in self.outputs(at)]
+            inputs = list(self._inputs(at))
+            broken = [block_of(p) for p in inputs if not _finite(self.run.values.get(p))]
+            if broken:
+                pending = broken[:1]
+            elif not all(map(_finite, outputs)):
+                found = at
+        return found
+
+    def _inputs(self, path: str) -> Iterator[str]:
+        for key, _ in self.program.instances[path].wires.values():
+            yield from map(self.program.wire_sources.__getitem__, self.program.leaf_wires(key))
+
+
+def _finite(value: Array | None) -> bool:
+    return value is None or value.dtype.kind not in "fc" or bool(np.isfinite(value).all())

@@ -1,0 +1,164 @@
+"""Gradient checks: the derivative of every block against a central difference, where a run is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.errors import GradwireError
+from blocks.library.gradient import Gradient, StopGradient
+from blocks.library.sources import Constant, Variable
+from runtime.calculus.dtypes import is_float
+from runtime.diagram import MAIN, Diagram, Page, PortName
+from runtime.engine import Session
+from runtime.flow.words.formatting import number
+
+if TYPE_CHECKING:
+    from blocks.block import Block, Source
+    from runtime.engine.flatten import Instance
+    from runtime.engine.program import Program
+
+Array = NDArray[Any]
+FINE, COARSE = (1e-5, 1e-4), (1e-2, 3e-2)
+"""Length of a step against values of about 1, and the share by which slopes may differ: where a
+block computes in float64, and where it rounds to fewer digits."""
+NAME = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One block: its derivative along a random direction, by its rule and by a difference.
+
+    ``excuse`` says why they may differ: on purpose, or because there is no derivative here.
+    """
+
+    block: str
+    rule: float
+    difference: float
+    agrees: bool
+    excuse: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """They differ, and nothing excuses it."""
+        return not (self.agrees or self.excuse)
+
+    @property
+    def sentence(self) -> str:
+        """``✓ mul1``, or what differs from what, and the excuse if there is one."""
+        if self.agrees:
+            return f"✓ {self.block}"
+        mark = "✗" if self.is_wrong else "≈"
+        told = f"{number(self.rule)} by its rule, {number(self.difference)} by a difference"
+        return f"{mark} {self.block}: {told}{f' ({self.excuse})' if self.excuse else ''}"
+
+
+def check_gradients(session: Session, paths: Iterable[str] | None = None) -> list[Check]:
+    """A check of each block that makes floats of floats, each by itself, in float64, at the values
+    of a run; blocks that take trees, and Gradient blocks, are left out.
+
+    Raises what ``run`` raises.
+    """
+    program, values = session.program, session.run().values
+    wanted = program.instances if paths is None else paths
+    found = (_checked(program, path, values) for path in wanted)
+    return [check for check in found if check is not None]
+
+
+def _checked(program: Program, path: str, values: Mapping[str, Array]) -> Check | None:
+    instance = program.instances[path]
+    sources = {port: source for port, (_, source) in instance.wires.items()}
+    outputs = [instance.port(name) for name in instance.block.output_names()]
+    ports = [program.flat.source(port) for port in (*sources.values(), *outputs)]
+    if isinstance(instance.block, Gradient) or not all(port in values for port in ports):
+        return None
+    inputs = {port: values[program.flat.source(source)] for port, source in sources.items()}
+    moved = [port for port, array in inputs.items() if is_float(array.dtype.name) and array.size]
+    made = [port for port in outputs if is_float(values[port].dtype.name)]
+    if not (moved and made):
+        return None
+    alone = _Alone(instance, inputs, moved, [port.rpartition(".")[2] for port in made])
+    try:
+        rule, left, right, share = alone.slopes()
+    except GradwireError:
+        return None  # in float64 it takes other shapes or dtypes than here
+    difference = (left + right) / 2
+    size = max(abs(rule), abs(difference), share)
+    agrees = abs(rule - difference) <= share * size
+    kink = abs(left - right) > max(0.1 * size, share)
+    excuse = "" if agrees else _excuse(instance.block, kink)
+    return Check(path, rule, difference, agrees, excuse)
+
+
+def _excuse(block: Block, kink: bool) -> str:
+    if isinstance(block, StopGradient):
+        return "it stops on purpose"
+    if block.surrogate:
+        return "another gradient on purpose"
+    return "a kink or a jump lies here" if kink else ""
+
+
+class _Alone:
+    """A block in a diagram of its own; floats are variables of float64."""
+
+    def __init__(
+        self, instance: Instance, inputs: Mapping[str, Array], moved: list[str], made: list[str]
+    ) -> None:
+        self._values = {port: inputs[port].astype(np.float64) for port in moved}
+        self._places = {port: f"in_{i}" for i, port in enumerate(inputs)}
+        blocks: dict[str, Block] = {
+            self._places[port]: _source(array) for port, array in inputs.items()
+        }
+        blocks[NAME] = instance.block
+        wires = {
+            PortName(NAME, port): PortName(place, "out") for port, place in self._places.items()
+        }
+        self._session = Session(Diagram({MAIN: Page(blocks, wires)}))
+        self._outputs = [f"{NAME}.{port}" for port in made]
+        self._random = np.random.default_rng(crc32(instance.path.encode()))
+
+    def slopes(self) -> tuple[float, float, float, float]:
+        """The slope along a random direction: by the rule, to the left and to the right; and the
+        share by which they may differ.
+        """
+        draw = self._random.standard_normal
+        way = {port: draw(array.shape) for port, array in self._values.items()}
+        here = self._at(way, 0.0)
+        weights = {port: draw(array.shape).astype(array.dtype) for port, array in here.items()}
+        fine = all(array.dtype == np.float64 for array in here.values())
+        step, share = FINE if fine else COARSE
+
+        def weighed(found: Mapping[str, Array]) -> float:
+            with np.errstate(all="ignore"):
+                return sum(
+                    float((weights[port] * array).sum(dtype=np.float64))
+                    for port, array in found.items()
+                )
+
+        left, middle, right = (weighed(self._at(way, step * side)) for side in (-1, 0, 1))
+        self._at(way, 0.0)
+        gradients = self._session.backward(self._outputs, out_gradients=weights).gradients
+        rule = sum(
+            float((gradient * way[port]).sum())
+            for port, place in self._places.items()
+            if (gradient := gradients.get(place)) is not None
+        )
+        return rule, (middle - left) / step, (right - middle) / step, share
+
+    def _at(self, way: Mapping[str, Array], step: float) -> dict[str, Array]:
+        """The outputs, so many steps along the way."""
+        for port, array in self._values.items():
+            self._session.set(self._places[port], array + step * way[port])
+        values = self._session.run(ports=self._outputs).values
+        return {port: values[port] for port in self._outputs}
+
+
+def _source(array: Array) -> Source:
+    if is_float(array.dtype.name):
+        return Variable(value=array.astype(np.float64), dtype="float64")
+    return Constant(value=array, dtype=array.dtype.name)

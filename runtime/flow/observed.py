@@ -1,0 +1,314 @@
+"""What a run says about every wire: the structural states, refined by the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blocks.errors import RunError
+from blocks.library.gradient import Gradient, StopGradient
+from blocks.paths import path_text
+from runtime.engine.flatten import block_of
+from runtime.engine.norms import rms
+from runtime.engine.trees import SIGN
+from runtime.flow.analyse import Flow, analyse
+from runtime.flow.numbers.contributions import Currents
+from runtime.flow.numbers.magnitudes import SETTINGS, Settings, all_of, measure, refined
+from runtime.flow.structure.leaves import together
+from runtime.flow.structure.surrogates import surrogates
+from runtime.flow.words import sentences
+from runtime.flow.words.formatting import number
+from runtime.flow.words.numeric_sentences import Telling
+from runtime.flow.words.states import State, Verdict
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+    from runtime.engine import Run, Session
+    from runtime.engine.program import Program
+
+Array = NDArray[Any]
+_SUMMED = 4
+"""Losses that a sum names; of more the first two and the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Terms that cancel at a port: the size of their sum, and of the largest of them."""
+
+    port: str
+    total: float
+    largest: float
+
+    @property
+    def sentence(self) -> str:
+        """What the badge CANCELS says."""
+        share = self.total / self.largest
+        return f"CANCELS: the sum at {self.port} is {number(share)} of its largest term."
+
+
+def read(
+    program: Program,
+    run: Run | Mapping[str, Run],
+    losses: Sequence[str] | None = None,
+    settings: Settings = SETTINGS,
+    diagram: Diagram | None = None,
+) -> FlowRun:
+    """The states and sentences of a run.
+
+    With several losses a run is their sum: give one by loss besides, under its port, and the sum
+    under "", for numbers per loss. ``diagram`` is what was run; it tells what is stale. Raises
+    RunError for a loss that does not exist.
+    """
+    runs = dict(run) if isinstance(run, Mapping) else {_name(run): run}
+    if losses is None:
+        losses = next((r.losses for r in (runs.get(""), *runs.values()) if r is not None), ())
+    return FlowRun(analyse(program, losses), runs, settings, diagram)
+
+
+def observe(
+    session: Session,
+    losses: Sequence[str] | None = None,
+    *,
+    feeds: Mapping[str, ArrayLike] | None = None,
+    settings: Settings = SETTINGS,
+) -> FlowRun:
+    """Run each loss by itself, and their sum, and read it all; raises what ``backward`` does.
+
+    The session's accumulated gradients stay as they are.
+    """
+    flow = analyse(session.program, losses)
+    inside = any(isinstance(i.block, Gradient) for i in session.program.instances.values())
+    kept = dict(session.gradients)
+    groups = {head: [head] for head in flow.losses}
+    if len(groups) > 1:
+        groups[""] = list(flow.losses)
+    runs = {
+        name: session.backward(heads, feeds=feeds, adjoints="all" if inside else "stops")
+        for name, heads in groups.items()
+    }
+    session.gradients = kept
+    return FlowRun(flow, runs, settings, session.diagram)
+
+
+class FlowRun:
+    """Answers per wire, variable and loss, after a run; ``loss=None`` is all losses together.
+
+    Where a loss was not run by itself its structural answer is given.
+    """
+
+    def __init__(
+        self,
+        flow: Flow,
+        runs: Mapping[str, Run],
+        settings: Settings = SETTINGS,
+        diagram: Diagram | None = None,
+    ) -> None:
+        self.flow = flow
+        self.runs = runs
+        self.settings = settings
+        self.diagram = diagram
+        self.program = flow.program
+        self._currents: dict[str, Currents] = {}
+        self._states: dict[str, dict[str, State]] = {}
+        self._tellings: dict[str, Telling] = {}
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The ports of the losses."""
+        return self.flow.losses
+
+    def run(self, loss: str | None = None) -> Run | None:
+        """The run of one loss or of all together, where there was one."""
+        return self.runs.get(self._key(loss))
+
+    # ---- wires --------------------------------------------------------------------------------
+
+    def state(self, wire: str, loss: str | None = None) -> State:
+        """The state of one wire; raises RunError when there is no such wire."""
+        return self.states(loss)[self.flow.known(wire)]
+
+    def states(self, loss: str | None = None) -> Mapping[str, State]:
+        """The states of all wires, by key."""
+        key = self._key(loss)
+        if key not in self._states:
+            self._states[key] = self._refined(key, self.flow.states(key or None))
+        return self._states[key]
+
+    def verdict(self, wire: str, loss: str | None = None) -> Verdict:
+        """Why a wire carries the gradient of a loss or not, and how much of it."""
+        key = self._key(loss)
+        if self.flow.known(wire) in self.program.wire_trees:
+            told = together(wire, key or None, self.leaves(wire, loss))
+            return replace(told, state=self.state(wire, loss))
+        told = self.flow.verdict(wire, key or None)
+        currents = self._of(key)
+        if told.state is not State.CARRIES or currents is None or wire not in currents.sizes:
+            return told
+        state = self.state(wire, loss)
+        text = self._telling(key, currents).wire(wire, state, told.witness)
+        return replace(told, state=state, sentence=text)
+
+    def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
+        """The verdicts on the arrays of a tree on a wire, by path; empty where it carries none."""
+        tree = self.program.wire_trees.get(self.flow.known(wire))
+        arrays = {} if tree is None else tree.arrays
+        return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
+
+    # ---- variables ----------------------------------------------------------------------------
+
+    def gradient(self, name: str, loss: str | None = None) -> Array | None:
+        """The gradient of a variable, None where no path connects or the loss was not run."""
+        run = self.run(loss)
+        return None if run is None else run.gradients.get(name)
+
+    def arriving(self, port: str, loss: str | None = None) -> Array | None:
+        """The adjoint of a port, None where nothing arrives or the loss was not run."""
+        currents = self._of(self._key(loss))
+        return None if currents is None else currents.arriving(port)
+
+    def variable(self, name: str, loss: str | None = None) -> Verdict:
+        """Why a variable gets a gradient or not, and how much of it."""
+        key = self._key(loss)
+        told = self.flow.variable(name, key or None)
+        gradient, currents = self.gradient(name, loss), self._of(key)
+        if told.state is not State.CARRIES or currents is None or gradient is None:
+            return told
+        state = refined(measure(gradient), currents.scale, self.settings)
+        text = self._telling(key, currents).variable(name, state, gradient, told.sentence)
+        return replace(told, state=state, sentence=text)
+
+    def explain(self, key: str, loss: str | None = None) -> Verdict:
+        """The verdict of a wire or of a variable, whichever ``key`` names."""
+        if key in self.program.wire_sources:
+            return self.verdict(key, loss)
+        return self.variable(key, loss)
+
+    # ---- badges -------------------------------------------------------------------------------
+
+    def cancels(self, loss: str | None = None) -> dict[str, Cancel]:
+        """Ports at which contributions cancel."""
+        currents, found = self._of(self._key(loss)), {}
+        if currents is None:
+            return {}
+        for port in self.program.ports:
+            wires = currents.leaving(port)
+            sizes = [currents.sizes[wire] for wire in wires]
+            total = currents.arriving(port) if len(wires) > 1 else None
+            if total is None or not all(size.finite for size in sizes):
+                continue
+            largest, summed = max(size.rms for size in sizes), rms(total)
+            if largest > 0 and summed < self.settings.cancels * largest:
+                found[port] = Cancel(port, summed, largest)
+        return found
+
+    @cached_property
+    def surrogates(self) -> tuple[str, ...]:
+        """Blocks whose gradient is deliberately not the derivative (badge ≈)."""
+        return surrogates(self.flow)
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The StopGradient blocks that are not open."""
+        blocks = {path: instance.block for path, instance in self.program.instances.items()}
+        return tuple(p for p, b in blocks.items() if isinstance(b, StopGradient) and not b.open)
+
+    def idle_stops(self) -> dict[str, str]:
+        """StopGradients that cut nothing, for any of the losses, and why in a sentence."""
+        reasons = {stop: self._why_idle(stop) for stop in self.stops if self.losses}
+        return {s: f"This stop cuts nothing: {why}." for s, why in reasons.items() if why}
+
+    def stale(self, diagram: Diagram) -> bool:
+        """Whether blocks or wires have changed since the run (badge STALE); places don't count."""
+        if self.diagram is None or diagram is self.diagram:
+            return False
+        return diagram.pages.keys() != self.diagram.pages.keys() or any(
+            page.blocks != self.diagram.pages[name].blocks
+            or page.wires != self.diagram.pages[name].wires
+            for name, page in diagram.pages.items()
+        )
+
+    # ---- within -------------------------------------------------------------------------------
+
+    def _key(self, loss: str | None) -> str:
+        """The key of a loss in ``runs``; of all together "", or of the only one its port."""
+        if loss is None:
+            return self.losses[0] if len(self.losses) == 1 else ""
+        for port in (loss, f"{loss}.out"):
+            if (head := self.program.flat.source(port)) in self.losses:
+                return head
+        raise RunError(f"{loss!r} is none of the losses.", expected=", ".join(self.losses))
+
+    def _of(self, key: str) -> Currents | None:
+        if key in self.runs and key not in self._currents:
+            self._currents[key] = Currents(self.program, self.runs[key])
+        return self._currents.get(key)
+
+    def _refined(self, key: str, states: Mapping[str, State]) -> dict[str, State]:
+        currents, found = self._of(key), dict(states)
+        if currents is not None:
+            for wire, size in currents.sizes.items():
+                if found[wire] is State.CARRIES:
+                    found[wire] = refined(size, currents.scale, self.settings)
+            for wire, tree in self.program.wire_trees.items():
+                sizes = [currents.sizes[w] for w in tree.arrays.values() if w in currents.sizes]
+                if sizes and found[wire] is State.CARRIES:
+                    found[wire] = refined(all_of(sizes), currents.scale, self.settings)
+        return found
+
+    def _telling(self, key: str, currents: Currents) -> Telling:
+        if key not in self._tellings:
+            names = [block_of(loss) for loss in currents.run.losses]
+            if len(names) > _SUMMED:
+                names[2:-1] = ["…"]
+            label = names[0] if len(names) == 1 else f"({' + '.join(names)})"
+            self._tellings[key] = Telling(currents, label, self.settings)
+        return self._tellings[key]
+
+    def _why_idle(self, stop: str) -> str | None:
+        """Why a stop cuts nothing, or None where it cuts something."""
+        port, wires = f"{stop}.out", self.program.instances[stop].wires
+        if "x" not in wires:
+            return None
+        if port not in self.program.trees:
+            return self._why_idle_at(port, (wires["x"][0],))
+        leaves = self.program.leaf_ports(port)
+        stopped = [leaf for leaf in leaves if self.program.ports[leaf].primitive.stops]
+        reasons = [self._why_idle_at(leaf, self._into(wires["x"][0], leaf)) for leaf in stopped]
+        if not reasons:
+            return "it selects no array that it does not spare"
+        return reasons[0] if all(reasons) else None
+
+    def _into(self, wire: str, port: str) -> tuple[str, ...]:
+        """The wire of the same leaf as a port's; all leaves where sequences have changed."""
+        leaves = self.program.leaf_wires(wire)
+        same = [leaf for leaf in leaves if leaf.partition(SIGN)[2] == port.partition(SIGN)[2]]
+        return tuple(same) or leaves
+
+    def _why_idle_at(self, port: str, wires: Sequence[str]) -> str | None:
+        if port not in self.program.ports:
+            return None
+        arriving = [loss for loss in self.losses if self.flow.arrives(port, loss)]
+        if not arriving:
+            if not (others := self.flow.ahead(port)):
+                if set(self.losses) >= set(self.program.heads()):
+                    return "no loss reads what it gives"
+                asked = sentences.names([block_of(loss) for loss in self.losses])
+                return f"{asked} never read{'s' * (len(self.losses) == 1)} what it gives"
+            return f"{sentences.names(others)} cut{'s' * (len(others) == 1)} its routes already"
+        if not any(map(self.flow.trained_before, wires)):
+            return "no gradient could go on from here to a trained variable"
+        runs = [run for loss in arriving if (run := self.run(loss)) is not None]
+        adjoints = [run.adjoints.get(port) for run in runs]
+        known = [a for a in adjoints if a is not None]
+        if known and len(known) == len(arriving) and not any(np.any(a) for a in known):
+            return "what arrives here is 0"
+        return None
+
+
+def _name(run: Run) -> str:
+    return run.losses[0] if len(run.losses) == 1 else ""

@@ -1,0 +1,1 @@
+"""Which slots pass gradient: reachability, searches, closed slots, reasons."""

@@ -1,0 +1,65 @@
+"""One answer for a wire with a tree, made of the answers of its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from runtime.flow.words.sentences import names
+from runtime.flow.words.states import RANK, Cutter, State, Verdict
+
+NO_ARRAYS = "There are no arrays in this tree."
+_TOLD = 3
+
+
+def best_state(states: Iterable[State]) -> State:
+    """The best of the leaves' states; without any there is nothing to train."""
+    return min(states, key=_rank, default=State.NOTHING_TO_TRAIN)
+
+
+def together(wire: str, loss: str | None, leaves: Mapping[str, Verdict]) -> Verdict:
+    """The verdict on a wire, from those on its leaves by path: the best, and how many carry."""
+    if not leaves:
+        return Verdict(wire, loss, State.NOTHING_TO_TRAIN, NO_ARRAYS, leaves=(0, 0))
+    best = min(leaves.values(), key=lambda verdict: _rank(verdict.state))
+    return replace(
+        best,
+        wire=wire,
+        sentence=_sentence(leaves),
+        cutters=tuple(dict.fromkeys(c for v in leaves.values() for c in v.cutters)),
+        frozen=tuple(dict.fromkeys(name for v in leaves.values() for name in v.frozen)),
+        repair=all_repairs(v.repair for v in leaves.values() if v.state is best.state),
+        leaves=(_carrying(leaves), len(leaves)),
+    )
+
+
+def all_repairs(repairs: Iterable[Sequence[Cutter]]) -> tuple[Cutter, ...]:
+    """The slots of several repairs, each once."""
+    return tuple(dict.fromkeys(cutter for repair in repairs for cutter in repair))
+
+
+def counted(carrying: int, leaves: int) -> str:
+    """How many carry, as ``1 of 3 leaves carries.`` says it."""
+    return f"{carrying} of {leaves} leaves {'carries' if carrying == 1 else 'carry'}."
+
+
+def _carrying(leaves: Mapping[str, Verdict]) -> int:
+    return sum(_rank(verdict.state) == 0 for verdict in leaves.values())
+
+
+def _rank(state: State) -> int:
+    """A state's place; those that refine CARRIES after a run have its place."""
+    return RANK.get(state, 0)
+
+
+def _sentence(leaves: Mapping[str, Verdict]) -> str:
+    """How many leaves carry, then what they say, those together that say the same."""
+    told: dict[str, list[str]] = {}
+    for path, verdict in leaves.items():
+        told.setdefault(verdict.sentence, []).append(path)
+    count = _carrying(leaves)
+    parts = [counted(count, len(leaves))]
+    groups = list(told.items())
+    parts += [f"{names(paths)}: {sentence}" for sentence, paths in groups[:_TOLD]]
+    more = sum(len(paths) for _, paths in groups[_TOLD:])
+    return " ".join([*parts, f"And {more} more."] if more else parts)

@@ -1,0 +1,198 @@
+"""Why a wire is in its state: cutters, witnesses, and the variables it is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import groupby, islice
+from typing import TYPE_CHECKING
+
+from blocks.library.gradient import Gradient
+from runtime.calculus.dtypes import is_float
+from runtime.calculus.primitives.gradient import WIRE
+from runtime.engine.flatten import block_of
+from runtime.flow.lazy import MANY, Deferred
+from runtime.flow.structure.reachability import Edge, Kind
+from runtime.flow.structure.searches import LEVELS, Searches
+from runtime.flow.words import sentences
+from runtime.flow.words.nearby import Nearby
+from runtime.flow.words.states import Cutter, State, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from runtime.calculus import Value
+
+
+class Reasons:
+    """Verdicts about values whose state is known.
+
+    The first of a kind takes linear time, and those after it next to none: what sentences need is
+    gathered for all values at once, and long lists wait to be looked into.
+    """
+
+    def __init__(self, searches: Searches) -> None:
+        self._searches = searches
+        self._graph = searches.graph
+        self._slots = searches.slots
+        self._program = searches.program
+        self._nearby = Nearby(searches)
+
+    def explain(self, key: str, heads: Sequence[str], state: State, value: Value) -> Verdict:
+        """Why a value, named ``key``, is in ``state`` for ``heads``; the first is looked into."""
+        head = heads[0]
+        losses = [block_of(head) for head in heads]
+        if state is State.CARRIES:
+            witness = self._witness(head, value)
+            variables = self._nearby.variables(value, Kind.OPEN, True)
+            text = sentences.carries(losses, variables, witness)
+            return Verdict(key, head, state, text, witness=witness)
+        if state is State.OFF_ROUTE:
+            return Verdict(key, head, state, self._off_route(losses, value))
+        if state is State.NOTHING_TO_TRAIN:
+            text = sentences.nothing_to_train(self._nearby.integers(value))
+            return Verdict(key, head, state, text)
+        if state is State.FROZEN:
+            return self._frozen(key, head, value)
+        return self._cut(key, head, state, value)
+
+    def _cut(self, key: str, head: str, state: State, value: Value) -> Verdict:
+        level = Kind.STOP if state is State.STOPPED else Kind.NO_RULE
+        trained = self._nearby.variables(value, level, True)
+        frozen = () if trained else tuple(self._nearby.variables(value, level, False))
+        before = self._nearby.cutters_ahead(value, head, level)
+        behind = self._nearby.cutters_behind(value, level, bool(trained))
+        repair = self.repair(head, value)
+        nearest = map(self._slots.cutter, self._searches.first_cuts(head, value))
+        named = {cutter.block for cutter in (*before, *behind, *nearest)}
+        first = (replace(c, leaf="") if c.leaf else c for c in repair[:MANY])
+        needed = dict.fromkeys(first)
+        further = [cutter for cutter in needed if cutter.block not in named]
+        dtype = None if is_float(value.dtype) else value.dtype
+        more = isinstance(repair, Deferred)
+        text = sentences.cut(block_of(head), before, behind, further, trained, frozen, dtype, more)
+        if passed := [name for name in map(self._head_before, before) if name]:
+            text = f"{text} {sentences.a_stop_wins(passed)}"
+        cutters: Sequence[Cutter] = tuple(dict.fromkeys((*before, *behind, *further)))
+        if max(len(before), len(behind)) > MANY:
+            exact = partial(self._all_cutters, head, value, level, bool(trained), further)
+            cutters = Deferred(exact, cutters[:MANY])
+        witness = self._witness(head, value)
+        return Verdict(key, head, state, text, cutters, witness, frozen, repair)
+
+    def _head_before(self, cutter: Cutter) -> str | None:
+        """The Loss block that a stop stands behind."""
+        source = self._program.wire_sources.get(f"{cutter.block}.{cutter.port}")
+        path = None if source is None or cutter.kind != "stop" else block_of(source)
+        return path if path is not None and self._program.block(path).head else None
+
+    def repair(self, head: str, value: Value) -> Sequence[Cutter]:
+        """The fewest slots to open for a value, from the loss on."""
+        edges = self._searches.repair(head, value)
+        first = [self._slots.opening(edge) for edge in edges[:MANY]]
+        if not isinstance(edges, Deferred):
+            return tuple(first)
+        return Deferred(
+            lambda: [self._slots.opening(edge) for edge in edges], first, count=edges.told
+        )
+
+    def _frozen(self, key: str, head: str, value: Value) -> Verdict:
+        """A frozen variable is what gradient comes to, or what it would come to."""
+        near = self._nearby
+        reached = near.variables(value, Kind.OPEN, False)
+        frozen = reached or near.variables(value, Kind.NO_RULE, False)
+        trained = near.variables(value, Kind.NO_RULE, True)
+        behind: list[Cutter] = []
+        if trained or not reached:
+            behind = near.cutters_behind(value, Kind.NO_RULE, bool(trained))
+        text = sentences.frozen(
+            frozen, trained, behind, self._passed_on(head, value), itself=[key] == frozen
+        )
+        repair = self.repair(head, value)
+        return Verdict(key, head, State.FROZEN, text, frozen=tuple(frozen), repair=repair)
+
+    def _passed_on(self, head: str, value: Value) -> list[str]:
+        """Trained variables that get gradient through the block that a value goes into."""
+        edges = self._graph.readers
+        markers = [edge.value for edge in edges.get(value, ()) if edge.value.primitive is WIRE]
+        readers = [edge.value for v in markers or [value] for edge in edges.get(v, ())]
+        names = (self._nearby.variables(r, Kind.OPEN, True, head) for r in dict.fromkeys(readers))
+        found = {name for several in names for name in several}
+        return [name for name in self._program.trainable if name in found] if found else []
+
+    # ---- what cuts ----------------------------------------------------------------------------
+
+    def before(self, head: str, value: Value, level: Kind) -> list[Cutter]:
+        """First closed slots met from the loss on the routes to ``value``, the first few."""
+        return self._nearby.cutters_ahead(value, head, level)
+
+    def _all_cutters(
+        self, head: str, value: Value, level: Kind, trained: bool, further: Sequence[Cutter]
+    ) -> list[Cutter]:
+        """All closed slots first met on the way: from the loss, then from ``value``."""
+        found: list[Cutter] = []
+        opened = self._searches.to_loss(head, Kind.OPEN).cost
+        if value not in opened:
+            found += self._cutters(opened, self._graph.forward([value], level).cost, level)
+        reaches = self._searches.trained if trained else self._searches.frozen
+        if value not in reaches[Kind.OPEN].cost:
+            upstream = self._graph.backward([value], Kind.OPEN).cost
+            found += self._cutters(upstream, reaches[level].cost, level)
+        return list(dict.fromkeys((*found, *further)))
+
+    def _cutters(
+        self, opened: Iterable[Value], towards: Mapping[Value, int], level: Kind
+    ) -> list[Cutter]:
+        """The slots that close the way from the opened values towards others."""
+        edges = {
+            cause: None
+            for value in opened
+            for edge in self._graph.inputs.get(value, ())
+            if Kind.OPEN < edge.kind <= level and edge.source in towards
+            for cause in self._causes(edge, towards)
+        }
+        ordered = sorted(edges, key=lambda edge: edge.value.index)
+        return list({self._slots.cutter(edge): None for edge in ordered})
+
+    def _causes(self, edge: Edge, towards: Mapping[Value, int]) -> Iterator[Edge]:
+        """The slot itself; for one that reads integers or booleans those where floats ended."""
+        found = False
+        pending, seen = [edge.source], {edge.source}
+        while pending:
+            value = pending.pop()
+            if is_float(value.dtype):
+                break
+            for behind in self._graph.inputs.get(value, ()):
+                if behind.source in towards and behind.source not in seen:
+                    if behind.kind:
+                        found = True
+                        yield behind
+                    else:
+                        seen.add(behind.source)
+                        pending.append(behind.source)
+        if not found:
+            yield edge
+
+    # ---- routes -------------------------------------------------------------------------------
+
+    def _witness(self, head: str, value: Value) -> Sequence[str]:
+        """The blocks of the cheapest route from the loss to a value."""
+        reaches = (self._searches.to_loss(head, level) for level in LEVELS)
+        reach = next(reach for reach in reaches if value in reach.cost)
+        count, first = reach.blocks(value)
+        if count <= MANY:
+            return first
+        nearest = groupby(reach.route(value), lambda at: str(at.owner))
+        last = [owner for owner, _ in islice(nearest, sentences.ENDS)][::-1]
+
+        def every() -> list[str]:
+            owners = groupby(reach.route(value), lambda at: str(at.owner))
+            return [owner for owner, _ in owners][::-1]
+
+        return Deferred(every, first, last, count)
+
+    def _off_route(self, losses: Sequence[str], value: Value) -> str:
+        reader = self._program.instances.get(str(value.owner))
+        if reader is not None and isinstance(reader.block, Gradient) and value.primitive is WIRE:
+            return sentences.differentiated(reader.path)
+        return sentences.off_route(losses, self._nearby.losses(value))

@@ -1,0 +1,144 @@
+"""The searches that answers stand on, each made once for a program."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
+
+from runtime.calculus.dtypes import is_float
+from runtime.flow.lazy import MANY, Deferred
+from runtime.flow.structure.reachability import Edge, Graph, Kind, Reach
+from runtime.flow.structure.slots import Slots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from runtime.calculus import Value
+    from runtime.engine.program import Program
+
+STEPS = frozenset({"round", "floor", "ceil", "sign"})
+"""Primitives that pass gradient on, which is 0 always: their values are steps."""
+LEVELS = (Kind.OPEN, Kind.STOP, Kind.NO_RULE)
+
+
+class Searches:
+    """From losses backwards and from variables forwards, at every level."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.graph = Graph(program)
+        self.slots = Slots(program)
+        self._to_loss: dict[tuple[str, Kind], Reach] = {}
+        self._smooth: dict[str, set[Value]] = {}
+
+    def to_loss(self, head: str, level: Kind) -> Reach:
+        """Values that gradient of a head reaches with slots up to ``level`` opened."""
+        key = head, level
+        if key not in self._to_loss:
+            self._to_loss[key] = self.graph.backward([self.program.ports[head]], level)
+        return self._to_loss[key]
+
+    def steps(self, head: str, value: Value) -> list[Edge]:
+        """The slots of steps on the way from a head to a value that gradient comes to, and on to a
+        variable; none where there is a way without.
+        """
+        if value not in self.to_loss(head, Kind.OPEN).cost or value in self._without_steps(head):
+            return []
+        route = self.route(head, value)
+        return [
+            edge
+            for reader, source in pairwise(route)
+            if reader.primitive.name in STEPS
+            for edge in self.graph.inputs[reader]
+            if edge.source is source
+        ]
+
+    def _without_steps(self, head: str) -> set[Value]:
+        """Values that gradient of a head comes to without a step on the way."""
+        if head not in self._smooth:
+            start = self.program.ports[head]
+            found, pending = {start}, [start]
+            while pending:
+                value = pending.pop()
+                for edge in self.graph.inputs.get(value, ()):
+                    passes = edge.kind is Kind.OPEN and value.primitive.name not in STEPS
+                    if passes and edge.source not in found:
+                        found.add(edge.source)
+                        pending.append(edge.source)
+            self._smooth[head] = found
+        return self._smooth[head]
+
+    @cached_property
+    def trained(self) -> tuple[Reach, ...]:
+        """Values whose gradient reaches a variable that is trained, by level."""
+        leaves = self.variables(trained=True)
+        return tuple(self.graph.forward(leaves, level) for level in LEVELS)
+
+    @cached_property
+    def frozen(self) -> tuple[Reach, ...]:
+        """Values whose gradient reaches a variable that is frozen, by level."""
+        leaves = self.variables(trained=False)
+        return tuple(self.graph.forward(leaves, level) for level in LEVELS)
+
+    def variables(self, trained: bool) -> list[Value]:
+        """Float variables that are trained, or those that are frozen."""
+        program = self.program
+        return [
+            program.leaves[path].value
+            for path, block in program.sources("variable").items()
+            if path in program.leaves
+            and block.wants_gradient is trained
+            and is_float(program.leaves[path].value.dtype)
+        ]
+
+    def levels(self, head: str, value: Value) -> tuple[Kind | None, Kind | None, Kind | None]:
+        """What must open between a value and the head, trained variables, frozen variables."""
+        reaches = (self.to_loss(head, level) for level in LEVELS)
+        return _first(value, reaches), _first(value, self.trained), _first(value, self.frozen)
+
+    def repair(self, head: str, value: Value) -> Sequence[Edge]:
+        """The fewest slots to open between a head and a value and on to a variable, from the head
+        on; stops rather than slots without a rule, trained variables rather than frozen ones, but
+        to train one rather than to do without a rule.
+        """
+        ahead, behind = self._cheapest(head, value)
+        if ahead is None or behind is None:
+            return ()
+        first = [*ahead.first_closed(value), *islice(behind.closed(value), MANY)]
+        count = ahead.cost[value] + behind.cost[value]
+        if len(first) == count:
+            return first
+        return Deferred(
+            lambda: [*reversed([*ahead.closed(value)]), *behind.closed(value)],
+            first[:MANY],
+            count=count,
+        )
+
+    def first_cuts(self, head: str, value: Value) -> list[Edge]:
+        """Of that repair the slot nearest the head, and the one nearest the value behind it."""
+        ahead, behind = self._cheapest(head, value)
+        found = [] if ahead is None else [*ahead.first_closed(value)[:1]]
+        return found if behind is None else [*found, *islice(behind.closed(value), 1)]
+
+    def route(self, head: str, value: Value) -> list[Value]:
+        """The route of that repair: from the head over the value to a variable."""
+        ahead, behind = self._cheapest(head, value)
+        nearer = [] if ahead is None else [*ahead.route(value)][:0:-1]
+        return [*nearer, *([value] if behind is None else behind.route(value))]
+
+    def _cheapest(self, head: str, value: Value) -> tuple[Reach | None, Reach | None]:
+        ahead, trained, frozen = self.levels(head, value)
+        thaw = ahead is frozen is Kind.OPEN and trained is Kind.NO_RULE
+        if trained is None or thaw:
+            behind = None if frozen is None else self.frozen[frozen]
+        else:
+            behind = self.trained[trained]
+        return None if ahead is None else self.to_loss(head, ahead), behind
+
+
+def _first(value: Value, reaches: Iterable[Reach]) -> Kind | None:
+    for level, reach in zip(LEVELS, reaches, strict=False):
+        if value in reach.cost:
+            return level
+    return None

@@ -1,0 +1,134 @@
+"""Closed slots by name: which block and input a closed edge belongs to, and the way past it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from blocks.library.gradient import StopGradient
+from blocks.paths import path_text
+from runtime.calculus.dtypes import is_float
+from runtime.calculus.primitives.gradient import WIRE
+from runtime.engine.trees import without_leaf
+from runtime.flow.structure.reachability import Edge, Kind
+from runtime.flow.words import sentences
+from runtime.flow.words.states import Cutter
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Bypass:
+    """How a StraightThrough gets past a slot: value of ``hard``, gradient to ``soft``, into
+    ``target``. All ports by path.
+    """
+
+    cutter: Cutter
+    hard: str
+    soft: str
+    target: str
+
+
+class Slots:
+    """Names for the closed edges of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._cutters: dict[Edge, Cutter] = {}
+        self._openings: dict[Edge, Cutter] = {}
+        self._ports: dict[str, dict[Value, tuple[int, str]]] = {}
+        self._leaves: dict[str, dict[Value, str]] = {}
+        self._keys = {marker: key for key, marker in program.wires.items()}
+
+    def cutter(self, edge: Edge) -> Cutter:
+        """The block and the input port that a closed edge belongs to."""
+        if edge not in self._cutters:
+            self._cutters[edge] = self._named(edge)
+        return self._cutters[edge]
+
+    def opening(self, edge: Edge) -> Cutter:
+        """The same with the leaf, where a StopGradient block stops one of a tree."""
+        if edge not in self._openings:
+            cutter = self.cutter(edge)
+            leaf = self._leaf(edge) if self.openable(cutter) else ""
+            self._openings[edge] = replace(cutter, leaf=leaf) if leaf else cutter
+        return self._openings[edge]
+
+    def openable(self, cutter: Cutter) -> bool:
+        """Whether it is a StopGradient block, which has a switch for that."""
+        return isinstance(self.program.block(cutter.block), StopGradient)
+
+    def bypass(self, edge: Edge, path: Sequence[Value]) -> Bypass | str:
+        """The straight-through way past a slot on a route (from the loss), or why there is none.
+
+        It leads from the last wire with floats on it before the slot to the first one after it.
+        """
+        cutter = self.cutter(edge)
+        if cutter.why == sentences.ON_PURPOSE:
+            return sentences.on_purpose(cutter.block)
+        at = next(i for i, value in enumerate(path) if value is edge.source)
+        before = next(filter(_is_float_wire, path[at:]), None)
+        target = next(filter(_is_float_wire, reversed(path[:at])), None)
+        if before is None or target is None:
+            return sentences.unfit(cutter.block, "no wire with floats leads past it")
+        sources = self.program.wire_sources
+        soft, key = sources[self._keys[before]], self._keys[target]
+        shape = self.program.ports[soft].shape
+        if shape != target.shape:
+            return sentences.unfit(
+                cutter.block, f"the shape before it is {shape}, and {target.shape} behind it"
+            )
+        if without_leaf(soft + key) != soft + key:
+            return sentences.unfit(cutter.block, "it would have to stand on one leaf of a tree")
+        return Bypass(cutter, sources[key], soft, key)
+
+    def _leaf(self, edge: Edge) -> str:
+        """The path of the leaf of a tree that a StopGradient block stops; empty for an array."""
+        path = str(edge.value.owner)
+        if path not in self._leaves:
+            self._leaves[path] = dict(self._leaves_into(path))
+        leaves = self._leaves[path]
+        return next((leaves[value] for value in _within(edge) if value in leaves), "")
+
+    def _leaves_into(self, path: str) -> Iterator[tuple[Value, str]]:
+        """The markers of what a StopGradient block takes, each with the path it selects by."""
+        tree, block = self.program.wire_trees.get(f"{path}.x"), self.program.block(path)
+        if tree is not None and isinstance(block, StopGradient):
+            taken = block.taken(tree.map(lambda _, wire: (wire,)), _joined)
+            for leaf, wires in taken.arrays.items():
+                yield from ((self.program.wires[wire], path_text(leaf)) for wire in wires)
+
+    def _named(self, edge: Edge) -> Cutter:
+        block = str(edge.value.owner)
+        within = _within(edge)
+        if block not in self._ports:
+            markers = self.program.markers(block)
+            self._ports[block] = {m: (place, name) for place, (name, m) in enumerate(markers)}
+        ports = self._ports[block]
+        port = min((ports[value] for value in within if value in ports), default=(0, ""))[1]
+        if edge.kind is Kind.STOP:
+            return Cutter(block, port, "stop")
+        reason = sentences.why(edge.value.primitive.name, is_float(edge.source.dtype))
+        return Cutter(block, port, "no rule", reason)
+
+
+def _joined(items: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(name for item in items for name in item)
+
+
+def _within(edge: Edge) -> set[Value]:
+    """The values of its block that a slot reads from, and the wires into the block among them."""
+    within, pending = {edge.source}, [edge.source]
+    while pending:
+        value = pending.pop()
+        if value.primitive is not WIRE and value.owner == edge.value.owner:
+            pending += [source for source in value.inputs if source not in within]
+            within.update(value.inputs)
+    return within
+
+
+def _is_float_wire(value: Value) -> bool:
+    return value.primitive is WIRE and is_float(value.dtype)

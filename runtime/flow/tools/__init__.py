@@ -1,0 +1,1 @@
+"""Tools built on flow: what-if, repairs, the ledger, contracts, the doctor, dialects."""

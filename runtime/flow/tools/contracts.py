@@ -1,0 +1,264 @@
+"""Contracts: what a diagram's gradients must and must not do, one line each.
+
+    flows(L_rec -> encoder/*)      every one of these variables gets gradient from this loss
+    blocked(L_D -> G/*)            none of them does
+    nonzero(L_rec -> W1)           and it is not all zeros
+    finite(* -> *)                 no gradient has NaN or inf in it
+    updates(opt_G -> G/*)          the optimiser opt_G, and no other, moves these
+
+Where a line says what an optimiser updates, or a session has made steps, a trained variable
+that none updates is UNOWNED.
+
+``#`` begins a comment. A pattern is compared part by part (``/`` separates parts) with the
+wildcards ``*``, ``?`` and ``[…]``; a last part of ``*`` stands for any depth. On the left it
+names losses (or, by its name, an optimiser), on the right variables, or wires by their targets
+(``mul1.a``). A pattern that names nothing is a broken contract, so that a slip can't pass.
+
+A diagram states contracts in its field ``contracts``, or ``m.contracts`` beside
+``m.gradwire.json`` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from blocks.errors import FileError
+from runtime.engine.flatten import block_of
+from runtime.flow.words.states import PASSING, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runtime.diagram import Diagram
+    from runtime.engine.program import Program
+    from runtime.flow.analyse import Flow
+    from runtime.flow.observed import FlowRun
+
+SUFFIX = ".contracts"
+Kind: TypeAlias = Literal["flows", "blocked", "nonzero", "finite", "updates"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+UNOWNED = "UNOWNED: {0} is trained, and no optimiser updates it."
+EXAMPLE = "flows(loss -> encoder/*)"
+_LINE = re.compile(r"(\w+)\s*\(\s*(.+?)\s*(?:->|→)\s*(.+?)\s*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """One line: what is asked of which losses and variables (or wires)."""
+
+    kind: Kind
+    loss: str
+    pattern: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.loss} -> {self.pattern})"
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """What breaks a contract: a variable or wire, for one loss, and why; the witness from the loss.
+
+    ``subject`` is empty where a pattern names nothing.
+    """
+
+    subject: str
+    loss: str
+    sentence: str
+    witness: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A contract, and all that breaks it."""
+
+    contract: Contract
+    breaches: tuple[Breach, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Nothing breaks it."""
+        return not self.breaches
+
+
+def parse_contracts(text: str, path: str | None = None) -> list[Contract]:
+    """The contracts in a text; raises FileError with the line of what is none."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        stated = line.partition("#")[0].strip()
+        if not stated:
+            continue
+        match = _LINE.fullmatch(stated)
+        kind = next((k for k in KINDS if match and match[1] == k), None)
+        if match is None or kind is None:
+            raise FileError(
+                "This is no contract.",
+                path=path,
+                line=number,
+                expected=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}, as in {EXAMPLE}",
+                got=stated,
+            )
+        found.append(Contract(kind, match[2], match[3], number))
+    return found
+
+
+def beside(file: Path) -> Path:
+    """The contracts file of a diagram: ``m.contracts`` beside ``m.gradwire.json``."""
+    name = file.name.removesuffix(".json").removesuffix(".gradwire")
+    return file.with_name(name + SUFFIX)
+
+
+def read_contracts(path: Path) -> list[Contract]:
+    """The contracts of a file; raises FileError."""
+    try:
+        return parse_contracts(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(
+            f"The contracts can't be read: {error}.",
+            path=str(path),
+            next_step=f"Write one contract a line, such as {EXAMPLE}.",
+        ) from None
+
+
+def contracts_of(diagram: Diagram, file: Path | None = None) -> list[Contract]:
+    """What a diagram states, and what is stated beside its file; raises FileError."""
+    stated = parse_contracts("\n".join(diagram.contracts))
+    if file is not None and beside(file).exists():
+        stated += read_contracts(beside(file))
+    return stated
+
+
+def is_blocked(contracts: Iterable[Contract], name: str, loss: str) -> bool:
+    """Whether one of them asks that a variable gets no gradient from a loss."""
+    return any(
+        contract.kind == "blocked" and matches(contract.pattern, name) and _means(contract, loss)
+        for contract in contracts
+    )
+
+
+def unowned(
+    program: Program, contracts: Iterable[Contract], updated: Collection[str] = ()
+) -> list[str]:
+    """Trained variables that no optimiser updates, by what lines say and steps have updated.
+
+    None where no line says what an optimiser updates and no step was made.
+    """
+    patterns = [contract.pattern for contract in contracts if contract.kind == "updates"]
+    if not (patterns or updated):
+        return []
+    left = [name for name in program.trainable if name not in updated]
+    return [name for name in left if not any(matches(pattern, name) for pattern in patterns)]
+
+
+def hold(contracts: Iterable[Contract], reading: FlowRun | None, flow: Flow) -> list[Outcome]:
+    """Hold a diagram to contracts.
+
+    ``flow`` answers flows and blocked. nonzero and finite need the ``reading`` of a run; without
+    one they are broken, because nothing shows that they are kept.
+    """
+    every = list(contracts)
+    return [
+        Outcome(
+            contract,
+            tuple(
+                _not_updated(contract, every, flow)
+                if contract.kind == "updates"
+                else _breaches(contract, reading, flow)
+            ),
+        )
+        for contract in every
+    ]
+
+
+def needs_run(contracts: Iterable[Contract]) -> bool:
+    """Whether any of them asks about numbers."""
+    return any(contract.kind in ("nonzero", "finite") for contract in contracts)
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Whether a pattern names a path; see the module."""
+    wanted, parts = pattern.split("/"), path.split("/")
+    if wanted[-1] == "*" and len(parts) > len(wanted):
+        parts = parts[: len(wanted)]
+    return len(wanted) == len(parts) and all(map(fnmatchcase, parts, wanted))
+
+
+def _breaches(contract: Contract, reading: FlowRun | None, flow: Flow) -> Iterator[Breach]:
+    losses = [loss for loss in flow.losses if _means(contract, loss)]
+    subjects = _subjects(contract.pattern, flow)
+    if not losses:
+        yield Breach("", contract.loss, _nothing(contract.loss, "loss", map(block_of, flow.losses)))
+    elif not subjects:
+        text = _nothing(contract.pattern, "variable or wire", flow.program.sources("variable"))
+        yield Breach("", contract.loss, text)
+    for loss in losses:
+        for subject in subjects:
+            breach = _breach(contract.kind, subject, loss, reading, flow)
+            if breach is not None:
+                yield breach
+
+
+def _not_updated(contract: Contract, every: Sequence[Contract], flow: Flow) -> Iterator[Breach]:
+    """What an optimiser can't move, or another moves as well."""
+    variables = flow.program.sources("variable")
+    named = [name for name in variables if matches(contract.pattern, name)]
+    if not named:
+        yield Breach("", contract.loss, _nothing(contract.pattern, "variable", variables))
+    others = [c for c in every if c.kind == "updates" and c.loss != contract.loss]
+    for name in named:
+        if not variables[name].wants_gradient:
+            text = f"{name} is not trained, so {contract.loss} can't move it."
+            yield Breach(name, contract.loss, text)
+        elif other := next((c.loss for c in others if matches(c.pattern, name)), None):
+            yield Breach(name, contract.loss, f"{other} updates {name}, too.")
+
+
+def _means(contract: Contract, loss: str) -> bool:
+    """Whether a contract names a loss, by its block or by its port."""
+    return matches(contract.loss, block_of(loss)) or matches(contract.loss, loss)
+
+
+def _subjects(pattern: str, flow: Flow) -> Sequence[str]:
+    if "." in pattern:
+        return [wire for wire in flow.program.wire_sources if matches(pattern, wire)]
+    variables = flow.program.sources("variable")
+    return [name for name in variables if matches(pattern, name)]
+
+
+def _nothing(pattern: str, what: str, known: Iterable[str]) -> str:
+    names = list(known)
+    listed = f" There {'is' if len(names) == 1 else 'are'} {', '.join(names[:8])}." if names else ""
+    return f"{pattern} names no {what}.{listed}"
+
+
+def _breach(
+    kind: Kind, subject: str, loss: str, reading: FlowRun | None, flow: Flow
+) -> Breach | None:
+    verdict = flow.explain(subject, loss)
+    passes = verdict.state in PASSING
+    if kind == "blocked":
+        return _because(verdict, subject, loss) if passes else None
+    if kind in ("flows", "nonzero") and not passes:
+        return _because(verdict, subject, loss)
+    if kind == "flows" or not passes:
+        return None
+    if reading is None:
+        return Breach(subject, loss, "The diagram could not be run.", verdict.witness)
+    run = reading.run(loss)
+    if run is None:
+        return Breach(subject, loss, f"{loss} was not run by itself.", verdict.witness)
+    array = run.contributions.get(subject, run.gradients.get(subject))
+    good = array is not None and (
+        bool(np.any(array)) if kind == "nonzero" else bool(np.isfinite(array).all())
+    )
+    return None if good else _because(reading.explain(subject, loss), subject, loss)
+
+
+def _because(verdict: Verdict, subject: str, loss: str) -> Breach:
+    return Breach(subject, loss, verdict.sentence, verdict.witness)

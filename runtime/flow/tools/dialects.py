@@ -1,0 +1,178 @@
+"""How other systems report the gradient of a variable, and what optimisers do with it.
+
+Systems: PyTorch 2, JAX, TensorFlow 2 and MXNet 1. They differ where no path connects, and
+where the only path leads through rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.calculus import passes
+from runtime.engine.lookup import find_port
+from runtime.flow.words.formatting import size
+from runtime.flow.words.states import State
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.program import Program
+    from runtime.flow.observed import FlowRun
+
+Array = NDArray[Any]
+SYSTEMS = ("PyTorch", "JAX", "TensorFlow", "MXNet")
+ROUNDING = frozenset({"round", "floor", "ceil"})
+"""Primitives whose gradient is 0 here, in PyTorch, JAX and MXNet, and None in TensorFlow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one system says about a variable: ``None``, ``zeros``, or the gradient; and by what."""
+
+    system: str
+    says: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What one optimiser does with a variable, with and without weight decay."""
+
+    optimiser: str
+    plain: str
+    decayed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dialects:
+    """A variable in the words of other systems; ``fates`` by system, none for another port."""
+
+    variable: str
+    state: State
+    reports: tuple[Report, ...]
+    fates: dict[str, tuple[Fate, ...]]
+
+
+_BY = {
+    "PyTorch": "grad after loss.backward()",
+    "JAX": "jax.grad",
+    "TensorFlow": "tape.gradient",
+    "MXNet": "grad after loss.backward()",
+}
+_FROZEN_BY = {
+    "PyTorch": "requires_grad=False",
+    "JAX": "left out of argnums",
+    "TensorFlow": "trainable=False",
+    "MXNet": "grad_req='null'",
+}
+OPTIMISERS = ("SGD", "SGD with momentum", "AdamW")
+NOT_ASKED = "not asked for"
+NOT_RUN = "a gradient: run it for the number"
+NO_STEP = "no step is made"
+STAYS = "stays as it is"
+DRIFTS = "shrinks: weight decay moves it without a gradient"
+GOES_ON = "stays as it is, unless it has momentum from earlier steps: then it goes on"
+
+
+_LEAF_BY = {
+    "PyTorch": "requires_grad_() before",
+    "JAX": "jax.grad, chosen by argnums",
+    "TensorFlow": "tape.gradient, after tape.watch",
+    "MXNet": "attach_grad() before",
+}
+_INNER_BY = {
+    "PyTorch": "retain_grad() before",
+    "JAX": "jax.vjp of what follows it",
+    "TensorFlow": "tape.gradient",
+    "MXNet": "attach_grad() on it, which cuts it off from what lies before",
+}
+
+
+def dialects(reading: FlowRun, key: str, loss: str | None = None) -> Dialects:
+    """What other systems say about a variable of a reading, or about any other port once they are
+    asked for its gradient (an input or a constant by its block). Optimisers move variables alone.
+
+    Raises RunError where there is no such port.
+    """
+    heads = reading.losses if loss is None else (loss,)
+    if key in reading.program.sources("variable"):
+        return _of_variable(reading, key, loss, heads)
+    port = find_port(reading.program, key)
+    value = reading.program.ports.get(port)
+    known = [a for h in heads if (a := reading.arriving(port, h)) is not None]
+    is_leaf = port.removesuffix(".out") in reading.program.leaves
+    by = _LEAF_BY if is_leaf else _INNER_BY
+    if value not in _reached(reading.program, heads, all_slots=True):
+        says = dict(zip(SYSTEMS, ("None", "zeros", "None", "zeros"), strict=True))
+        reports = tuple(Report(s, says[s], by[s]) for s in SYSTEMS)
+        return Dialects(key, reading.flow.arrival(port, loss), reports, {})
+    shown = size(sum(known[1:], known[0])) if known else NOT_RUN
+    rounded = value not in _reached(reading.program, heads, all_slots=False)
+    reports = tuple(
+        Report(s, "None" if rounded and s == "TensorFlow" else shown, by[s]) for s in SYSTEMS
+    )
+    return Dialects(key, State.CARRIES, reports, {})
+
+
+def _of_variable(
+    reading: FlowRun, variable: str, loss: str | None, heads: tuple[str, ...]
+) -> Dialects:
+    state = reading.variable(variable, loss).state
+    gradient = reading.gradient(variable, loss)
+    program = reading.program
+    leaf = program.leaves.get(variable)
+    through = _reached(program, heads, all_slots=True)
+    smooth = _reached(program, heads, all_slots=False)
+    trained = {program.leaves[n].value for n in program.trainable if n in program.leaves}
+    if state is State.FROZEN:
+        reports = tuple(Report(s, NOT_ASKED, _FROZEN_BY[s]) for s in SYSTEMS)
+    elif gradient is None:
+        reports = _unconnected(lost=not through & trained)
+    else:
+        shown = size(gradient) if np.any(gradient) else "zeros"
+        rounded = leaf is None or leaf.value not in smooth
+        reports = tuple(
+            Report(s, "None" if rounded and s == "TensorFlow" else shown, _BY[s]) for s in SYSTEMS
+        )
+    return Dialects(variable, state, reports, {r.system: _fates(r) for r in reports})
+
+
+def _unconnected(lost: bool) -> tuple[Report, ...]:
+    """``lost`` tells that no variable at all gets a gradient."""
+    error = Report("PyTorch", "error", "element 0 of tensors does not require grad")
+    return (
+        error if lost else Report("PyTorch", "None", _BY["PyTorch"]),
+        Report("JAX", "zeros", _BY["JAX"]),
+        Report("TensorFlow", "None", _BY["TensorFlow"]),
+        Report("MXNet", "zeros", _BY["MXNet"]),
+    )
+
+
+@lru_cache(maxsize=2)
+def _reached(program: Program, heads: tuple[str, ...], all_slots: bool) -> frozenset[Value]:
+    """The values that gradient comes to; through rounding only with ``all_slots``."""
+    reached = {program.ports[find_port(program, head)] for head in heads}
+    for value in reversed(program.trace.values[: program.forward_end]):
+        if value in reached and (all_slots or value.primitive.name not in ROUNDING):
+            reached |= {s for slot, s in enumerate(value.inputs) if passes(value, slot)}
+    return frozenset(reached)
+
+
+def _fates(report: Report) -> tuple[Fate, ...]:
+    if report.says == "error":
+        return tuple(Fate(name, NO_STEP, NO_STEP) for name in OPTIMISERS)
+    if report.says in ("None", NOT_ASKED):
+        return tuple(Fate(name, STAYS, STAYS) for name in OPTIMISERS)
+    if report.says == "zeros":
+        return (
+            Fate("SGD", STAYS, DRIFTS),
+            Fate("SGD with momentum", GOES_ON, DRIFTS),
+            Fate("AdamW", GOES_ON, DRIFTS),
+        )
+    moves = "moves with its gradient"
+    decayed = f"{moves}, and shrinks a little"
+    return tuple(Fate(name, moves, decayed) for name in OPTIMISERS)

@@ -1,0 +1,193 @@
+"""The doctor: what is wrong with the gradients of a whole diagram, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from runtime.flow.numbers.magnitudes import SETTINGS, Settings
+from runtime.flow.observed import FlowRun, observe
+from runtime.flow.tools.contracts import UNOWNED, Contract, contracts_of, hold, is_blocked, unowned
+from runtime.flow.tools.repairs import Fix, fixes
+from runtime.flow.tools.whatif import WhatIf
+from runtime.flow.words.numeric_sentences import VICTIM
+from runtime.flow.words.states import State, Verdict
+
+if TYPE_CHECKING:
+    from runtime.engine import Session
+
+Array = NDArray[Any]
+TRIALS = 64
+"""At most so many repairs are run, and so many stops opened to see whether they cut anything."""
+BLOCKS = 12_000
+"""The same, counted in blocks that are run again: large diagrams have fewer trials."""
+CUT = (State.STOPPED, State.NO_RULE, State.OFF_ROUTE)
+
+
+class Complaint(IntEnum):
+    """What is wrong, the gravest first."""
+
+    NONFINITE = 1
+    CONTRACT = 2
+    NO_GRADIENT = 3
+    ZERO = 4
+    FLOOD = 5
+    FAINT = 6
+    CANCELS = 7
+    UNOWNED = 8
+    IDLE_STOP = 9
+
+    @property
+    def is_error(self) -> bool:
+        """Wrong whatever was meant; the others may be meant so."""
+        return self <= Complaint.CONTRACT
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: with which wire, variable, port or block, and why.
+
+    ``key`` is what to click: a wire by its target, a variable or block by its path, or a port.
+    """
+
+    complaint: Complaint
+    key: str
+    sentence: str
+    loss: str | None = None
+    witness: Sequence[str] = ()
+    fix: Fix | None = None
+
+
+def diagnose(
+    session: Session,
+    losses: Sequence[str] | None = None,
+    *,
+    contracts: Iterable[Contract] | None = None,
+    feeds: Mapping[str, ArrayLike] | None = None,
+    settings: Settings = SETTINGS,
+) -> list[Finding]:
+    """All findings, ranked; raises what ``backward`` raises.
+
+    A variable that any of the losses reaches counts as reached, and one that contracts keep from
+    all of them is none to complain of. ``contracts`` are by default what
+    the diagram states; raises FileError for a line of it that is none.
+    """
+    stated = contracts_of(session.diagram) if contracts is None else list(contracts)
+    reading = observe(session, losses, feeds=feeds, settings=settings)
+    found = [
+        *_not_finite(reading),
+        *_breaches(reading, stated),
+        *_variables(session, reading, stated, feeds),
+        *_cancelling(reading),
+        *_unowned(session, reading, stated),
+        *_idle(session, reading, feeds),
+    ]
+    return sorted(found, key=lambda finding: finding.complaint)
+
+
+def _not_finite(reading: FlowRun) -> list[Finding]:
+    """One finding for each block where NaN or inf begins, not for its victims."""
+    found: dict[str, Finding] = {}
+    for loss in reading.losses:
+        for wire, state in reading.states(loss).items():
+            if state is State.NONFINITE:
+                verdict = reading.verdict(wire, loss)
+                found.setdefault(verdict.sentence, _of(Complaint.NONFINITE, verdict))
+    return [finding for text, finding in found.items() if not text.endswith(VICTIM)]
+
+
+def _breaches(reading: FlowRun, contracts: Iterable[Contract]) -> list[Finding]:
+    return [
+        Finding(
+            Complaint.CONTRACT,
+            breach.subject or str(outcome.contract),
+            f"{outcome.contract} is broken. {breach.sentence}",
+            breach.loss,
+            breach.witness,
+        )
+        for outcome in hold(contracts, reading, reading.flow)
+        for breach in outcome.breaches
+    ]
+
+
+def _variables(
+    session: Session,
+    reading: FlowRun,
+    contracts: Sequence[Contract],
+    feeds: Mapping[str, ArrayLike] | None,
+) -> list[Finding]:
+    by_state = {
+        State.ZERO: Complaint.ZERO, State.FLOOD: Complaint.FLOOD, State.FAINT: Complaint.FAINT,
+    }  # fmt: skip
+    asked = {
+        name: reading.variable(name)
+        for name in reading.program.trainable
+        if not all(is_blocked(contracts, name, loss) for loss in reading.losses)
+    }
+    cut = [name for name, verdict in asked.items() if verdict.state in CUT]
+    repairs = fixes(session, cut, feeds=feeds, flow=reading.flow, most=_trials(reading))
+    found = []
+    for name, verdict in asked.items():
+        if verdict.state in by_state:
+            found.append(_of(by_state[verdict.state], verdict))
+        elif verdict.state in CUT:
+            repair = repairs.get(name)
+            told = f" {repair.sentence}" if repair else ""
+            text = f"No gradient: {verdict.sentence}{told}"
+            found.append(_of(Complaint.NO_GRADIENT, verdict, text, repair))
+    return found
+
+
+def _cancelling(reading: FlowRun) -> list[Finding]:
+    return [
+        Finding(Complaint.CANCELS, port, cancel.sentence)
+        for port, cancel in reading.cancels().items()
+        if cancel.total > 0  # a sum of exactly 0 is told where it makes a variable's gradient 0
+    ]
+
+
+def _unowned(session: Session, reading: FlowRun, contracts: Iterable[Contract]) -> list[Finding]:
+    """Variables that get a gradient in vain: no optimiser updates them."""
+    return [
+        Finding(Complaint.UNOWNED, name, UNOWNED.format(name))
+        for name in unowned(reading.program, contracts, session.updated)
+    ]
+
+
+def _idle(
+    session: Session, reading: FlowRun, feeds: Mapping[str, ArrayLike] | None
+) -> list[Finding]:
+    """Stops that cut nothing by structure, by what arrives, or because opening changes nothing."""
+    told = reading.idle_stops()
+    found = [Finding(Complaint.IDLE_STOP, stop, text) for stop, text in told.items()]
+    others = [stop for stop in reading.stops if stop not in told]
+    trial = WhatIf(session, reading.losses, feeds=feeds)
+    for stop in others[: _trials(reading)]:
+        after = trial.open(stop).compare()
+        if all(_same(d.before, d.after) for d in after.variables().values()):
+            text = "This stop cuts nothing: opening it changes no gradient."
+            found.append(Finding(Complaint.IDLE_STOP, stop, text))
+    return found
+
+
+def _trials(reading: FlowRun) -> int:
+    return max(2, min(TRIALS, BLOCKS // max(1, len(reading.program.instances))))
+
+
+def _same(before: Array | None, after: Array | None) -> bool:
+    """No number differs, or zeros come where nothing came."""
+    if before is None:
+        return after is None or not np.any(after)
+    return after is not None and np.array_equal(before, after, equal_nan=True)
+
+
+def _of(
+    complaint: Complaint, verdict: Verdict, text: str | None = None, repair: Fix | None = None
+) -> Finding:
+    sentence = verdict.sentence if text is None else text
+    return Finding(complaint, verdict.wire, sentence, verdict.loss, verdict.witness, repair)

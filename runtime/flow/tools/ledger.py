@@ -1,0 +1,173 @@
+"""The ledger: what each wire brings to a port or variable, adding up to its gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.library.gradient import Gradient
+from runtime.calculus.primitives.gradient import WIRE
+from runtime.engine.norms import rms
+from runtime.flow.words.formatting import cosine
+
+if TYPE_CHECKING:
+    from runtime.engine import Run
+    from runtime.engine.program import Program
+    from runtime.flow.observed import FlowRun
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One share of a gradient. ``by`` is a wire (its target); the loss itself, ``loss``; or a
+    Gradient block that reads the value from inside another block, where no wire shows it.
+    """
+
+    by: str
+    kind: str
+    amount: Array
+
+
+@dataclass(frozen=True)
+class Account:
+    """The rows of one port, and their sum: the port's adjoint, or None where nothing arrives."""
+
+    port: str
+    rows: tuple[Row, ...]
+    total: Array | None
+
+    @property
+    def shares(self) -> dict[str, float | None]:
+        """Each row's cosine with the total times its size, as a share of the total's size; they
+        add up to 1. None where the total is 0.
+        """
+        if self.total is None or not rms(self.total) > 0:
+            return {row.by: None for row in self.rows}
+        size = rms(self.total)
+        return {
+            row.by: (cosine(row.amount, self.total) or 0.0) * rms(row.amount) / size
+            for row in self.rows
+        }
+
+
+def ledger(program: Program, run: Run) -> dict[str, Account]:
+    """The account of every port that gradient arrives at and goes on from to a trained variable.
+
+    The order of the rows is that in which backward adds them, so that adding them up gives the
+    gradient to the last bit. Where a Gradient block reads values from inside other blocks the
+    run must have the adjoint of the port (``adjoints="all"``), or the row is missing.
+    """
+    leaving: dict[str, list[str]] = {}
+    for wire, source in program.wire_sources.items():
+        if run.contributions.get(wire) is not None:
+            leaving.setdefault(source, []).append(wire)
+    readers = _inside_readers(program)
+    found = {}
+    for port, value in program.ports.items():
+        if value not in program.reached:
+            continue
+        account = _account(program, run, port, leaving.get(port, []), readers.get(port, ()))
+        if account.rows:
+            found[port] = account
+    return found
+
+
+def account(program: Program, run: Run, port: str) -> Account | None:
+    """The account of one port; None for one that the ledger does not have."""
+    if program.ports.get(port) not in program.reached:
+        return None
+    wires = [
+        wire
+        for wire, source in program.wire_sources.items()
+        if source == port and run.contributions.get(wire) is not None
+    ]
+    found = _account(program, run, port, wires, _inside_readers(program).get(port, ()))
+    return found if found.rows else None
+
+
+def _account(
+    program: Program, run: Run, port: str, wires: list[str], readers: tuple[str, ...]
+) -> Account:
+    rows = []
+    if port in run.losses:
+        value = program.ports[port]
+        rows.append(Row("loss", "seed", np.ones(value.shape, value.dtype)))
+    for wire in sorted(wires, key=lambda wire: -program.wires[wire].index):
+        amount = run.contributions[wire]
+        assert amount is not None  # only such wires are listed
+        rows.append(Row(wire, "wire", amount))
+    known = run.adjoints.get(port)
+    if known is None:
+        known = run.gradients.get(port.removesuffix(".out"))
+    if readers and known is not None:
+        through = known - _sum(rows) if rows else known
+        rows.append(Row(" and ".join(readers), "gradient block", through))
+        return Account(port, tuple(rows), known)
+    return Account(port, tuple(rows), _sum(rows) if rows else None)
+
+
+def _sum(rows: list[Row]) -> Array:
+    with np.errstate(all="ignore"):
+        total = rows[0].amount
+        for row in rows[1:]:
+            total = total + row.amount
+    return np.asarray(total)
+
+
+def _inside_readers(program: Program) -> dict[str, tuple[str, ...]]:
+    """Gradient blocks that read a port's value other than over a wire."""
+    ports = {value: port for port, value in program.ports.items()}
+    found: dict[str, dict[str, None]] = {}
+    gradients = {p for p, i in program.instances.items() if isinstance(i.block, Gradient)}
+    if not gradients:
+        return {}
+    for value in program.trace.values[: program.forward_end]:
+        if value.primitive is not WIRE and value.owner in gradients:
+            for source in value.inputs:
+                if source in ports and source.owner != value.owner:
+                    found.setdefault(ports[source], {})[str(value.owner)] = None
+    return {port: tuple(blocks) for port, blocks in found.items()}
+
+
+@dataclass(frozen=True)
+class LossMatrix:
+    """Losses against variables: how large each gradient is, and how it points.
+
+    ``norms[loss][variable]`` is the root mean square, None where no path connects;
+    ``cosines[loss][variable]`` the cosine with the gradient of all losses together; and
+    ``between[variable][a, b]`` that of the gradients of two losses: −1 where they work against
+    each other. None where one of both is None or 0.
+    """
+
+    losses: tuple[str, ...]
+    variables: tuple[str, ...]
+    norms: dict[str, dict[str, float | None]]
+    cosines: dict[str, dict[str, float | None]]
+    between: dict[str, dict[tuple[str, str], float | None]]
+
+
+def loss_matrix(reading: FlowRun) -> LossMatrix:
+    """Of a reading in which each loss was run by itself (see ``observe``)."""
+    losses = reading.losses
+    variables = tuple(reading.program.trainable)
+    gradients = {loss: {v: reading.gradient(v, loss) for v in variables} for loss in losses}
+    total = {v: reading.gradient(v) for v in variables}
+    return LossMatrix(
+        losses,
+        variables,
+        {a: {v: None if g is None else rms(g) for v, g in row.items()}
+         for a, row in gradients.items()},
+        {a: {v: cosine(g, total[v]) for v, g in row.items()} for a, row in gradients.items()},
+        {
+            v: {
+                (a, b): cosine(gradients[a][v], gradients[b][v])
+                for i, a in enumerate(losses)
+                for b in losses[i + 1 :]
+            }
+            for v in variables
+        },
+    )  # fmt: skip

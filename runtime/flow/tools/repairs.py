@@ -1,0 +1,309 @@
+"""What would let gradient through, and the gradient it would give: found by running it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blocks.errors import GradwireError
+from runtime.diagram import apply
+from runtime.engine import Session
+from runtime.engine.norms import rms, together
+from runtime.engine.trees import SIGN
+from runtime.flow.analyse import Flow, analyse
+from runtime.flow.structure.slots import Bypass
+from runtime.flow.tools.interventions import Bridge, Open, Step, Train, change_of
+from runtime.flow.words import sentences
+from runtime.flow.words.formatting import size
+from runtime.flow.words.states import State, Verdict
+
+if TYPE_CHECKING:
+    from runtime.diagram import Batch
+    from runtime.engine import Run
+
+Array = NDArray[Any]
+REPAIRABLE = (State.STOPPED, State.NO_RULE, State.FROZEN)
+
+
+@dataclass(frozen=True)
+class Fix:
+    """The cheapest repair of a wire or a variable, and what the repaired diagram gives there.
+
+    ``opened`` are StopGradients to open, ``straight_through`` blocks without a derivative that a
+    StraightThrough would get past (the gradient is then that of the surrogate), ``trained``
+    variables to make trainable. ``change`` makes the repair; it is None, with the reason in
+    ``obstacle``, where blocks alone can't. ``gradient`` is the variable's, or what the wire
+    would bring back (what the StraightThrough does where it leads past the wire), and ``rms`` its
+    size. ``past`` tells that the repair leads past the wire, and ``cost`` which
+    variables would lose the gradient they have: a StraightThrough takes all there is. Of a wire
+    with a tree ``leaves`` are the gradients by leaf, ``gradient`` is None and ``rms`` the size of
+    them all; a stop is opened for these leaves alone.
+    """
+
+    opened: tuple[str, ...]
+    straight_through: tuple[str, ...]
+    trained: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
+    change: Batch | None = None
+    gradient: Array | None = None
+    rms: float | None = None
+    obstacle: str = ""
+    leaves: Mapping[str, Array | None] = field(default_factory=dict)
+    past: bool = False
+    cost: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """For example ``Without sg1: 3.00.`` (the gradient, or its root mean square)."""
+        parts = []
+        if self.opened:
+            parts.append(f"without {sentences.names(self._stops)}")
+        if self.straight_through:
+            parts.append(f"straight through {sentences.names(self.straight_through)}")
+        if self.trained:
+            parts.append(f"with {sentences.names(self.trained)} trained")
+        if not parts or (self.obstacle and not self.steps):
+            return self.obstacle
+        text = ", ".join(parts)
+        if self.past:
+            text = f"{text}, past this wire"
+        cost = f", but {sentences.names(self.cost)} would get none" if self.cost else ""
+        return f"{text[0].upper()}{text[1:]}: {self._found.removesuffix('.')}{cost}."
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """The stops to open as WhatIf takes them: ``sg1``, or for a leaf ``sg1:encoder/w``."""
+        steps = [step for step in self.steps if isinstance(step, Open)]
+        return tuple(f"{s.block}{SIGN}{s.leaf}" if s.leaf else s.block for s in steps)
+
+    @property
+    def _stops(self) -> list[str]:
+        """``sg1``, or with the leaves it is opened for ``sg1 on encoder/w and encoder/b``."""
+        leaves: dict[str, list[str]] = {block: [] for block in self.opened}
+        for step in self.steps:
+            if isinstance(step, Open) and step.leaf:
+                leaves[step.block].append(step.leaf)
+        return [f"{b} on {sentences.names(paths)}" if paths else b for b, paths in leaves.items()]
+
+    @property
+    def _found(self) -> str:
+        if self.obstacle or not self.leaves:
+            return self.obstacle or size(self.gradient)
+        return sentences.names([f"{path} {size(found)}" for path, found in self.leaves.items()])
+
+
+def fix(
+    session: Session,
+    key: str,
+    loss: str | None = None,
+    *,
+    feeds: Mapping[str, ArrayLike] | None = None,
+    flow: Flow | None = None,
+) -> Fix | None:
+    """The cheapest repair of a wire or variable for one loss (the best of all without it).
+
+    Of a wire with a tree, that of its leaves that are stopped, or else that have no rule, or else
+    that are frozen; where it passes through rounding alone, and is 0, a way past that. None where
+    gradient passes already, or nothing could make it pass. ``flow``
+    saves time where there is one of the same program.
+    """
+    flow = flow or analyse(session.program)
+    verdicts = _repairable(flow, key, loss)
+    plans = [(v, plan) for v in verdicts if (plan := _planned(flow, v)) is not None]
+    possible = [(v, plan) for v, plan in plans if not plan.obstacle]
+    if not possible:
+        return plans[0][1] if plans else None
+    loss = str(possible[0][0].loss)
+    if key not in flow.program.wire_sources:
+        return _of_variables(session, {key: possible[0][1]}, loss, feeds)[key]
+    wanted = [verdict.wire for verdict, _ in possible]
+    found = Fix(*_together([plan for _, plan in possible]))
+    return _of_wire(session, found, key, wanted, loss, feeds)
+
+
+def fixes(
+    session: Session,
+    variables: Iterable[str],
+    *,
+    feeds: Mapping[str, ArrayLike] | None = None,
+    flow: Flow | None = None,
+    most: int | None = None,
+) -> dict[str, Fix]:
+    """The fix of each variable that has one. Those that ask for the same share a run, and ``most``
+    runs are made: variables that would need another have none here.
+    """
+    flow = flow or analyse(session.program)
+    found: dict[str, Fix] = {}
+    alike: dict[tuple[str, tuple[Step, ...]], dict[str, Fix]] = {}
+    for name in variables:
+        for verdict in _repairable(flow, name, None):
+            plan = _planned(flow, verdict)
+            if plan is not None and plan.obstacle:
+                found[name] = plan
+            elif plan is not None:
+                alike.setdefault((str(verdict.loss), plan.steps), {})[name] = plan
+    for (loss, _), plans in islice(alike.items(), most):
+        found |= _of_variables(session, plans, loss, feeds)
+    return found
+
+
+def _repairable(flow: Flow, key: str, loss: str | None) -> list[Verdict]:
+    """The verdict to repair; of a wire with a tree those of its leaves that are alike."""
+    if key not in flow.program.wire_trees:
+        verdict = flow.explain(key, loss)
+        wanted = verdict.state in REPAIRABLE or flow.past_steps(verdict)
+        return [verdict] if wanted and verdict.loss else []
+    leaves = list(flow.leaves(key, loss).values())
+    state = next((s for s in REPAIRABLE if any(v.state is s for v in leaves)), None)
+    alike = [verdict for verdict in leaves if verdict.state is state and verdict.loss]
+    alike = [verdict for verdict in alike if not verdict.frozen] or alike
+    return [verdict for verdict in alike if verdict.loss == alike[0].loss]
+
+
+def _planned(flow: Flow, verdict: Verdict) -> Fix | None:
+    """What would have to be done, not run yet."""
+    stops = [c for c in verdict.repair if flow.slots.openable(c)]
+    others = [c for c in verdict.repair if not flow.slots.openable(c)]
+    trained = flow.to_train(verdict)
+    bypasses = flow.past_steps(verdict) or flow.bypasses(verdict)
+    if not (verdict.repair or trained or bypasses):
+        return None
+    names = tuple(dict.fromkeys(c.block for c in stops))
+    steep = [b.cutter for b in bypasses if isinstance(b, Bypass)]
+    found = Fix(names, tuple(dict.fromkeys(c.block for c in (*others, *steep))), trained)
+    steps: list[Step] = [*(Open(c.block, c.leaf) for c in stops), *map(Train, trained)]
+    for bypass in bypasses:
+        if isinstance(bypass, str):
+            return replace(found, obstacle=bypass)
+        steps.append(Bridge(bypass.hard, bypass.soft, bypass.target))
+    return replace(found, steps=tuple(steps))
+
+
+def _together(
+    plans: Sequence[Fix],
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[Step, ...]]:
+    """What is opened, got past and trained by any of the plans, and all their steps."""
+    return (
+        tuple(dict.fromkeys(name for plan in plans for name in plan.opened)),
+        tuple(dict.fromkeys(name for plan in plans for name in plan.straight_through)),
+        tuple(dict.fromkeys(name for plan in plans for name in plan.trained)),
+        tuple(dict.fromkeys(step for plan in plans for step in plan.steps)),
+    )
+
+
+def with_fix(
+    session: Session,
+    verdict: Verdict,
+    *,
+    feeds: Mapping[str, ArrayLike] | None = None,
+    flow: Flow | None = None,
+) -> Verdict:
+    """The verdict, with the sentence of its fix at the end of its own."""
+    found = fix(session, verdict.wire, verdict.loss, feeds=feeds, flow=flow)
+    if found is None or not found.sentence:
+        return verdict
+    return replace(verdict, sentence=f"{verdict.sentence} {found.sentence}")
+
+
+def trial(session: Session, steps: tuple[Step, ...]) -> tuple[Session, Batch]:
+    """A session of the diagram with the steps made, and the change that makes them.
+
+    It holds the variables' values and the step number of ``session``. Raises ChangeError.
+    """
+    change = change_of(session.diagram, steps)
+    repaired = Session(apply(session.diagram, change).after, partial=session.partial)
+    known = repaired.program.instances  # asked once: every value that is set is looked at for it
+    for name, value in session.values.items():
+        if name in known:
+            repaired.set(name, value)
+    repaired.step_number = session.step_number
+    return repaired, change
+
+
+def _of_variables(
+    session: Session,
+    plans: Mapping[str, Fix],
+    loss: str,
+    feeds: Mapping[str, ArrayLike] | None,
+) -> dict[str, Fix]:
+    """The gradients of variables, by one run, once what their plans have in common is done."""
+    names = list(plans)
+    try:
+        repaired, change = trial(session, plans[names[0]].steps)
+        run = repaired.backward([loss], feeds=feeds, ports=[loss], contributions=False, wrt=names)
+    except GradwireError as error:
+        told = f"it can't be run: {error.what}"
+        return {name: replace(plan, obstacle=told) for name, plan in plans.items()}
+    cost = _cost(session, repaired, plans[names[0]], loss)
+    return {
+        name: replace(
+            plan,
+            change=change,
+            gradient=gradient,
+            rms=None if gradient is None else rms(gradient),
+            cost=cost,
+        )
+        for name, plan in plans.items()
+        for gradient in [run.gradients[name]]
+    }
+
+
+def _of_wire(
+    session: Session,
+    found: Fix,
+    key: str,
+    wanted: Sequence[str],
+    loss: str,
+    feeds: Mapping[str, ArrayLike] | None,
+) -> Fix:
+    """What comes back at ``key``, or with a tree at its ``wanted`` leaves, once all is repaired."""
+    try:
+        repaired, change = trial(session, found.steps)
+        run = repaired.backward([loss], feeds=feeds, ports=[loss])
+    except GradwireError as error:
+        return replace(found, obstacle=f"it can't be run: {error.what}")
+    gradients = run.contributions
+    past = list(wanted) == [key] and _is_past(session, found, key, gradients.get(key))
+    if past:
+        gradients = {key: _past(session, run)}
+    known = [array for name in wanted if (array := gradients.get(name)) is not None]
+    found = replace(
+        found,
+        change=change,
+        rms=together((rms(array), array.size) for array in known),
+        past=past,
+        cost=_cost(session, repaired, found, loss),
+    )
+    if list(wanted) == [key]:
+        return replace(found, gradient=gradients.get(key))
+    return replace(found, leaves={n.partition(SIGN)[2]: gradients.get(n) for n in wanted})
+
+
+def _cost(session: Session, repaired: Session, plan: Fix, loss: str) -> tuple[str, ...]:
+    """The trained variables that a repair takes the gradient of a loss from."""
+    if not plan.straight_through:
+        return ()
+    before, after = (analyse(s.program, [loss]) for s in (session, repaired))
+    return tuple(
+        name
+        for name in session.program.trainable
+        if before.arrives(f"{name}.out", loss) and not after.arrives(f"{name}.out", loss)
+    )
+
+
+def _is_past(session: Session, found: Fix, key: str, brought: Array | None) -> bool:
+    """Nothing comes back by a wire; or 0, from a step that what comes back is led past."""
+    into = session.program.wire_targets[key]
+    return brought is None or (into in found.straight_through and not np.any(brought))
+
+
+def _past(session: Session, run: Run) -> Array | None:
+    """What a StraightThrough that is new brings back, in place of a wire that it leads past."""
+    known = session.program.wire_sources
+    new = (array for wire, array in run.contributions.items() if wire not in known)
+    return next((array for array in new if array is not None), None)

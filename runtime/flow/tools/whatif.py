@@ -1,0 +1,159 @@
+"""What if: cuts, opened stops and freezes tried on a copy, and what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from runtime.engine import Session
+from runtime.engine.trees import SIGN
+from runtime.flow.numbers.magnitudes import SETTINGS, Settings
+from runtime.flow.observed import FlowRun, observe
+from runtime.flow.tools.interventions import Bridge, Close, Cut, Freeze, Open, Step, Train
+from runtime.flow.tools.repairs import trial
+from runtime.flow.words.formatting import cosine, percent
+
+if TYPE_CHECKING:
+    from runtime.diagram import Batch, Diagram
+    from runtime.flow.words.states import State
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A variable's gradient before and after; None where no path connects."""
+
+    before: Array | None
+    after: Array | None
+
+    @property
+    def percent(self) -> float | None:
+        """How much larger it is after, in percent; None from or to None, and from 0."""
+        return percent(self.before, self.after)
+
+    @property
+    def cosine(self) -> float | None:
+        """The cosine of the angle between before and after; None where one is None or 0."""
+        return cosine(self.before, self.after)
+
+    @property
+    def changed(self) -> bool:
+        """Whether a single bit differs."""
+        before, after = self.before, self.after
+        if before is None or after is None:
+            return before is not after
+        return before.shape != after.shape or before.tobytes() != after.tobytes()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two readings of one diagram, before and after a trial. A loss of None is all of them."""
+
+    before: FlowRun
+    after: FlowRun
+    change: Batch
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The ports of the losses."""
+        return self.before.losses
+
+    def variables(self, loss: str | None = None) -> dict[str, Difference]:
+        """The gradient of every variable before and after."""
+        return {
+            name: Difference(self.before.gradient(name, loss), self.after.gradient(name, loss))
+            for name in self.before.program.sources("variable")
+        }
+
+    def states(self, loss: str | None = None) -> dict[str, tuple[State | None, State]]:
+        """The state of every wire before and after; before is None for a wire that is new."""
+        before = self.before.states(loss)
+        return {wire: (before.get(wire), now) for wire, now in self.after.states(loss).items()}
+
+    def changed(self, loss: str | None = None) -> dict[str, tuple[State | None, State]]:
+        """The wires whose state is another."""
+        return {wire: both for wire, both in self.states(loss).items() if both[0] is not both[1]}
+
+
+class WhatIf:
+    """A trial on a diagram that stays as it is. Each step gives a new trial; steps add up.
+
+    ``WhatIf(session).open("sg1").cut("w.out→mul1.a").freeze("W1").compare()``. A session lends
+    its values; a diagram is run with its own. ``feeds`` are values of inputs, as for ``backward``.
+    """
+
+    def __init__(
+        self,
+        subject: Session | Diagram,
+        losses: Sequence[str] | None = None,
+        *,
+        feeds: Mapping[str, ArrayLike] | None = None,
+        settings: Settings = SETTINGS,
+    ) -> None:
+        self._session = subject if isinstance(subject, Session) else Session(subject)
+        self._losses = losses
+        self._feeds = feeds
+        self._settings = settings
+        self._before: list[FlowRun] = []
+        self.steps: tuple[Step, ...] = ()
+
+    def open(self, *stops: str) -> WhatIf:
+        """Let gradient pass these StopGradient blocks; ``stop:encoder/w`` for one leaf alone."""
+        named = (stop.partition(SIGN) for stop in stops)
+        return self.take(*(Open(block, leaf) for block, _, leaf in named))
+
+    def close(self, *stops: str) -> WhatIf:
+        """Close these StopGradient blocks, which are open or spare leaves."""
+        return self.take(*map(Close, stops))
+
+    def cut(self, *wires: str) -> WhatIf:
+        """Put a StopGradient on these wires: ``mul1.a``, ``w.out→mul1.a`` or ``w.out->mul1.a``."""
+        return self.take(*map(Cut, wires))
+
+    def freeze(self, *variables: str) -> WhatIf:
+        """Don't train these variables."""
+        return self.take(*map(Freeze, variables))
+
+    def train(self, *variables: str) -> WhatIf:
+        """Train these variables."""
+        return self.take(*map(Train, variables))
+
+    def bridge(self, hard: str, soft: str, target: str) -> WhatIf:
+        """Put a StraightThrough before input ``target``: value of hard, gradient to soft."""
+        return self.take(Bridge(hard, soft, target))
+
+    def take(self, *steps: Step) -> WhatIf:
+        """Make these steps besides, such as those of a Fix."""
+        other = WhatIf(self._session, self._losses, feeds=self._feeds, settings=self._settings)
+        other.steps = (*self.steps, *steps)
+        other._before = self._before
+        return other
+
+    def as_change(self) -> Batch:
+        """All steps as one change of the diagram, to apply and to undo; raises ChangeError."""
+        return self._trial[1]
+
+    @property
+    def diagram(self) -> Diagram:
+        """The diagram with the steps made; raises ChangeError."""
+        return self._trial[0].diagram
+
+    def compare(self) -> Comparison:
+        """Run before and after. Raises ChangeError, and what ``backward`` raises."""
+        session, change = self._trial
+        if not self._before:
+            self._before.append(self._observe(self._session, self._losses))
+        before = self._before[0]
+        return Comparison(before, self._observe(session, before.losses), change)
+
+    @cached_property
+    def _trial(self) -> tuple[Session, Batch]:
+        return trial(self._session, self.steps)
+
+    def _observe(self, session: Session, losses: Sequence[str] | None) -> FlowRun:
+        return observe(session, losses, feeds=self._feeds, settings=self._settings)

@@ -1,0 +1,1 @@
+"""States and the sentences that explain them."""

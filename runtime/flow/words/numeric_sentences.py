@@ -1,0 +1,185 @@
+"""The sentences of the numeric states: what a run adds to what the structure says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.library.logic import Where
+from runtime.engine.flatten import block_of
+from runtime.engine.trees import SIGN
+from runtime.flow.numbers import flat_spots
+from runtime.flow.numbers.magnitudes import Settings, Size, measure
+from runtime.flow.words import sentences
+from runtime.flow.words.formatting import number
+from runtime.flow.words.states import State
+
+if TYPE_CHECKING:
+    from runtime.flow.numbers.contributions import Blame, Currents
+
+Array = NDArray[Any]
+VICTIM = "This wire is a victim."
+"""How the sentence of a wire ends that did not make its NaN or inf."""
+VICTIMS = "The wires behind it are victims."
+"""How that of a wire ends at which NaN or inf begins, and goes on."""
+
+
+class Telling:
+    """Sentences about one loss (``label``) of one run, about wires that bring something back."""
+
+    def __init__(self, currents: Currents, label: str, settings: Settings) -> None:
+        self._currents = currents
+        self._label = label
+        self._settings = settings
+        self._reasons: dict[str, str] = {}
+
+    def wire(self, wire: str, state: State, witness: Sequence[str]) -> str:
+        """The sentence of a wire in a numeric state, or of CARRIES."""
+        size = self._currents.sizes[wire]
+        if state is State.ZERO:
+            return self._zero(wire)
+        if state is State.NONFINITE:
+            return self._nonfinite(wire)
+        if state in (State.FAINT, State.FLOOD):
+            return self._scaled(wire, state, size)
+        if state is State.PARTIAL:
+            return self._partial(wire, size)
+        port = self._currents.program.wire_sources[wire]
+        leaf = port.partition(SIGN)[2]
+        source = f"{block_of(port)}{SIGN}{leaf}" if leaf else block_of(port)
+        return (
+            f"Carries ∂{self._label}/∂{source}: rms {number(size.rms)}. "
+            f"Route: {sentences.route(witness)}."
+        )
+
+    def variable(self, name: str, state: State, gradient: Array, said: str) -> str:
+        """The sentence of a variable that has a gradient; ``said`` is what the structure says."""
+        size, ahead = measure(gradient), self._currents.leaving(f"{name}.out")
+        alike = [w for w in ahead if self._like(state, self._currents.sizes[w])]
+        if state is State.ZERO and not alike and len(ahead) > 1:
+            return f"0: what {sentences.names(ahead)} bring back cancels."
+        if state is State.CARRIES or not alike:
+            shown = number(float(gradient.reshape(()))) if size.total == 1 else number(size.rms)
+            rms = "" if size.total == 1 else "rms "
+            return f"∂{self._label}/∂{name}: {rms}{shown}. {said}"
+        if len(ahead) > 1 and state in (State.PARTIAL, State.FAINT, State.FLOOD):
+            worst = max(alike, key=lambda w: self._currents.sizes[w].rms)
+            return f"{sentences.names(ahead)} together: {self.wire(worst, state, ())}"
+        return self.wire(alike[0], state, ())
+
+    def _like(self, state: State, size: Size) -> bool:
+        if state is State.ZERO:
+            return size.is_zero
+        if state is State.NONFINITE:
+            return not size.finite
+        return size.finite and not size.is_zero
+
+    # ---- zero ---------------------------------------------------------------------------------
+
+    def _zero(self, wire: str) -> str:
+        blame = self._currents.blame(wire, "zero", lambda a: not np.any(a), every=True)
+        if blame.cancelled:
+            return f"Already 0: what comes back to {blame.block} cancels."
+        reason = self._flat(blame)
+        if self._is_seed(blame):
+            return f"The loss is flat here: {reason}."
+        if blame.local:
+            return f"Connected, but {reason}."
+        return f"Already 0 after {blame.block}, which{reason.removeprefix(blame.block)}."
+
+    def _flat(self, blame: Blame) -> str:
+        if blame.wire not in self._reasons:
+            program = self._currents.program
+            value = self._currents.run.values.get(program.wire_sources[blame.wire])
+            text = f"{blame.block} {flat_spots.flat(program.block(blame.block), value)}"
+            self._reasons[blame.wire] = text
+        return self._reasons[blame.wire]
+
+    def _is_seed(self, blame: Blame) -> bool:
+        """The block that makes it 0 is the loss, or what the loss block marks."""
+        program = self._currents.program
+        for loss in self._currents.run.losses:
+            if block_of(loss) == blame.block:
+                return True
+            marker = program.instances[block_of(loss)]
+            if marker.block.head:
+                sources = (program.wire_sources[key] for key, _ in marker.wires.values())
+                if any(block_of(source) == blame.block for source in sources):
+                    return True
+        return False
+
+    # ---- not finite ---------------------------------------------------------------------------
+
+    def _nonfinite(self, wire: str) -> str:
+        currents = self._currents
+        blame = currents.blame(wire, "not finite", lambda a: not bool(np.isfinite(a).all()))
+        if blame.wire not in self._reasons:
+            self._reasons[blame.wire] = self._origin(blame)
+        if not blame.local:
+            return f"{self._reasons[blame.wire]} {VICTIM}"
+        sizes = (currents.sizes.get(behind) for behind in currents.behind(wire))
+        spread = any(size is not None and not size.finite for size in sizes)
+        return f"{self._reasons[blame.wire]}{f' {VICTIMS}' * spread}"
+
+    def _origin(self, blame: Blame) -> str:
+        """Where NaN or inf was made first, and why."""
+        contribution = self._currents.run.contributions[blame.wire]
+        assert contribution is not None  # blame follows only what brings something back
+        what = "NaN" if np.isnan(contribution).any() else "inf"
+        forward = self._currents.made_forward(blame.block)
+        if forward is not None:
+            return f"First {what} made in {forward}, whose value is not finite."
+        arrived = self._currents.arrivals(blame.block)
+        same = [a for a in arrived if a.shape == contribution.shape]
+        reason = flat_spots.wild(same[0] if same else None, contribution)
+        return f"First {what} made in {blame.block} ({reason}).{self._safe_form(blame)}"
+
+    def _safe_form(self, blame: Blame) -> str:
+        """What to do about an infinite slope in the branch that a Where doesn't take."""
+        program = self._currents.program
+        route = self._currents.along(blame.wire)
+        chooser = next((b for b in route if isinstance(program.block(b), Where)), None)
+        if chooser is None:
+            return ""
+        return (
+            f" {chooser} does not take this branch, yet 0·inf is NaN (0 in TensorFlow): put a "
+            f"Where before {blame.block} too, so that it never sees such values."
+        )
+
+    # ---- too small, too large, in parts -------------------------------------------------------
+
+    def _scaled(self, wire: str, state: State, size: Size) -> str:
+        passages = self._currents.passages(wire)
+        grows = state is State.FLOOD
+        if not passages.blocks:
+            return f"rms {number(size.rms)}, as it leaves the loss."
+        worst, block = passages.most if grows else passages.least
+        factor = passages.factor
+        if (factor > 1) is not grows:
+            return (
+                f"rms {number(size.rms)}, against at most {number(self._currents.scale.largest)} "
+                f"for {self._label}; over this route ×{number(factor)}."
+            )
+        count = passages.blocks
+        blocks = f"{count} block{'s' * (count > 1)}"
+        verb = "Grows" if grows else "Shrunk"
+        return (
+            f"{verb} ×{number(factor)} over {blocks}; worst: {block} "
+            f"×{number(worst)}. rms {number(size.rms)}."
+        )
+
+    def _partial(self, wire: str, size: Size) -> str:
+        share = self._settings.partial
+
+        def masked(array: Array) -> bool:
+            found = measure(array)
+            return 0 < found.total and found.zeros >= share * found.total
+
+        blame = self._currents.blame(wire, "masked", masked)
+        by = f"masked by {blame.block}"
+        if blame.cancelled:
+            by = f"where what comes back to {blame.block} cancels"
+        return f"{size.zeros} of {size.total} elements are 0, {by}."

@@ -1,0 +1,219 @@
+"""The sentences users read: what a state means here, with the names of real blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from runtime.flow.lazy import MANY
+
+if TYPE_CHECKING:
+    from runtime.flow.words.states import Cutter
+
+ENDS = 3
+"""Blocks that are told at the far end of a long route."""
+ON_PURPOSE = "sends all its gradient to its other input, on purpose"
+_YES_OR_NO = "answers yes or no, which is piecewise constant"
+_COMPARES = "compares, and the answer is piecewise constant"
+_EQUALS = "asks for equality, and the answer is piecewise constant"
+_CONSTANT = "is piecewise constant"
+_LEAVES_FLOATS = "leaves the floats, and only floats have gradients"
+_SOFTER = {
+    _COMPARES: ", soften {it} with a Sigmoid,",
+    _CONSTANT: ", soften {it} with a Softmax,",
+    _LEAVES_FLOATS: ", keep floats there,",
+    _YES_OR_NO: ",",
+}
+"""What stands for a block that has no derivative, by why it has none; else it is to be softened."""
+_WHY = {
+    "equal": _EQUALS,
+    "not_equal": _EQUALS,
+    "argmax": _CONSTANT,
+    "argmin": _CONSTANT,
+    "argsort": "gives positions, which are piecewise constant",
+    "one_hot": "takes classes, which have no derivative",
+    "take": "takes positions, which have no derivative",
+    "take_along_axis": "takes positions, which have no derivative",
+    "scatter_add": "takes positions, which have no derivative",
+    "where": "only chooses by its condition",
+    "surrogate": ON_PURPOSE,
+    "cast": _LEAVES_FLOATS,
+    "any": _YES_OR_NO,
+    "all": _YES_OR_NO,
+    "isnan": _YES_OR_NO,
+    "isfinite": _YES_OR_NO,
+}
+_READS_INTEGERS = "reads integers or booleans, and only floats have gradients"
+_COMPARISONS = ("less", "less_equal", "greater", "greater_equal")
+
+
+def why(primitive: str, source_is_float: bool) -> str:
+    """Why a primitive has no derivative, as the end of a sentence that begins with a block."""
+    if primitive in _COMPARISONS:
+        return _COMPARES
+    if primitive == "cast" and not source_is_float:
+        return _READS_INTEGERS
+    return _WHY.get(primitive, "has no derivative" if source_is_float else _READS_INTEGERS)
+
+
+def names(items: Sequence[object], limit: int = 4, more: bool = False) -> str:
+    """``a``, ``a and b``, ``a, b and 3 more``, ``a, b and many more`` where there are ``more``
+    than given, or very many.
+    """
+    shown = [str(item) for item in items]
+    if len(items) > limit + 1:
+        many = more or len(items) > MANY
+        shown[limit:] = ["many more" if many else f"{len(items) - limit} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def route(witness: Sequence[str]) -> str:
+    """``loss ← mse ← relu2``, the middle left out when it is long."""
+    if len(witness) > 8:
+        witness = [*witness[:4], "…", *witness[-ENDS:]]
+    return " ← ".join(witness)
+
+
+def carries(losses: Sequence[str], variables: Sequence[str], witness: Sequence[str]) -> str:
+    """The sentence of CARRIES; the route is that of the first loss."""
+    text = f"Carries the gradient of {names(losses)} to {names(variables)}."
+    return f"{text} Route: {route(witness)}." if len(witness) > 1 else text
+
+
+def cut(
+    loss: str,
+    before: Sequence[Cutter],
+    behind: Sequence[Cutter],
+    further: Sequence[Cutter],
+    variables: Sequence[str],
+    frozen: Sequence[str],
+    dtype: str | None = None,
+    more: bool = False,
+) -> str:
+    """The sentence of STOPPED and NO RULE.
+
+    ``before`` are cutters between the loss and the wire, ``behind`` between the wire and the
+    variables, ``further`` others that would still cut, of which there may be ``more``; ``frozen``
+    would have to be made trainable besides. ``dtype`` is that of a wire that carries no floats.
+    """
+    parts = []
+    if dtype:
+        parts.append(f"Only floats have gradients, and this is {dtype}.")
+    elif before:
+        parts.append(_closed(before, f"every route to {loss}"))
+    else:
+        parts.append("Gradient arrives here and is thrown away.")
+    if behind:
+        parts.append(_closed(behind, f"every route from here to {names(variables or frozen)}"))
+    if further:
+        nearer = {cutter.block for cutter in (*before, *behind)}
+        that = "that" if len(nearer) == 1 else "those"
+        parts.append(f"With {that} open, {_closed(further, 'the gradient', more)}")
+    parts += _advice([*behind, *further, *([] if dtype else before)])
+    if frozen:
+        parts.append(f"Besides, {names(frozen)} {_is(frozen)} frozen.")
+    return " ".join(parts)
+
+
+def a_stop_wins(heads: Sequence[str]) -> str:
+    """Where a stop stands behind Loss blocks."""
+    return f"MXNet would let the gradient of {names(heads)} through; here a stop always wins."
+
+
+def _closed(cutters: Sequence[Cutter], what: str, more: bool = False) -> str:
+    """Who cuts and why: ``argmax1 cuts every route to loss: it is piecewise constant``."""
+    reasons: dict[str, dict[str, None]] = {}
+    for cutter in cutters:
+        reasons.setdefault(cutter.block, {}).update({cutter.why: None} if cutter.why else {})
+    verb = "cut" if any(reasons.values()) else "stop"
+    who = names([*reasons], more=more or len(cutters) > MANY)
+    text = f"{who} {verb if len(reasons) > 1 else f'{verb}s'} {what}"
+    told = [(block, " and ".join(whys)) for block, whys in reasons.items() if whys]
+    if not told:
+        return f"{text}."
+    if len(told) == len(reasons) and len({why for _, why in told}) == 1:
+        return f"{text}: {'it' if len(told) == 1 else 'each'} {told[0][1]}."
+    return f"{text}: {'; '.join(f'{block} {why}' for block, why in told[:3])}."
+
+
+def _advice(cutters: Sequence[Cutter]) -> list[str]:
+    """What to do about slots without a derivative, unless they are closed on purpose."""
+    closed = [cutter for cutter in cutters if cutter.why not in ("", ON_PURPOSE)]
+    if not closed:
+        return []
+    it = "it" if len({cutter.block for cutter in closed}) == 1 else "them"
+    ways = {_SOFTER.get(cutter.why, ", soften {it},") for cutter in closed}
+    softer = ways.pop() if len(ways) == 1 else ", soften {it},"
+    return [f"Move the loss before {it}{softer.format(it=it)} or use a StraightThrough block."]
+
+
+def unfit(block: str, why: str) -> str:
+    """Where no StraightThrough gets past a block."""
+    return f"No StraightThrough fits past {block}: {why}."
+
+
+def on_purpose(block: str) -> str:
+    """Where a StraightThrough stands already: another would take the gradient of its soft side."""
+    return f"For a gradient here, add a loss that reads this before {block}."
+
+
+def _is(items: Sequence[str]) -> str:
+    return "is" if len(items) == 1 else "are"
+
+
+def frozen(
+    variables: Sequence[str],
+    trained: Sequence[str],
+    behind: Sequence[Cutter],
+    passed_on: Sequence[str],
+    itself: bool,
+) -> str:
+    """The sentence of FROZEN, about frozen variables or (``itself``) of one.
+
+    ``behind`` are cutters between the wire and the variables that are ``trained``, or the frozen
+    ones where none is. ``passed_on`` still get gradient from the same block.
+    """
+    parts = [f"{names(variables)} {_is(variables)} frozen"]
+    if not (trained or itself):
+        parts[0] += ", and nothing else upstream is trained"
+    parts[0] += "."
+    if behind:
+        parts.append(_closed(behind, f"every route from here to {names(trained or variables)}"))
+    if passed_on:
+        parts.append(f"The gradient still passes to {names(passed_on)}.")
+    return " ".join(parts)
+
+
+def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
+    """The sentence of OFF ROUTE."""
+    if len(losses) == 1:
+        text = f"{losses[0]} never reads this."
+    elif len(losses) == 2:
+        text = f"Neither {losses[0]} nor {losses[1]} reads this."
+    else:
+        text = f"None of {names(losses)} reads this."
+    return f"{text} It reaches {names(reaches)}." if reaches else text
+
+
+def differentiated(block: str) -> str:
+    """OFF ROUTE, into a Gradient block."""
+    return (
+        f"{block} differentiates between its two inputs. Gradient of second order comes back "
+        "through the wires it differentiates along, not through this one."
+    )
+
+
+def nothing_to_train(integers: Sequence[str]) -> str:
+    """The sentence of NOTHING TO TRAIN; ``integers`` are variables that have no gradient."""
+    if not integers:
+        return "Only data and constants upstream: normal."
+    holds = "holds" if len(integers) == 1 else "hold"
+    return f"Only data, constants and {names(integers)} upstream, which {holds} no floats: normal."
+
+
+NO_LOSS = "There is no loss yet: add a Loss block, or let a chain end in one number."
+
+
+def unknown(culprit: str | None) -> str:
+    """The sentence of UNKNOWN."""
+    return f"Not computed: {culprit} has an error." if culprit else NO_LOSS

@@ -1,0 +1,120 @@
+"""Every state and badge at once: each is there, and each can be told without its colour."""
+
+from itertools import combinations
+
+import pytest
+from PySide6.QtCore import QPoint, QRect
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel
+
+from app.canvas.paint.lanes import NAMES, STYLES
+from app.canvas.scene.focus import Focus, Kind
+from app.canvas.stage import Stage
+from app.canvas.state.spoken import told
+from app.evaluation.evaluator import evaluate
+from app.panels.why.why import Why
+from app.services import theme
+from runtime.flow.badges import Mark
+from tests.app.gallery import states
+
+SAMPLES = {
+    "CARRIES": "tanh.x", "PARTIAL": "gate.x", "ZERO": "off.x", "FAINT": "tiny.a", "FLOOD": "huge.a",
+    "NONFINITE": "root.x", "STOPPED": "cosine.x", "NO_RULE": "argmax.x", "OFF_ROUTE": "off_route.x",
+    "FROZEN": "fixed.x", "NOTHING_TO_TRAIN": "known.x", "UNKNOWN": "misfit.a",
+}  # fmt: skip
+"""A short straight wire for each state."""
+
+
+@pytest.fixture(scope="module")
+def reading():
+    return evaluate(states())
+
+
+@pytest.fixture
+def stage(qapp, qtbot, reading):
+    made = Stage()
+    qtbot.addWidget(made)
+    made.resize(2600, 1200)
+    made.set_diagram(reading.diagram)
+    made.set_reading(reading)
+    made.set_zoom(1.0)
+    return made
+
+
+def test_every_state_has_its_sample(stage):
+    facts, index = stage.view.facts, stage.view.scene.wire_index
+    shown = {NAMES[int(facts.codes[index[key]])]: key for key in SAMPLES.values()}
+    assert shown == SAMPLES
+    assert set(SAMPLES) == set(STYLES)
+
+
+def test_every_badge_of_a_run_is_there(reading):
+    marks = {badge.mark for badges in reading.badges.about.values() for badge in badges}
+    assert marks == {
+        Mark.SURROGATE, Mark.IDLE_STOP, Mark.LEAVES, Mark.CANCELS, Mark.UNOWNED
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", theme.THEMES)
+def test_in_grey_no_two_states_look_alike(stage, name):
+    shown = theme.THEMES[name]
+    stage.set_theme(shown)
+    image = stage.grab().toImage().convertToFormat(QImage.Format.Format_Grayscale8)
+    samples = {}
+    for state, key in SAMPLES.items():
+        middle = stage.wire_position(key)
+        samples[state] = image.copy(QRect(middle - QPoint(26, 2), middle + QPoint(26, 24)))
+    alike = [pair for pair in combinations(samples, 2) if samples[pair[0]] == samples[pair[1]]]
+    assert alike == []
+
+
+def test_what_made_the_nan_is_told_from_its_victims(stage, reading):
+    assert reading.badges.origins == {"root.x"}
+    facts = stage.view.facts
+    assert "made here" in told(facts, Focus(Kind.WIRE, "root.x"))
+    assert "made here" not in told(facts, Focus(Kind.WIRE, "once.a"))
+    marked = [facts.whole.is_origin(facts.scene.wire_index[k]) for k in ("root.x", "once.a")]
+    assert marked == [True, False]
+
+
+def test_a_loss_that_ends_here_is_no_surrogate(stage):
+    facts = stage.view.facts
+    assert not facts.badges(facts.scene.index["carries"])
+    assert facts.badges(facts.scene.index["straight"])
+
+
+SAID = {
+    "gate.x": "1 of 3 elements are 0, masked by gate.",
+    "off.x": "Connected, but off is off (−3.00).",
+    "twice.a": "Already 0 after dead, which is off (−6.00).",
+    "flat.prediction": "The loss is flat here: flat is at its minimum",
+    "tiny.a": "Shrunk ×1.0e-9 over 1 block; worst: tiny ×1.0e-9.",
+    "huge.a": "Grows ×2.0e4 over 1 block; worst: huge ×2.0e4.",
+    "root.x": "First NaN made in root (0·inf). The wires behind it are victims.",
+    "once.a": "First NaN made in root (0·inf). This wire is a victim.",
+    "cosine.x": "stop stops every route to stopped.",
+    "argmax.x": "argmax cuts every route to no_rule: it is piecewise constant. Move",
+    "off_route.x": "None of carries, partial, zero_here, zero_arrived and 13 more reads this.",
+    "fixed.x": "p is frozen, and nothing else upstream is trained.",
+    "known.x": "Only data and constants upstream: normal.",
+    "misfit.a": "Not computed: misfit has an error.",
+    "tanh.x": "Carries ∂(carries + partial + … + used)/∂a: rms 0.786. Route: carries ← tanh.",
+}
+
+
+@pytest.mark.parametrize("key", SAID)
+def test_the_messages_have_real_names_and_numbers(reading, key):
+    assert reading.verdict(key).sentence.startswith(SAID[key])
+
+
+def test_of_losses_that_were_not_run_apart_the_panel_tells_the_sum(qtbot, reading):
+    assert not reading.is_by_loss
+    panel = Why()
+    qtbot.addWidget(panel)
+    panel.set_diagram(reading.diagram)
+    panel.set_reading(reading)
+    for key, words in (("root.x", "Not finite"), ("off_route.x", "Off route")):
+        panel.set_wire(key)
+        lines = [label.text() for label in panel.findChildren(QLabel)]
+        assert lines.count(f"<b>{words}</b>") == 1
+        assert "<b>Carries gradient</b>" not in lines

@@ -1,0 +1,60 @@
+"""The legend tells the thresholds in force, the badges, and which lane is which loss's."""
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QImage, QPainter
+
+from app.canvas.paint.lanes import STYLES
+from app.canvas.paint.legend import Key, key_of, legend_size, paint_legend, title
+from app.canvas.scene.geometry import Scene
+from app.canvas.state.facts import Facts
+from app.services.theme import LIGHT
+from runtime.flow import Settings, State
+from tests.app.canvas.pages import Reading, seed
+
+
+def test_titles_have_the_values_of_thresholds():
+    thresholds = Settings()
+    assert title("PARTIAL", thresholds) == "carries; at least 10 % of it is zero"
+    assert title("FAINT", thresholds) == "vanishing: below 10⁻⁷, or 10⁻⁵ of the largest"
+    assert title("FLOOD", thresholds) == "exploding: above 10⁴, or 10⁴ × the median"
+    other = Settings(partial=0.25, faint=3e-6, flood=2e3)
+    assert "25 %" in title("PARTIAL", other)
+    assert "3e−6" in title("FAINT", other)
+    assert "2e3" in title("FLOOD", other)
+
+
+def test_no_brace_is_left_in_any_title():
+    assert not [name for name in STYLES if "{" in title(name, Settings())]
+
+
+def picture(key):
+    size = legend_size(key).toSize()
+    image = QImage(size.width() + 2, size.height() + 2, QImage.Format.Format_RGB32)
+    image.fill(0xFF00FF00)
+    with QPainter(image) as painter:
+        paint_legend(painter, QPointF(), LIGHT, key)
+    return image
+
+
+def test_it_grows_with_what_it_tells(qapp):
+    plain = Key()
+    named = Key(losses=("a_loss_with_a_rather_long_name_that_needs_much_more_room", "L2"))
+    assert legend_size(named).width() > legend_size(plain).width()
+    assert picture(plain) != picture(Key(Settings(cancels=0.02)))
+
+
+def test_all_it_says_lies_inside(qapp):
+    for key in (Key(), Key(losses=("L1", "L2", "L3", "L4"))):
+        image = picture(key)
+        edge = {image.pixel(image.width() - 4, y) for y in range(8, image.height() - 8)}
+        assert len(edge) == 1, "words reach over the right edge"
+
+
+def test_the_key_of_what_is_shown():
+    shown = seed()
+    one = Reading(shown, states={"loss.x": State.CARRIES}, loss="L1.out")
+    both = Reading(shown, apart=(one, Reading(shown, loss="L2.out")))
+    scene = Scene(shown, "main")
+    assert key_of(Facts(scene, None)) == Key()
+    assert key_of(Facts(scene, one)).losses == ()
+    assert key_of(Facts(scene, both)).losses == ("L1", "L2")

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QColor, QImage, QPainter
+
+from app.canvas.scene.bezier import flatten
+from app.canvas.scene.polylines import Tracks, beside, draw_lines, draw_rects, strokes
+
+LINE = np.array([[0.0, 0.0, 100.0, 0.0]])
+BENT = np.array([[0.0, 0.0, 100.0, 60.0]])
+
+
+def test_a_flattened_curve_begins_and_ends_at_its_ends():
+    points = flatten(np.vstack([LINE, BENT]), 8)
+    assert points.shape == (2, 9, 2)
+    assert points[1, 0].tolist() == [0, 0]
+    assert points[1, -1].tolist() == [100, 60]
+
+
+def test_no_curve_is_no_points():
+    assert flatten(np.empty((0, 4)), 8).shape == (0, 9, 2)
+    assert strokes(np.empty((0, 9, 2))).shape == (0, 4)
+
+
+def test_beside_is_on_the_right_hand():
+    moved = beside(flatten(LINE, 8), 5.0)
+    assert moved[0, :, 1] == pytest.approx(5.0)
+
+
+class TestStrokes:
+    def test_a_straight_curve_is_one_line(self):
+        assert strokes(flatten(LINE, 8)).tolist() == [[0, 0, 100, 0]]
+
+    def test_lines_of_a_bent_one_overlap(self):
+        lines = strokes(flatten(BENT, 8))
+        assert len(lines) == 8
+        for one, next_one in itertools.pairwise(lines):
+            along = one[2:] - one[:2]
+            assert (one[2:] - next_one[:2]) @ along > 0
+
+
+class TestTracks:
+    def test_lengths_and_places(self):
+        tracks = Tracks(flatten(np.vstack([LINE, LINE + np.array([0, 50, 0, 50])]), 10))
+        assert tracks.lengths == pytest.approx([100, 100])
+        at = tracks.at(np.array([0, 1, 1]), np.array([25.0, 0.0, 500.0]))
+        assert at == pytest.approx(np.array([[25.0, 0.0], [0.0, 50.0], [100.0, 50.0]]))
+        assert tracks.direction(np.array([0]), np.array([50.0]))[0] == pytest.approx([1.0, 0.0])
+
+    def test_marks_keep_from_the_ends(self):
+        tracks = Tracks(flatten(np.vstack([LINE, LINE / 10]), 10))
+        curve, at = tracks.marks(30.0, 10.0, 15.0)
+        assert curve.tolist() == [0, 0, 0]
+        assert at.tolist() == [10.0, 40.0, 70.0]
+
+    def test_dashes_follow_the_pattern(self):
+        lines = Tracks(flatten(LINE, 10)).dashes((20.0, 30.0))
+        assert lines[:, [0, 2]] == pytest.approx(np.array([[0.0, 20.0], [50.0, 70.0], [100, 100]]))
+
+    def test_dots_between_dashes(self):
+        lines = Tracks(flatten(LINE, 10)).dashes((40.0, 20.0, 10.0, 30.0))
+        assert lines[:, [0, 2]] == pytest.approx(np.array([[0.0, 40.0], [100, 100], [60.0, 70.0]]))
+
+    def test_a_curve_of_no_length_is_harmless(self):
+        tracks = Tracks(np.zeros((1, 5, 2)))
+        assert np.isfinite(tracks.at(np.array([0]), np.array([3.0]))).all()
+        assert np.isfinite(tracks.direction(np.array([0]), np.array([0.0]))).all()
+
+
+def test_lines_and_rectangles_are_drawn_from_memory(qapp):
+    image = QImage(40, 40, QImage.Format.Format_RGB32)
+    image.fill(QColor("white"))
+    with QPainter(image) as painter:
+        painter.setPen(QColor("black"))
+        draw_lines(painter, np.array([[0, 5, 39, 5], [0, 30, 39, 30]]))
+        draw_lines(painter, np.empty((0, 4)))
+        painter.fillRect(0, 0, 0, 0, QColor("red"))
+        painter.setPen(QColor("white"))
+        painter.setBrush(QColor("blue"))
+        draw_rects(painter, np.array([[10.0, 10.0, 10.0, 10.0]]))
+    assert image.pixelColor(20, 5) == QColor("black")
+    assert image.pixelColor(20, 30) == QColor("black")
+    assert image.pixelColor(15, 15) == QColor("blue")
+    assert image.pixelColor(35, 15) == QColor("white")

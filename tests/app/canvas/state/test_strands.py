@@ -1,0 +1,167 @@
+"""Lanes of several losses beside each other: which are drawn, where, and what they say."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QColor
+
+from app.canvas.paint.lanes import CODES, GAP, NAMES, PITCH
+from app.canvas.scene.focus import Focus, Kind
+from app.canvas.scene.geometry import LANES, Scene
+from app.canvas.scene.hits import WIRE_REACH
+from app.canvas.state.facts import Facts
+from app.canvas.state.spoken import told
+from app.evaluation.badges import Badges
+from app.evaluation.result import MOST_APART
+from app.services.theme import LIGHT
+from runtime.flow import State
+from tests.app.canvas.pages import Reading, block, diagram
+from tests.app.mouse import LEFT
+
+S = State
+
+
+def shown_diagram():
+    blocks = {"w": block("Variable", value=1.0), "t": block("Tanh"), "u": block("Tanh")}
+    return diagram(
+        blocks, {"t.x": "w.out", "u.x": "t.out"}, {"w": (0, 0), "t": (400, 0), "u": (800, 0)}
+    )
+
+
+def apart(*states, **more):
+    """A reading of one loss each, by the state of ``t.x``; ``u.x`` carries for all."""
+    shown = shown_diagram()
+    readings = tuple(
+        Reading(
+            shown, states={"t.x": state, "u.x": S.CARRIES}, norms={"t.x": 1.0},
+            loss=f"L{i}.out", **more,
+        )
+        for i, state in enumerate(states, start=1)
+    )  # fmt: skip
+    return Reading(shown, states={"t.x": states[0]}, apart=readings)
+
+
+def strands(*states):
+    reading = apart(*states)
+    facts = Facts(Scene(reading.diagram, "main"), reading)
+    return facts, facts.scene.wire_index["t.x"]
+
+
+def drawn(*states):
+    facts, wire = strands(*states)
+    return [NAMES[int(strand.shown[wire])] for strand in facts.strands]
+
+
+class TestWhatIsDrawn:
+    def test_each_loss_has_its_lane(self):
+        assert drawn(S.CARRIES, S.STOPPED) == ["CARRIES", "STOPPED"]
+        assert drawn(S.ZERO, S.FAINT, S.FLOOD, S.NO_RULE) == ["ZERO", "FAINT", "FLOOD", "NO_RULE"]
+
+    def test_a_loss_without_a_path_has_none_beside_the_others(self):
+        assert drawn(S.OFF_ROUTE, S.CARRIES) == ["NOTHING_TO_TRAIN", "CARRIES"]
+
+    @pytest.mark.parametrize("state", [S.OFF_ROUTE, S.FROZEN, S.UNKNOWN])
+    def test_what_all_say_is_said_once(self, state):
+        assert drawn(state, state, state) == [state.name, *["NOTHING_TO_TRAIN"] * 2]
+
+    def test_without_apart_there_is_one(self):
+        shown = shown_diagram()
+        facts = Facts(Scene(shown, "main"), Reading(shown, states={"t.x": S.OFF_ROUTE}))
+        assert facts.strands == (facts.whole,)
+        assert (facts.whole.shown == facts.whole.codes).all()
+
+    def test_there_is_room_for_the_outermost_lane(self):
+        assert GAP + PITCH * (MOST_APART - 1) + WIRE_REACH < LANES
+
+
+class TestOnTheCanvas:
+    def show(self, canvas, reading):
+        canvas.set_diagram(reading.diagram)
+        canvas.set_reading(reading)
+        canvas.zoom_to_fit()
+        return canvas
+
+    def ink(self, canvas, place):
+        """The colours between w and t on the lane at ``place``."""
+        image, y = canvas.grab().toImage(), canvas.wire_position("t.x").y()
+        y += round((GAP + PITCH * place) * canvas.view.camera.unit)
+        left, right = canvas.port_position("w", "out").x(), canvas.port_position("t", "x").x()
+        return {image.pixelColor(x, y).rgb() for x in range(left + 20, right - 20)}
+
+    def test_the_lanes_lie_beside_each_other_in_order(self, canvas):
+        canvas = self.show(canvas, apart(S.CARRIES, S.NO_RULE))
+        assert LIGHT.lane("CARRIES").rgb() in self.ink(canvas, 0)
+        ground = {QColor(LIGHT.canvas).rgb()}
+        assert len(self.ink(canvas, 1) - ground) > 1
+        assert LIGHT.lane("CARRIES").rgb() not in self.ink(canvas, 1)
+        assert self.ink(canvas, 2) == ground
+
+    def test_they_lie_close_to_their_wire_without_gaps(self, canvas):
+        canvas = self.show(canvas, apart(S.OFF_ROUTE, S.CARRIES, S.OFF_ROUTE, S.STOPPED))
+        places = [strand.places[canvas.view.scene.wire_index["t.x"]] for strand in
+                  canvas.view.facts.strands]  # fmt: skip
+        assert (places[1], places[3]) == (0, 1)
+        assert LIGHT.lane("CARRIES").rgb() in self.ink(canvas, 0)
+        assert self.ink(canvas, 2) == {QColor(LIGHT.canvas).rgb()}
+
+    def test_each_bears_its_number_even_in_grey(self, canvas):
+        one, two = apart(S.CARRIES, S.OFF_ROUTE), apart(S.OFF_ROUTE, S.CARRIES)
+        first = self.show(canvas, one).grab().toImage()
+        second = self.show(canvas, two).grab().toImage()
+        assert first != second
+
+    def test_the_outer_lane_can_be_clicked(self, canvas, qtbot):
+        canvas = self.show(canvas, apart(S.CARRIES, S.CARRIES, S.CARRIES, S.CARRIES))
+        away = round((GAP + PITCH * 3) * canvas.view.camera.unit)
+        qtbot.mouseClick(canvas, LEFT, pos=canvas.wire_position("t.x") + QPoint(0, away))
+        assert canvas.selected_wire() == "t.x"
+
+    def test_a_single_lane_leaves_that_place_free(self, canvas, qtbot):
+        shown = shown_diagram()
+        canvas = self.show(canvas, Reading(shown, states={"t.x": S.CARRIES}))
+        away = round((GAP + PITCH * 3) * canvas.view.camera.unit)
+        qtbot.mouseClick(canvas, LEFT, pos=canvas.wire_position("t.x") + QPoint(0, away))
+        assert canvas.selected_wire() is None
+
+    def test_they_are_told_to_a_screen_reader_by_name(self):
+        facts, _ = strands(S.CARRIES, S.STOPPED)
+        said = told(facts, Focus(Kind.WIRE, "t.x"))
+        assert said == "wire w to t.x, L1: carries gradient, L2: stopped"
+
+
+def test_a_wire_that_came_since_the_reading_has_nothing_to_say():
+    """As the run's own verdict does, this one refuses keys that it does not know."""
+    shown = shown_diagram()
+    facts = Facts(Scene(shown, "main"), Reading(shown, {}, {}, {}, verdict={}.__getitem__))
+    wire = facts.scene.wire_index["t.x"]
+    assert facts.wire_tip(wire) == "w.out → t.x"
+    assert facts.whole.cutters(wire) == ()
+    assert facts.whole.cut(wire) is False
+
+
+class TestLeaves:
+    def test_how_many_carry_stands_beside_the_lane(self):
+        shown = shown_diagram()
+        badges = Badges(leaves={None: {"t.x": (2, 4)}, "L1.out": {"t.x": (1, 4)}})
+        whole = Reading(shown, states={"t.x": S.CARRIES}, norms={"t.x": 1.0}, badges=badges)
+        facts = Facts(Scene(shown, "main"), whole)
+        wire, other = (facts.scene.wire_index[key] for key in ("t.x", "u.x"))
+        assert facts.whole.mark(wire) == "2/4"
+        assert facts.whole.mark(wire, in_full=True) == "2/4 rms 1"
+        assert facts.whole.leaves(other) is None
+        assert "2 of 4 leaves carry" in told(facts, Focus(Kind.WIRE, "t.x"))
+
+    def test_they_are_counted_for_each_loss(self):
+        badges = Badges(leaves={"L1.out": {"t.x": (1, 4)}, "L2.out": {"t.x": (3, 4)}})
+        reading = apart(S.CARRIES, S.CARRIES, badges=badges)
+        facts = Facts(Scene(reading.diagram, "main"), reading)
+        wire = facts.scene.wire_index["t.x"]
+        assert [strand.leaves(wire) for strand in facts.strands] == [(1, 4), (3, 4)]
+
+
+def test_codes_of_no_wires():
+    empty = diagram({"w": block("Variable", value=1.0)})
+    reading = Reading(empty, apart=(Reading(empty, loss="L1.out"), Reading(empty, loss="L2.out")))
+    facts = Facts(Scene(empty, "main"), reading)
+    assert all(np.array_equal(strand.shown, []) for strand in facts.strands)
+    assert CODES["CARRIES"] not in facts.whole.codes

@@ -1,0 +1,118 @@
+"""The doctor's list: made while it is in view, each line a click to its place."""
+
+from PySide6.QtCore import Qt
+
+from runtime.build import build, loss, sqrt, stop_gradient, variable
+from runtime.diagram import SetParameters, SetTitle
+from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
+from tests.app.mouse import LEFT
+
+
+def ill():
+    """NaN begins in a root; w gets no gradient."""
+    w, y, v = variable("w", [2.0]), variable("y", [0.0]), variable("v", [1.0])
+    made = stop_gradient(w, name="sg") + sqrt(y, name="root") * 0.0 + v
+    return build(loss(made, name="loss"), title="Ill")
+
+
+def looked(qtbot, window):
+    window.docks["doctor"].raise_()
+    qtbot.waitUntil(lambda: not window.checkup.panel.visibleRegion().isEmpty(), timeout=5_000)
+    qtbot.waitUntil(lambda: not window.checkup.asker.waits("doctor"), timeout=10_000)
+    table = window.checkup.panel.table
+    rows = range(table.rowCount())
+    return [[table.index(row, column).data() for column in range(3)] for row in rows]
+
+
+def click(qtbot, window, row):
+    panel = window.checkup.panel
+    at = panel.visualRect(panel.table.index(row, 2)).center()
+    qtbot.mouseClick(panel.viewport(), LEFT, pos=at)
+
+
+def row_of(rows, words):
+    return next(i for i, row in enumerate(rows) if words in row[2])
+
+
+def test_it_looks_only_while_it_is_in_view(opened, qtbot):  # noqa: F811
+    window = opened(ill())
+    assert window.checkup.panel.table.rowCount() == 0
+    assert not window.checkup.asker.waits("doctor")
+    assert looked(qtbot, window)
+
+
+def test_the_gravest_comes_first(opened, qtbot):  # noqa: F811
+    window = opened(ill())
+    rows = looked(qtbot, window)
+    assert rows[0][0] == "✕"
+    assert "root" in rows[0][2]
+    assert "sg" in rows[row_of(rows, "No gradient")][2]
+    assert window.docks["doctor"].windowTitle() == f"Doctor ({len(rows)})"
+
+
+def test_a_click_leads_to_the_wire_and_its_route(opened, qtbot):  # noqa: F811
+    window = opened(ill())
+    rows = looked(qtbot, window)
+    click(qtbot, window, 0)
+    assert window.canvas.selected_wire() == rows[0][1]
+    assert window.canvas.route().wire == rows[0][1]
+
+
+def test_a_click_or_enter_leads_to_the_variable(opened, qtbot):  # noqa: F811
+    window = opened(ill())
+    row = row_of(looked(qtbot, window), "No gradient")
+    click(qtbot, window, row)
+    assert window.canvas.selection() == {"w"}
+    window.canvas.select(())
+    panel = window.checkup.panel
+    panel.setCurrentIndex(panel.table.index(row, 0))
+    qtbot.keyClick(panel, Qt.Key.Key_Return)
+    assert window.canvas.selection() == {"w"}
+
+
+def test_the_route_to_the_variable_is_numbered_from_the_loss(opened, qtbot):  # noqa: F811
+    window = opened(ill())
+    click(qtbot, window, row_of(looked(qtbot, window), "No gradient"))
+    route = window.canvas.route()
+    numbers = {name: int(number) for name, number in route.numbers.items()}
+    assert numbers["loss"] == 1
+    assert numbers["w"] == max(numbers.values()) > 2
+    assert "sg.x" in route.cutters
+    assert window.why.isVisible()
+
+
+def test_after_an_edit_it_looks_again(opened, qtbot):  # noqa: F811
+    window = opened(ill())
+    before = looked(qtbot, window)
+    window.commands.change(SetParameters("y", {"value": [4.0]}))
+    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    after = looked(qtbot, window)
+    assert after != before
+    assert all("NaN" not in row[2] for row in after)
+
+
+def test_a_diagram_that_is_well_is_said_to_be(opened, qtbot):  # noqa: F811
+    window = opened(build(loss(variable("w", [2.0]), name="loss")))
+    assert looked(qtbot, window)[0][2] == "Every variable that is trained gets a gradient."
+    click(qtbot, window, 0)
+    assert window.docks["doctor"].windowTitle() == "Doctor"
+
+
+def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
+    opened,  # noqa: F811
+    qtbot,
+    tmp_path,
+):
+    (tmp_path / "why.contracts").write_text("flows(loss -> w)", encoding="utf-8")
+    window = opened(ill())
+    rows = looked(qtbot, window)
+    broken = rows[row_of(rows, "is broken")]
+    assert broken[:2] == ["✕", "w"]
+    assert broken[2].startswith("flows(loss -> w) is broken. sg stops every route to loss.")
+    window.commands.change(SetTitle(contracts=("blocked(loss -> v)",)))
+    rows = looked(qtbot, window)
+    assert rows[row_of(rows, "blocked(loss -> v) is broken")][1] == "v"
+    assert rows[row_of(rows, "flows(loss -> w) is broken")][1] == "w"
+    window.commands.change(SetTitle(contracts=("block(loss -> v)",)))
+    ((_, _, told),) = looked(qtbot, window)
+    assert "This is no contract" in told

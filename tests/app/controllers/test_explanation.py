@@ -1,0 +1,301 @@
+"""Why, on the canvas and in the panel: a click or W shows the route, Esc leaves it."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
+
+from app.canvas.paint.route import route_of
+from app.panels.why.answers import Repair, sign
+from app.services.theme import LIGHT
+from app.shell.main_window import MainWindow
+from runtime.build import argmax, build, loss, relu, stop_gradient, variable
+from runtime.diagram import SetParameters, save
+from runtime.flow import Cutter, State, Verdict
+from tests.app.canvas.pages import block as made
+from tests.app.canvas.pages import page
+from tests.app.closing import give_up
+from tests.app.mouse import LEFT, click_block
+from tests.app.shell.test_main_window import nested
+
+W = Qt.Key.Key_W
+
+
+def stopped():
+    """loss(sg(3·relu(w)) + v): w gets no gradient, and v does."""
+    w, v = variable("w", [2.0]), variable("v", [1.0])
+    body = relu(w, name="gate") * 3.0
+    return build(loss(stop_gradient(body, name="sg") + v, name="loss"), title="Stopped")
+
+
+@pytest.fixture
+def opened(qtbot, settings, tmp_path):
+    made = []
+
+    def open_diagram(diagram):
+        window = MainWindow(settings)
+        made.append(window)
+        window.resize(1300, 850)
+        window.show()
+        qtbot.waitExposed(window)
+        path = tmp_path / "why.gradwire.json"
+        save(diagram, path)
+        assert window.files.open_path(path)
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        window.canvas.zoom_to_fit()
+        window.canvas.setFocus()
+        return window
+
+    yield open_diagram
+    for window in made:
+        give_up(window)
+        window.deleteLater()
+
+
+@pytest.fixture
+def window(opened):
+    return opened(stopped())
+
+
+def click_wire(qtbot, window, key):
+    qtbot.mouseClick(window.canvas, LEFT, pos=window.canvas.wire_position(key))
+
+
+def repair(qtbot, window):
+    """The offer to repair, in view."""
+
+    def shown():
+        return [found for found in window.why.findChildren(Repair) if found.isVisible()]
+
+    qtbot.waitUntil(lambda: bool(shown()), timeout=5_000)
+    return shown()[0]
+
+
+def tried(qtbot, window):
+    qtbot.waitUntil(lambda: not window.trying.asker.waits("trial"), timeout=10_000)
+
+
+def answered(qtbot, window):
+    qtbot.waitUntil(lambda: not window.insight.asker.waits("why"), timeout=10_000)
+    return window.why.text()
+
+
+class TestRoute:
+    def test_a_click_shows_the_route_numbered_from_the_loss(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        route = window.canvas.route()
+        numbers = dict(route.numbers)
+        assert numbers.pop("loss") == "1"
+        assert [int(numbers[name]) for name in ("add1", "sg", "mul1", "gate")] == [2, 3, 4, 5]
+        assert route.cutters == {"sg.x": "⊣"}
+        assert {"loss.x", "add1.a", "sg.x", "gate.x"} <= set(route.wires)
+        assert "add1.b" not in route.wires
+
+    def test_all_others_are_dimmed_while_it_is_shown(self, window, qtbot):
+        at = window.canvas.block_rect("v").topLeft() + QPoint(5, 5)
+        face = window.canvas.grab().toImage().pixelColor(at)
+        click_wire(qtbot, window, "gate.x")
+        dimmed = window.canvas.grab().toImage().pixelColor(at)
+        assert face.lightness() < dimmed.lightness() <= QColor(LIGHT.canvas).lightness()
+
+    def test_signs_are_painted_on_the_route_alone(self, window, qtbot, monkeypatch):
+        painted = []
+        monkeypatch.setattr(
+            "app.canvas.paint.painter.paint_signs",
+            lambda painter, view, wires, *, vector: painted.append(len(wires)),
+        )
+        click_wire(qtbot, window, "add1.b")
+        window.canvas.grab()
+        painted.clear()
+        window.canvas.grab()
+        assert painted == [len(window.canvas.route().parts(window.canvas.view.scene)[0])]
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        painted.clear()
+        window.canvas.grab()
+        assert painted == [len(window.canvas.view.scene.wire_keys)]
+
+    def test_escape_leaves_the_route_first_and_then_the_wire(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        assert window.canvas.route() is None
+        assert window.canvas.selected_wire() == "gate.x"
+        qtbot.keyClick(window.canvas, W)
+        assert window.canvas.route().wire == "gate.x"
+        for _ in range(2):
+            qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        assert window.canvas.selected_wire() is None
+
+    def test_w_without_a_wire_does_nothing(self, window, qtbot):
+        qtbot.keyClick(window.canvas, W)
+        assert window.canvas.route() is None
+
+    def test_another_wire_has_its_own_route(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        click_wire(qtbot, window, "add1.b")
+        assert window.canvas.route().wire == "add1.b"
+        assert window.canvas.route().cutters == {}
+
+    def test_a_wire_that_goes_takes_its_route_along(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        window.canvas.select({"gate"})
+        window.canvas.delete_selection()
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.canvas.route() is None
+
+    def test_w_on_a_variable_shows_its_route(self, window, qtbot):
+        click_block(qtbot, window, "w")
+        qtbot.keyClick(window.canvas, W)
+        route = window.canvas.route()
+        assert int(route.numbers["w"]) == 6
+        assert route.cutters == {"sg.x": "⊣"}
+        assert window.canvas.selected_wire() == "gate.x"
+        assert window.canvas.selection() == {"w"}
+
+    def test_the_route_of_a_variable_stays_over_a_new_reading(self, window, qtbot):
+        click_block(qtbot, window, "w")
+        qtbot.keyClick(window.canvas, W)
+        window.commands.change(SetParameters("w", {"value": [5.0]}))
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert "w" in window.canvas.route().numbers
+        click_wire(qtbot, window, "add1.b")
+        assert "w" not in window.canvas.route().numbers
+
+    def test_w_on_another_block_shows_nothing(self, window, qtbot):
+        click_block(qtbot, window, "gate")
+        qtbot.keyClick(window.canvas, W)
+        assert window.canvas.route() is None
+
+    def test_inside_a_page_the_numbers_go_on(self, opened, qtbot):
+        window = opened(nested())
+        window.place.enter("enc")
+        click_wire(qtbot, window, "stop.x")
+        route = window.canvas.route()
+        assert route.cutters == {"stop.x": "⊣"}
+        assert int(route.numbers["stop"]) > 1
+
+    def test_a_page_with_several_steps_says_from_where_to_where(self):
+        here = page({"enc": made("Tanh"), "loss": made("Loss")}, {"loss.x": "enc.out"}, {})
+        cutter = Cutter("enc/argmax", "x", "no rule")
+        verdict = Verdict(
+            "enc.x", "loss.out", State.NO_RULE, "", (cutter,), ("loss", "enc/y", "enc/argmax")
+        )
+        route = route_of(verdict, "enc.x", here)
+        assert route.numbers == {"loss": "1", "enc": "2–3"}
+        assert route.cutters == {"enc.x": "∅"}
+        assert route.wires == ("loss.x", "enc.x")
+
+
+class TestPanel:
+    def test_the_fix_comes_with_the_gradient_it_would_give(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        said = answered(qtbot, window)
+        assert "What would let it through" in said
+        assert "3.00" in said
+        assert 'href="sg"' in said
+
+    def test_the_repair_can_be_tried_and_left(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        answered(qtbot, window)
+        before = window.document.diagram
+        qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
+        tried(qtbot, window)
+        assert dict(window.canvas.ghosts().changes) == {"w": "None → 3.00"}
+        assert "sg open" in window.trying.bar.text()
+        assert "Carries gradient" in window.why.text()
+        assert window.document.diagram is before
+        answered(qtbot, window)
+        qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
+        assert not window.trying.active
+        assert window.document.diagram is before
+
+    def test_the_repair_is_one_undo_and_gives_the_number_it_promised(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        assert ": 3.00." in answered(qtbot, window)
+        before = window.document.diagram
+        qtbot.mouseClick(repair(qtbot, window).apply_button, LEFT)
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.evaluator.reading.gradients["w"].item() == 3.0
+        assert window.document.undo_stack.count() == 1
+        window.actions_by_name["undo"].trigger()
+        assert window.document.diagram is before
+
+    def test_a_trial_of_the_repair_is_applied_by_the_bar(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        answered(qtbot, window)
+        qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
+        tried(qtbot, window)
+        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.evaluator.reading.gradients["w"].item() == 3.0
+        assert window.document.undo_stack.count() == 1
+
+    def test_what_a_block_cannot_repair_is_only_told(self, opened, qtbot):
+        x = variable("x", [[1.0, 2.0]])
+        window = opened(build(loss(argmax(x, name="pick") * 1.0 + 0.0 * x, name="loss")))
+        click_wire(qtbot, window, "pick.x")
+        assert "No StraightThrough fits past" in answered(qtbot, window)
+        found = repair(qtbot, window)
+        assert not found.try_button.isVisible()
+        assert not found.apply_button.isVisible()
+
+    def test_a_wire_that_carries_has_no_repair(self, window, qtbot):
+        click_wire(qtbot, window, "add1.b")
+        answered(qtbot, window)
+        assert not [r for r in window.why.findChildren(Repair) if r.isVisible()]
+
+    def test_other_systems_and_their_optimisers(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        said = answered(qtbot, window)
+        for system, word in (("PyTorch", "None"), ("JAX", "zeros"), ("TensorFlow", "None")):
+            assert f"{system}&nbsp;&nbsp;</td><td><b>{word}</b>" in said
+        assert "AdamW: stays as it is" in said
+
+    def test_the_ledger_of_the_port_adds_up(self, opened, qtbot):
+        w = variable("w", [2.0])
+        window = opened(build(loss(w * 3.0 + relu(w, name="gate"), name="loss")))
+        click_wire(qtbot, window, "gate.x")
+        said = answered(qtbot, window)
+        assert "What adds up at w.out" in said
+        assert "+75 %" in said
+        assert "+25 %" in said
+        assert "<b>[4]</b>" in said
+
+    def test_a_click_on_a_port_shows_its_ledger(self, opened, qtbot):
+        w = variable("w", [2.0])
+        window = opened(build(loss(w * 3.0 + relu(w, name="gate"), name="loss")))
+        for block_name, port in (("w", "out"), ("gate", "x")):
+            window.canvas.select_wire(None)
+            at = window.canvas.port_position(block_name, port)
+            qtbot.mouseClick(window.canvas, LEFT, pos=at)
+            assert "What adds up at w.out" in answered(qtbot, window)
+        assert window.canvas.selected_wire() == "gate.x"
+
+    def test_a_row_of_the_ledger_leads_to_its_wire(self, opened, qtbot):
+        w = variable("w", [2.0])
+        window = opened(build(loss(w * 3.0 + relu(w, name="gate"), name="loss")))
+        click_wire(qtbot, window, "gate.x")
+        answered(qtbot, window)
+        window.why.blockRequested.emit("wire:mul1.a")
+        assert window.canvas.selected_wire() == "mul1.a"
+        window.why.blockRequested.emit("gate")
+        assert window.canvas.selection() == {"gate"}
+
+    def test_without_a_derivative_the_sign_is_another(self, opened, qtbot):
+        x = variable("x", [[1.0, 2.0]])
+        window = opened(build(loss(argmax(x, name="pick") * 1.0 + 0.0 * x, name="loss")))
+        click_wire(qtbot, window, "pick.x")
+        assert set(window.canvas.route().cutters.values()) == {"∅"}
+
+
+def test_signs():
+    found = [sign(np.array(x)) for x in ([1.0, 2.0], [-1.0], [1.0, -1.0], [0.0], [np.nan])]
+    assert found == ["+", "−", "±", "0", "NaN"]
+
+
+def test_the_table_of_variables_tells_what_optimisers_do(window):
+    table = window.variables.table
+    rows = {table.names[i]: table.index(i, 3) for i in range(table.rowCount())}
+    tips = {name: rows[name].data(Qt.ItemDataRole.ToolTipRole) for name in ("w", "v")}
+    assert tips["w"].startswith("None — sg stops every route to loss.")
+    assert "AdamW: stays as it is" in tips["w"]
+    assert "SGD: moves with its gradient; with weight decay: moves" in tips["v"]

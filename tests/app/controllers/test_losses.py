@@ -1,0 +1,243 @@
+"""States with numbers, per loss: what the reading knows and how the window switches."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from app.canvas.paint.lanes import CODES, NAMES, NOT_READ
+from app.canvas.paint.legend import key_of
+from app.evaluation.evaluator import MOST_LOSSES, evaluate
+from app.evaluation.result import MOST_APART
+from app.panels.tables.losses import APART
+from blocks.registry import registry
+from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
+from runtime.diagram import AddBlock, Connect, Diagram, PortName, SetParameters, apply, group, save
+from runtime.flow import State
+from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
+
+
+def numeric() -> Diagram:
+    """relu lets 5 of 8 elements through; the square root of 0 has no finite slope."""
+    x = variable("x", [1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 4.0, 5.0])
+    y = variable("y", [0.0])
+    z = variable("z", [1.0])
+    parts = [loss(relu(x, name="gate"), name="L1"), loss(sqrt(y, name="root") * 0.0, name="L2")]
+    return build(*parts, loss(z * 1e-9, name="L3"), title="Numbers")
+
+
+def two() -> Diagram:
+    """L1 reads w through a stop, L2 without, twice."""
+    w = variable("w", [3.0])
+    h = w * 2.0
+    return build(loss(stop_gradient(h, name="sg") + w, name="L1"), loss(h * 4.0, name="L2"))
+
+
+@pytest.fixture
+def window(qtbot, window, tmp_path):
+    path = tmp_path / "two.gradwire.json"
+    save(two(), path)
+    assert window.files.open_path(path)
+    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    return window
+
+
+def lane(window, key):
+    view = window.canvas.view
+    return NAMES[int(view.facts.codes[view.scene.wire_index[key]])]
+
+
+class TestReading:
+    def test_states_and_sentences_come_from_the_numbers(self):
+        reading = evaluate(numeric())
+        assert reading.states["gate.x"] is State.PARTIAL
+        assert reading.zeros["gate.x"] == 3 / 8
+        assert "3 of 8" in reading.verdict("gate.x").sentence
+        assert reading.states["root.x"] is State.NONFINITE
+
+    def test_about_one_loss(self):
+        whole = evaluate(two())
+        one, other = (whole.of(name) for name in whole.losses)
+        assert whole.of(None) is whole
+        assert whole.of("gone.out") is whole
+        assert (one.loss, other.loss) == ("L1.out", "L2.out")
+        assert one.states["sg.x"] is State.STOPPED
+        assert other.states["sg.x"] is State.OFF_ROUTE
+        assert one.verdict("sg.x").loss == "L1.out"
+        gradients = [reading.gradients["w"].item() for reading in (whole, one, other)]
+        assert gradients == [9.0, 1.0, 8.0]
+
+    def test_of_many_losses_only_the_sum_is_run(self):
+        w = variable("w", [1.0])
+        heads = [loss(w * float(i), name=f"L{i}") for i in range(MOST_LOSSES + 1)]
+        reading = evaluate(build(*heads))
+        assert reading.gradients["w"].item() == sum(range(MOST_LOSSES + 1))
+        about = reading.of("L3.out")
+        assert about.states["L3.x"] is State.CARRIES
+        assert about.contributions == {}
+
+    def test_without_a_loss_the_values_are_there(self):
+        reading = evaluate(build(relu(variable("x", [[1.0, -1.0]]), name="gate")))
+        assert reading.error is None
+        assert np.array_equal(reading.values["gate.out"], [[1.0, 0.0]])
+
+
+class TestSwitch:
+    def test_lanes_and_the_panel_follow_the_switch(self, window, qtbot):
+        switch = window.losses.switch
+        assert switch.isVisible()
+        words = [words for words, _ in window.losses.choices()]
+        assert words == ["All losses", "All, side by side", "L1", "L2"]
+        assert lane(window, "sg.x") == "STOPPED"
+        switch.setFocus()
+        for _ in range(3):
+            qtbot.keyClick(switch, Qt.Key.Key_Down)
+        assert window.losses.chosen == "L2.out"
+        assert lane(window, "sg.x") == "OFF_ROUTE"
+
+    def test_the_menu_offers_the_same(self, window):
+        menu = window.menus.by_name["losses"]
+        menu.aboutToShow.emit()
+        assert [a.text() for a in menu.actions() if a.isChecked()] == ["All losses"]
+        menu.actions()[2].trigger()
+        assert window.losses.chosen == "L1.out"
+        menu.actions()[1].trigger()
+        assert window.losses.apart
+        assert window.losses.chosen is None
+
+    def test_the_choice_outlives_an_edit_and_not_its_loss(self, window, qtbot):
+        window.losses.choose("L2.out")
+        window.commands.change(SetParameters("w", {"value": [4.0]}))
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.losses.chosen == "L2.out"
+        window.canvas.select({"L2"})
+        window.actions_by_name["delete"].trigger()
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        assert window.losses.chosen is None
+        assert not window.losses.switch.isVisible()
+
+
+class TestSideBySide:
+    def test_each_loss_has_a_lane_and_the_legend_names_them(self, window):
+        window.losses.choose(APART)
+        facts = window.canvas.view.facts
+        wire = facts.scene.wire_index["sg.x"]
+        assert [NAMES[int(strand.codes[wire])] for strand in facts.strands] == [
+            "STOPPED", "OFF_ROUTE"
+        ]  # fmt: skip
+        assert key_of(facts).losses == ("L1", "L2")
+
+    def test_the_panel_answers_for_each(self, window, qtbot):
+        window.losses.choose(APART)
+        qtbot.mouseClick(
+            window.canvas, Qt.MouseButton.LeftButton, pos=window.canvas.wire_position("mul1.a")
+        )
+        said = window.why.text()
+        assert "L1" in said
+        assert "L2" in said
+
+    def test_gradients_are_those_of_the_sum(self, window):
+        window.losses.choose(APART)
+        assert window.losses.chosen is None
+        assert window.canvas.view.facts.reading.gradients["w"].item() == 9.0
+
+    def test_a_trial_keeps_the_lanes_apart(self, window, qtbot):
+        window.losses.choose(APART)
+        window.canvas.stopTried.emit("sg")
+        asker = window.trying.asker
+        qtbot.waitUntil(lambda: not asker.waits("trial"), timeout=10_000)
+        facts = window.canvas.view.facts
+        wire = facts.scene.wire_index["sg.x"]
+        names = [NAMES[int(strand.codes[wire])] for strand in facts.strands]
+        assert names == ["CARRIES", "OFF_ROUTE"]
+
+    def test_of_many_losses_the_first_are_shown(self):
+        w = variable("w", [1.0])
+        heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MOST_APART + 2)]
+        reading = evaluate(build(*heads)).side_by_side()
+        assert [about.loss for about in reading.apart] == ["L0.out", "L1.out", "L2.out", "L3.out"]
+
+    def test_of_too_many_to_run_each_no_lanes_are_offered(self, opened):  # noqa: F811
+        w = variable("w", [1.0])
+        heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MOST_LOSSES + 1)]
+        window = opened(build(*heads))
+        assert [port for _, port in window.losses.choices()][:2] == [None, "L0.out"]
+        assert window.evaluator.reading.side_by_side().apart == ()
+
+    def test_those_a_wire_has_no_path_to_are_said_in_one_line(self, window):
+        window.canvas.select_wire("L1.x")
+        assert "No path to L2." in window.why.text()
+
+    def test_one_loss_needs_none(self):
+        assert evaluate(build(loss(variable("w", [1.0])))).side_by_side().apart == ()
+
+
+class TestDuringATrial:
+    def test_the_switch_shows_the_trial_for_the_other_loss(self, window, qtbot):
+        window.canvas.stopTried.emit("sg")
+        qtbot.waitUntil(lambda: not window.trying.asker.waits("trial"), timeout=10_000)
+        assert lane(window, "sg.x") == "CARRIES"
+        assert dict(window.canvas.ghosts().changes) == {"w": "9.00 → 11.0 (+22 %)"}
+        window.losses.choose("L2.out")
+        assert lane(window, "sg.x") == "OFF_ROUTE"
+        assert window.trying.active
+        assert dict(window.canvas.ghosts().changes) == {}
+        window.losses.choose("L1.out")
+        assert lane(window, "sg.x") == "CARRIES"
+        assert dict(window.canvas.ghosts().changes) == {"w": "1.00 → 3.00 (+200 %)"}
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        assert not window.trying.active
+        assert lane(window, "sg.x") == "STOPPED"
+        assert window.losses.chosen == "L1.out"
+
+
+def test_a_flood_is_drawn_as_one_in_the_window(qtbot, opened):  # noqa: F811
+    x = variable("x", [1.0])
+    big, small = (loss(x * size, name=name) for size, name in ((3e5, "big"), (1.0, "small")))
+    window = opened(build(big, small))
+    at = window.canvas.wire_position("mul1.a")
+    qtbot.mouseClick(window.canvas, Qt.MouseButton.LeftButton, pos=at)
+    assert lane(window, "mul1.a") == "FLOOD"
+    facts = window.canvas.view.facts
+    assert facts.whole.mark(facts.scene.wire_index["mul1.a"]) == "▲ 10⁵"
+    assert "Grows ×3.0e5 over 1 block; worst: " in window.why.text()
+
+
+class TestWithoutALoss:
+    """Wires are calm until there is a loss; one hint says why they tell nothing."""
+
+    @pytest.fixture
+    def window(self, qtbot, window):
+        chain = build(relu(variable("w", [3.0]) * 2.0, name="gate") * 3.0)
+        window.document._begin(apply(chain, group(chain, "main", ["gate"])).after, None)
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        return window
+
+    def wait(self, window, qtbot):
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+
+    def test_wires_are_plain_and_pages_have_no_mark(self, window):
+        facts = window.canvas.view.facts
+        assert set(facts.codes.tolist()) == {NOT_READ}
+        assert facts.worst_inside("group1") == ""
+
+    def test_status_bar_and_panel_say_so_once_each(self, window):
+        assert window.losses.label.text() == "No loss, so no gradient"
+        assert window.why.text().count("no loss yet") == 1
+
+    def test_a_loss_brings_the_lanes(self, window, qtbot):
+        window.commands.change(AddBlock("loss", registry().get("Loss")()))
+        window.commands.change(Connect(PortName("mul2", "out"), PortName("loss", "x")))
+        self.wait(window, qtbot)
+        assert lane(window, "loss.x") == "CARRIES"
+        assert "No loss" not in window.losses.label.text()
+        qtbot.waitUntil(lambda: "no loss" not in window.why.text())
+
+    def test_a_loss_behind_an_error_leaves_the_hatch(self, window, qtbot):
+        window.commands.change(AddBlock("loss", registry().get("Loss")()))
+        self.wait(window, qtbot)
+        assert set(window.canvas.view.facts.codes.tolist()) == {CODES["UNKNOWN"]}
+
+    def test_an_empty_diagram_needs_no_hint(self, window, qtbot):
+        window.document.new()
+        self.wait(window, qtbot)
+        assert window.losses.label.text() == ""

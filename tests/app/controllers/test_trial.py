@@ -1,0 +1,178 @@
+"""What if, with keys and mouse: X held, a click on ⊣, the banner, Apply and Esc."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+from app.canvas.paint.lanes import NAMES
+from app.controllers.trial import told
+from runtime.build import build, loss, stop_gradient, variable
+from runtime.diagram import SetParameters
+from runtime.flow import Difference
+from tests.app.canvas.pages import move
+from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
+from tests.app.mouse import LEFT, pull
+
+X = Qt.Key.Key_X
+
+
+def twice():
+    """loss(3·w + sg(3·w)): 3 of 6 come back."""
+    w = variable("w", [1.0])
+    return build(loss(w * 3.0 + stop_gradient(w * 3.0, name="sg"), name="loss"), title="Twice")
+
+
+@pytest.fixture
+def window(opened):  # noqa: F811
+    return opened(twice())
+
+
+def idle(qtbot, window):
+    trying, evaluator = window.trying.asker, window.evaluator
+    qtbot.waitUntil(
+        lambda: not (trying.waits("trial") or trying.waits("hover") or evaluator.busy),
+        timeout=10_000,
+    )
+
+
+def click_sign(qtbot, window):
+    at = window.canvas.block_rect("sg").topLeft() + QPoint(15, 10) * window.canvas.zoom()
+    qtbot.mouseClick(window.canvas, LEFT, pos=at)
+    idle(qtbot, window)
+
+
+def hover(window, key):
+    move(window.canvas, window.canvas.wire_position(key), Qt.MouseButton.NoButton)
+
+
+def changes(window):
+    ghosts = window.canvas.ghosts()
+    return None if ghosts is None else dict(ghosts.changes)
+
+
+def lane(window, key):
+    view = window.canvas.view
+    return NAMES[int(view.facts.codes[view.scene.wire_index[key]])]
+
+
+class TestHover:
+    def test_x_over_a_wire_shows_what_a_cut_would_change(self, window, qtbot):
+        before = window.document.diagram
+        hover(window, "mul1.a")
+        qtbot.keyPress(window.canvas, X)
+        idle(qtbot, window)
+        assert window.canvas.ghosts().cuts == ("mul1.a",)
+        assert changes(window) == {"w": "3.00 → None"}
+        qtbot.keyRelease(window.canvas, X)
+        assert window.canvas.ghosts() is None
+        assert window.document.diagram is before
+        assert not window.trying.bar.isVisible()
+
+    def test_with_x_held_the_ghost_goes_along_with_the_pointer(self, window, qtbot):
+        qtbot.keyPress(window.canvas, X)
+        hover(window, "sg.x")
+        idle(qtbot, window)
+        assert window.canvas.ghosts().cuts == ("sg.x",)
+        assert changes(window) == {}
+        hover(window, "loss.x")
+        idle(qtbot, window)
+        assert window.canvas.ghosts().cuts == ("loss.x",)
+        qtbot.keyRelease(window.canvas, X)
+        assert window.canvas.ghosts() is None
+
+    def test_a_click_tries_the_cut(self, window, qtbot):
+        hover(window, "mul1.a")
+        qtbot.keyPress(window.canvas, X)
+        qtbot.mouseClick(window.canvas, LEFT, pos=window.canvas.wire_position("mul1.a"))
+        idle(qtbot, window)
+        qtbot.keyRelease(window.canvas, X)
+        assert window.canvas.ghosts().cuts == ("mul1.a",)
+        assert lane(window, "mul1.a") == "STOPPED"
+        assert "mul1.a cut" in window.trying.bar.text()
+
+
+class TestTrial:
+    def test_a_click_on_the_sign_tries_the_stop_open(self, window, qtbot):
+        before = window.document.diagram
+        assert lane(window, "sg.x") == "STOPPED"
+        click_sign(qtbot, window)
+        assert lane(window, "sg.x") == "CARRIES"
+        assert changes(window) == {"w": "3.00 → 6.00 (+100 %)"}
+        assert window.trying.bar.isVisible()
+        assert "sg open" in window.trying.bar.text()
+        assert window.document.diagram is before
+        assert window.document.is_clean
+
+    def test_a_second_click_closes_it_again(self, window, qtbot):
+        click_sign(qtbot, window)
+        click_sign(qtbot, window)
+        assert not window.trying.active
+        assert lane(window, "sg.x") == "STOPPED"
+        assert not window.trying.bar.isVisible()
+
+    def test_apply_is_one_undo(self, window, qtbot):
+        before = window.document.diagram
+        click_sign(qtbot, window)
+        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        idle(qtbot, window)
+        assert window.document.undo_stack.count() == 1
+        assert window.evaluator.reading.gradients["w"].item() == 6.0
+        assert window.canvas.ghosts() is None
+        assert not window.trying.bar.isVisible()
+        window.actions_by_name["undo"].trigger()
+        assert window.document.diagram is before
+
+    def test_a_click_on_an_open_stop_tries_it_closed(self, window, qtbot):
+        click_sign(qtbot, window)
+        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        idle(qtbot, window)
+        before = window.document.diagram
+        click_sign(qtbot, window)
+        assert changes(window) == {"w": "6.00 → 3.00 (−50 %)"}
+        assert "sg closed" in window.trying.bar.text()
+        assert window.canvas.ghosts().opened == ()
+        assert window.document.diagram is before
+        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        idle(qtbot, window)
+        assert lane(window, "sg.x") == "STOPPED"
+
+    def test_escape_and_the_button_drop_it(self, window, qtbot):
+        click_sign(qtbot, window)
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        assert not window.trying.active
+        assert lane(window, "sg.x") == "STOPPED"
+        click_sign(qtbot, window)
+        qtbot.mouseClick(window.trying.bar.discard_button, LEFT)
+        assert not window.trying.active
+        assert window.document.undo_stack.count() == 0
+
+    def test_an_edit_ends_it(self, window, qtbot):
+        click_sign(qtbot, window)
+        window.commands.change(SetParameters("w", {"value": [2.0]}))
+        idle(qtbot, window)
+        assert not window.trying.active
+        assert lane(window, "sg.x") == "STOPPED"
+
+    def test_by_keyboard(self, window, qtbot):
+        window.canvas.select({"sg"})
+        window.actions_by_name["try_selected"].trigger()
+        idle(qtbot, window)
+        assert window.canvas.ghosts().opened == ("sg",)
+        window.trying.discard()
+        window.canvas.select(())
+        window.canvas.select_wire("mul1.a")
+        window.actions_by_name["try_selected"].trigger()
+        idle(qtbot, window)
+        assert window.canvas.ghosts().cuts == ("mul1.a",)
+
+    def test_the_sign_can_still_be_dragged(self, window, qtbot):
+        at = window.canvas.block_rect("sg").topLeft() + QPoint(12, 8)
+        pull(qtbot, window.canvas, at, at + QPoint(60, 80))
+        assert not window.trying.active
+        assert window.document.undo_stack.count() == 1
+
+
+def test_how_a_change_is_told():
+    one, two, none = np.array([6.0]), np.array([3.0]), None
+    assert told(Difference(one, two)) == "6.00 → 3.00 (−50 %)"
+    assert told(Difference(none, two)) == "None → 3.00"

@@ -1,0 +1,166 @@
+"""Undo and redo show what they changed: the page, the selection, the place."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.document.diff import touched
+from blocks.registry import registry
+from runtime.build import build, loss, stop_gradient, variable
+from runtime.diagram import (
+    AddBlock,
+    Arrange,
+    Batch,
+    BendWire,
+    Connect,
+    Diagram,
+    Disconnect,
+    MoveBlocks,
+    Note,
+    Point,
+    PortName,
+    RemoveBlocks,
+    SetNote,
+    SetParameters,
+    SetTitle,
+    apply,
+    group,
+)
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+FAR = Point(9000.0, 9000.0)
+
+
+def seed() -> Diagram:
+    a, b = variable("a", [[1.0, 2.0]]), variable("b", [[0.0, 1.0]])
+    return apply(build(loss(stop_gradient(3 * b, name="stop") + a)), Arrange()).after
+
+
+@pytest.fixture
+def window(qtbot, window):
+    window.document._begin(seed(), None)
+    qtbot.waitUntil(window.isActiveWindow)
+    return window
+
+
+def press(qtbot, window, key, modifiers=CTRL):
+    window.canvas.setFocus()
+    qtbot.keyClick(window.canvas, key, modifiers)
+
+
+def undo(qtbot, window):
+    press(qtbot, window, Qt.Key.Key_Z)
+
+
+def redo(window):
+    window.actions_by_name["redo"].trigger()
+
+
+def away(window):
+    """Look where nothing is."""
+    window.canvas.select(())
+    window.canvas.look(window.canvas.view.camera.panned(-20_000.0, 5_000.0))
+
+
+def in_sight(window, *names):
+    return all(window.canvas.rect().contains(window.canvas.block_rect(name)) for name in names)
+
+
+def test_removed_blocks_come_back_selected_and_in_sight(window, qtbot):
+    window.commands.change(RemoveBlocks(("b", "mul1")))
+    away(window)
+    undo(qtbot, window)
+    assert window.canvas.selection() == {"b", "mul1"}
+    assert in_sight(window, "b", "mul1")
+
+
+def test_what_is_in_sight_does_not_move(window, qtbot):
+    window.canvas.zoom_to_fit()
+    window.commands.change(SetParameters("mul1", {"a": 5.0}))
+    before = window.canvas.view.camera
+    undo(qtbot, window)
+    assert window.canvas.view.camera == before
+    assert window.canvas.selection() == {"mul1"}
+
+
+def test_a_redo_shows_where_blocks_were_removed(window, qtbot):
+    change = Batch("x", (AddBlock("far", registry().get("Mul")(), FAR),))
+    window.commands.change(change)
+    window.commands.change(RemoveBlocks(("far",)))
+    undo(qtbot, window)
+    assert in_sight(window, "far")
+    away(window)
+    redo(window)
+    shown = window.canvas.view.camera.area(0, 0, window.canvas.width(), window.canvas.height())
+    assert shown[0] < FAR.x < shown[2]
+    assert shown[1] < FAR.y < shown[3]
+    assert window.canvas.selection() == frozenset()
+
+
+def test_a_wire_that_comes_back_is_selected(window, qtbot):
+    wire = PortName("stop", "x")
+    window.commands.change(Disconnect(wire))
+    undo(qtbot, window)
+    assert window.canvas.selected_wire() == "stop.x"
+    assert window.canvas.selection() == frozenset()
+    redo(window)
+    assert window.canvas.selected_wire() is None
+    assert window.canvas.selection() == {"stop"}
+
+
+def test_notes_are_selected_too(window, qtbot):
+    window.commands.change(SetNote("n", Note("why", Point(0, 400))))
+    window.commands.change(MoveBlocks({"a": FAR}, notes={"n": FAR}))
+    away(window)
+    undo(qtbot, window)
+    assert window.canvas.view.picked[:2] == ({"a"}, {"n"})
+
+
+def test_it_goes_to_the_page_where_it_happened(window, qtbot):
+    window.commands.change(group(window.document.diagram, "main", ["b", "mul1"]))
+    window.place.enter("group1")
+    window.commands.change(MoveBlocks({"mul1": FAR}, page="group1"))
+    window.place.leave()
+    undo(qtbot, window)
+    assert window.place.trail == ("group1",)
+    assert window.canvas.selection() == {"mul1"}
+    assert in_sight(window, "mul1")
+    undo(qtbot, window)  # the page itself goes
+    assert window.place.trail == ()
+    assert window.canvas.selection() >= {"b", "mul1"}
+    redo(window)
+    assert window.canvas.selection() >= {"group1"}
+
+
+def test_an_edit_itself_leaves_selection_and_view_alone(window):
+    window.canvas.select({"a"})
+    before = window.canvas.view.camera
+    window.commands.change(MoveBlocks({"b": FAR}))
+    assert window.canvas.selection() == {"a"}
+    assert window.canvas.view.camera == before
+
+
+class TestTouched:
+    def test_a_title_is_on_no_page(self):
+        before = seed()
+        assert touched(before, apply(before, SetTitle("x")).after, "main") is None
+
+    def test_wires_are_told_apart_from_blocks(self):
+        before = seed()
+        wire = Connect(PortName("b", "out"), PortName("stop", "x"))
+        found = touched(before, apply(before, wire).after, "main")
+        assert found.wires == ("stop.x",)
+        assert found.wires_only
+
+    def test_a_wire_that_is_led_another_way_is_told(self):
+        before = seed()
+        bent = apply(before, BendWire(PortName("stop", "x"), (FAR,))).after
+        for found in (touched(before, bent, "main"), touched(bent, before, "main")):
+            assert found.wires == ("stop.x",)
+            assert found.wires_only
+
+    def test_the_page_with_the_blocks_goes_before_one_with_wires(self):
+        grouped = apply(seed(), group(seed(), "main", ["mul1"])).after
+        port = next(iter(grouped.pages["group1"].layout))
+        after = apply(grouped, MoveBlocks({port: FAR}, page="group1")).after
+        after = apply(after, Disconnect(PortName("stop", "x"))).after
+        assert touched(grouped, after, "main").page == "group1"

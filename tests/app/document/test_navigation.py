@@ -1,0 +1,101 @@
+from app.document.navigation import Place, page_at
+from blocks.errors import Location
+from blocks.library.pages import Page as PageBlock
+from blocks.library.sources import Variable
+from runtime.diagram import Diagram, Page
+
+
+def nested() -> Diagram:
+    return Diagram(
+        {
+            "main": Page({"enc": PageBlock(page="encoder"), "w": Variable()}),
+            "encoder": Page({"layer": PageBlock(page="dense"), "w": Variable()}),
+            "dense": Page({"w": Variable()}),
+            "alone": Page({"w": Variable()}),
+        }
+    )
+
+
+def at(diagram) -> Place:
+    place = Place()
+    place.set_diagram(diagram)
+    return place
+
+
+def test_pages_are_entered_and_left(qtbot):
+    place = at(nested())
+    with qtbot.waitSignal(place.changed):
+        place.enter("enc")
+    place.enter("layer")
+    assert (place.page, place.prefix, place.trail) == ("dense", "enc/layer/", ("enc", "layer"))
+    place.leave()
+    assert place.page == "encoder"
+    place.go(())
+    assert (place.page, place.prefix) == ("main", "")
+
+
+def test_what_is_no_page_is_not_entered(qtbot):
+    place = at(nested())
+    with qtbot.assertNotEmitted(place.changed):
+        place.enter("w")
+        place.enter("nothing")
+    assert place.page == "main"
+
+
+def test_when_the_page_goes_the_place_falls_back_to_what_is_left():
+    diagram = nested()
+    place = at(diagram)
+    place.go(("enc", "layer"))
+    place.set_diagram(diagram.with_page("encoder", Page()))
+    assert place.trail == ("enc",)
+    place.set_diagram(Diagram())
+    assert place.trail == ()
+
+
+def test_places_are_found_by_path_and_by_page():
+    place = at(nested())
+    assert place.reveal(Location("main", "enc/layer/w")) == "w"
+    assert place.trail == ("enc", "layer")
+    assert place.reveal(Location("encoder", "w")) == "w"
+    assert place.trail == ("enc",)
+    assert place.reveal(Location(None, "w")) == "w"
+    assert place.trail == ()
+    assert place.reveal(Location("main")) is None
+    assert place.reveal(Location("main", "gone")) is None
+
+
+def test_a_page_that_nothing_uses_is_shown_by_itself_and_left_for_main():
+    place = at(nested())
+    place.open("dense")
+    assert (place.root, place.trail) == ("main", ("enc", "layer"))
+    place.open("alone")
+    assert (place.root, place.trail, place.page, place.prefix) == ("alone", (), "alone", "alone:")
+    place.leave()
+    assert (place.root, place.page, place.prefix) == ("main", "main", "")
+    place.open("alone")
+    place.set_diagram(Diagram())
+    assert place.page == "main"
+
+
+def test_pages_are_entered_from_one_by_itself():
+    alone = Page({"layer": PageBlock(page="dense")})
+    place = at(nested().with_page("alone", alone))
+    place.open("alone")
+    place.enter("layer")
+    assert (place.page, place.prefix, place.trail) == ("dense", "alone:layer/", ("layer",))
+    place.leave()
+    assert place.page == "alone"
+
+
+def test_a_page_that_contains_itself_leads_nowhere_endless():
+    diagram = Diagram(
+        {
+            "main": Page({"a": PageBlock(page="loop")}),
+            "loop": Page({"b": PageBlock(page="loop"), "c": PageBlock(page="loop")}),
+            "alone": Page(),
+        }
+    )
+    place = at(diagram)
+    place.reveal(Location("alone", "w"))
+    assert place.trail == ()
+    assert page_at(diagram, ("a", "b", "b", "b")) == "loop"

@@ -1,0 +1,286 @@
+"""Readings of the newest diagram only, whatever happens on the way."""
+
+import gc
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from app.evaluation.evaluator import Evaluation, Evaluator, evaluate, train
+from app.evaluation.result import Reading
+from blocks.library.arithmetic import Mul
+from runtime.build import build, gradient_scale, loss, mul, stop_gradient, variable
+from runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply
+from runtime.engine import lower
+from runtime.flow import Mark, State
+
+
+def seed() -> Diagram:
+    a, b = variable("a", [[1.0, 2.0]]), variable("b", [[0.0, 1.0]])
+    return build(loss(stop_gradient(3 * b) + a), title="Seed")
+
+
+@pytest.fixture
+def started():
+    """Starts evaluators and ends them."""
+    made = []
+
+    def start(*args):
+        made.append(Evaluator(*args))
+        return made[-1]
+
+    yield start
+    for evaluator in made:
+        evaluator.shutdown()
+
+
+class Slow:
+    """A run that waits to be let go, one permit a run."""
+
+    def __init__(self):
+        self.permits = threading.Semaphore(0)
+        self.began = []
+
+    def __call__(self, diagram, superseded):
+        self.began.append(diagram.title)
+        assert self.permits.acquire(timeout=5)
+        return Reading(diagram)
+
+
+def titled(title: str) -> Diagram:
+    return Diagram({"main": seed().with_page("main", seed().main).main}, title=title)
+
+
+def different(number: int) -> Diagram:
+    diagram = apply(seed(), SetParameters("a", {"value": [[float(number), 0.0]]})).after
+    return Diagram(diagram.pages, title=str(number))
+
+
+class TestEvaluate:
+    def test_the_seed_diagram(self):
+        reading = evaluate(seed())
+        (head,) = reading.losses
+        assert reading.values[head].tolist() == [[1.0, 5.0]]
+        assert reading.gradients["a"].tolist() == [[1.0, 1.0]]
+        assert reading.gradients["b"] is None
+        stopped = [wire for wire, state in reading.states.items() if state is State.STOPPED]
+        assert stopped
+        assert "stop_gradient1" in reading.verdict(stopped[0]).sentence
+        assert reading.error is None
+
+    def test_what_can_run_runs(self):
+        diagram = apply(seed(), AddBlock("mul9", Mul())).after
+        reading = evaluate(diagram)
+        assert reading.error is None
+        assert any(found.location.block == "mul9" for found in reading.diagnostics)
+        assert reading.gradients["a"] is not None
+
+    def test_nothing_at_all_is_no_error(self):
+        reading = evaluate(Diagram())
+        assert (reading.error, dict(reading.values), reading.losses) == (None, {}, ())
+
+    def test_a_superseded_run_stops_on_the_way(self):
+        assert evaluate(seed(), superseded=lambda: True) is None
+
+    def test_whatever_is_raised_is_told(self, monkeypatch):
+        monkeypatch.setattr("app.evaluation.evaluator.Session", lambda *a, **k: 1 / 0)
+        assert "ZeroDivisionError" in evaluate(seed()).error
+
+
+class TestEvaluation:
+    def test_another_number_is_not_traced_again(self, monkeypatch):
+        traced = []
+        monkeypatch.setattr(
+            "runtime.engine.session.lower",
+            lambda *given: traced.append(given) or lower(*given),
+        )
+        evaluation = Evaluation()
+        for number in (1, 2, 3):
+            reading = evaluation(different(number))
+            assert reading.diagram.title == str(number)
+            assert reading.values["a.out"].tolist() == [[number, 0.0]]
+        assert len(traced) == 1
+        evaluation(apply(different(3), AddBlock("mul9", Mul())).after)
+        assert len(traced) == 2
+
+    def test_each_reading_is_what_it_would_be_alone(self):
+        evaluation = Evaluation()
+        more = apply(different(4), AddBlock("mul9", Mul())).after
+        for diagram in (different(1), more, different(2), Diagram(), different(3), different(5)):
+            found, alone = evaluation(diagram), evaluate(diagram)
+            assert found.error == alone.error
+            assert found.diagnostics == alone.diagnostics
+            assert found.states == alone.states and found.norms == alone.norms
+            assert {k: v.tolist() for k, v in found.values.items()} == {
+                k: v.tolist() for k, v in alone.values.items()
+            }
+
+    def test_after_a_failure_it_starts_again(self, monkeypatch):
+        evaluation = Evaluation()
+        evaluation(seed())
+        with monkeypatch.context() as patched:
+            patched.setattr("app.evaluation.evaluator.Session.update", lambda *given: 1 / 0)
+            assert "ZeroDivisionError" in evaluation(seed()).error
+        assert evaluation(seed()).error is None
+
+
+def test_a_request_brings_a_reading(qtbot, started):
+    evaluator = started()
+    with qtbot.waitSignal(evaluator.readingChanged, timeout=5000) as caught:
+        evaluator.request(seed())
+        assert evaluator.busy
+    assert not evaluator.busy
+    assert evaluator.reading is caught.args[0]
+    assert np.array_equal(evaluator.reading.gradients["a"], [[1.0, 1.0]])
+
+
+def test_only_the_newest_request_is_shown_and_those_between_never_run(qtbot, started):
+    run = Slow()
+    evaluator, shown = started(run), []
+    evaluator.readingChanged.connect(lambda reading: shown.append(reading.diagram.title))
+    evaluator.request(different(1))
+    qtbot.waitUntil(lambda: run.began == ["1"])
+    for number in (2, 3, 4):
+        evaluator.request(different(number))
+    run.permits.release(2)
+    qtbot.waitUntil(lambda: not evaluator.busy)
+    qtbot.wait(50)
+    assert run.began == ["1", "4"]
+    assert shown == ["4"]
+
+
+def test_a_result_that_was_posted_before_a_newer_request_is_dropped(qtbot, started):
+    run = Slow()
+    evaluator, shown = started(run), []
+    evaluator.readingChanged.connect(lambda reading: shown.append(reading.diagram.title))
+    evaluator.request(different(1))
+    run.permits.release()
+    deadline = time.monotonic() + 2
+    while run.permits._value or time.monotonic() < deadline - 1.9:  # no events are handled here
+        time.sleep(0.01)
+    evaluator.request(different(2))
+    run.permits.release()
+    qtbot.waitUntil(lambda: not evaluator.busy)
+    assert shown == ["2"]
+
+
+def test_requests_do_not_wait_for_the_run(qtbot, started):
+    run = Slow()
+    evaluator = started(run)
+    began = time.monotonic()
+    for number in range(20):
+        evaluator.request(different(number))
+    assert time.monotonic() - began < 0.5
+    run.permits.release(20)
+    qtbot.waitUntil(lambda: not evaluator.busy)
+
+
+def test_a_moved_block_runs_nothing_and_the_reading_follows(qtbot, started):
+    run = Slow()
+    evaluator = started(run)
+    run.permits.release()
+    first = seed()
+    with qtbot.waitSignal(evaluator.readingChanged):
+        evaluator.request(first)
+    moved = apply(first, MoveBlocks({"a": Point(1.0, 1.0)})).after
+    with qtbot.waitSignal(evaluator.readingChanged):
+        evaluator.request(moved)
+    assert evaluator.reading.diagram is moved
+    assert len(run.began) == 1
+
+
+def test_a_block_that_is_moved_during_a_run_does_not_begin_it_again(qtbot, started):
+    run = Slow()
+    evaluator = started(run)
+    first = seed()
+    evaluator.request(first)
+    moved = apply(first, MoveBlocks({"a": Point(1.0, 1.0)})).after
+    evaluator.request(moved)
+    with qtbot.waitSignal(evaluator.readingChanged):
+        run.permits.release()
+    assert evaluator.reading.diagram is moved
+    assert len(run.began) == 1
+
+
+def test_a_run_that_raises_does_not_end_the_thread(qtbot, started):
+    def run(diagram, superseded):
+        if diagram.title == "1":
+            raise RuntimeError("the plug-in fell over")
+        return Reading(diagram)
+
+    evaluator, told = started(run), []
+    evaluator.problem.connect(told.append)
+    evaluator.request(different(1))
+    qtbot.waitUntil(lambda: not evaluator.busy)
+    assert told == ["the plug-in fell over"]
+    with qtbot.waitSignal(evaluator.readingChanged):
+        evaluator.request(different(2))
+
+
+def test_shutdown_drops_what_is_under_way(qtbot, started):
+    run = Slow()
+    evaluator, shown = started(run), []
+    evaluator.readingChanged.connect(shown.append)
+    evaluator.request(different(1))
+    qtbot.waitUntil(lambda: bool(run.began))
+    threading.Timer(0.1, run.permits.release).start()
+    evaluator.shutdown()
+    qtbot.wait(50)
+    assert shown == []
+
+
+def test_shutdown_does_not_wait_for_a_run_that_never_ends(qtbot, started, monkeypatch):
+    monkeypatch.setattr("app.evaluation.evaluator.PATIENCE", 0.1)
+    run = Slow()
+    evaluator = started(run)
+    evaluator.request(different(1))
+    qtbot.waitUntil(lambda: bool(run.began))
+    began = time.monotonic()
+    evaluator.shutdown()
+    assert time.monotonic() - began < 1.0
+    run.permits.release()
+    evaluator._thread.join()
+
+
+def test_no_reading_outlives_its_successor(qtbot, started):
+    evaluator = started()
+    kept = []
+    for number in range(3):
+        with qtbot.waitSignal(evaluator.readingChanged, timeout=5000):
+            evaluator.request(different(number))
+        kept.append(weakref.ref(evaluator.reading))
+    qtbot.wait(20)
+    gc.collect()
+    assert [ref() is None for ref in kept] == [True, True, False]
+
+
+def test_a_training_step_brings_new_values(qtbot, started):
+    evaluator = started()
+    with qtbot.waitSignal(evaluator.stepped, timeout=5000) as caught:
+        evaluator.step(seed(), 0.5)
+    (after,) = caught.args
+    assert after.main.blocks["a"].value.array.tolist() == [[0.5, 1.5]]
+    assert after.main.blocks["b"] == seed().main.blocks["b"]
+
+
+def test_a_step_without_a_loss_is_a_problem(qtbot, started):
+    evaluator = started()
+    with qtbot.waitSignal(evaluator.problem, timeout=5000) as caught:
+        evaluator.step(Diagram(), 0.5)
+    assert "loss" in caught.args[0]
+
+
+def test_a_step_equals_one_by_hand():
+    assert train(seed(), 1.0).main.blocks["a"].value.array.tolist() == [[0.0, 1.0]]
+
+
+def test_what_is_no_derivative_is_known_before_there_is_a_loss():
+    x = variable("x", [1.0, 2.0])
+    scaled = mul(gradient_scale(x, scale=0.5, name="half"), gradient_scale(x, name="same"))
+    reading = evaluate(build(scaled))
+    badges = reading.badges.about
+    assert reading.losses == ()
+    assert [badge.mark for badge in badges["half"]] == [Mark.SURROGATE]
+    assert "same" not in badges

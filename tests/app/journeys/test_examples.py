@@ -1,0 +1,189 @@
+"""The examples in the editor: drawn as figures, opened, read, entered and explained."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QImage
+
+from app.canvas import CanvasView
+from app.canvas.paint.lanes import GAP
+from app.canvas.scene.bezier import flatten
+from app.evaluation.evaluator import evaluate
+from app.services.theme import BODY, font
+from blocks.library.losses import Loss
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram.layout.measures import HEADER
+from runtime.flow import State
+from tests.app.mouse import LEFT
+from tests.examples.gallery import NAMES, diagram, path, stops
+
+MARGIN = 8.0
+"""Px between blocks, and between a frame and what it holds, at least."""
+WIDEST, HIGHEST = 1840.0, 860.0
+"""Px: what a page may take, so that its numbers can be read on one screen."""
+PAGES = [(name, page) for name in NAMES for page in diagram(name).pages]
+
+every_page = pytest.mark.parametrize(("name", "page"), PAGES)
+
+
+def use_of(name, page):
+    """The block that stands for a page, as a prefix of paths; nothing for the main page."""
+    blocks = diagram(name).main.blocks.items()
+    uses = (n for n, b in blocks if isinstance(b, PageBlock) and b.page == page)
+    return next((f"{use}/" for use in uses), "")
+
+
+@pytest.fixture
+def canvas(qtbot):
+    made = CanvasView()
+    qtbot.addWidget(made)
+    return made
+
+
+@pytest.fixture
+def shown(canvas):
+    """Shows a page of an example with its numbers; its scene then has the final sizes."""
+
+    def show(name, page):
+        reading = evaluate(diagram(name))
+        assert reading.error is None and reading.diagnostics == ()
+        canvas.set_diagram(diagram(name), page)
+        canvas.set_reading(reading, use_of(name, page))
+        return canvas.view.scene
+
+    return show
+
+
+def overlap(one, other, margin=0.0):
+    """Whether two rectangles (left, top, width, height) come nearer than ``margin``."""
+    (x, y, w, h), (a, b, c, d) = one, other
+    across = x < a + c + margin and a < x + w + margin
+    return across and y < b + d + margin and b < y + h + margin
+
+
+def rect(note):
+    return (*note.at, note.width, note.height)
+
+
+class TestFigures:
+    @every_page
+    def test_blocks_keep_apart(self, shown, name, page):
+        scene = shown(name, page)
+        boxes = dict(zip(scene.names, scene.rects.tolist(), strict=True))
+        near = [
+            (one, other)
+            for one, other in itertools.combinations(boxes, 2)
+            if overlap(boxes[one], boxes[other], MARGIN)
+        ]
+        assert near == []
+
+    @every_page
+    def test_notes_lie_beside_and_frames_around(self, shown, name, page):
+        scene = shown(name, page)
+        notes = scene.page.notes
+        for note in notes.values():
+            for box in scene.rects.tolist():
+                assert not overlap(rect(note), box) or (note.frame and holds(note, box))
+        words = [rect(note) for note in notes.values() if not note.frame]
+        assert not any(overlap(*pair, MARGIN) for pair in itertools.combinations(words, 2))
+
+    @every_page
+    def test_no_wire_runs_through_a_block_or_a_note(self, shown, name, page):
+        scene = shown(name, page)
+        notes = [rect(note) for note in scene.page.notes.values() if not note.frame]
+        for key, points, ends in zip(
+            scene.wire_keys, flatten(scene.wire_ends, 64), scene.wire_blocks.tolist(), strict=True
+        ):
+            others = [box for i, box in enumerate(scene.rects.tolist()) if i not in ends]
+            assert not any(touches(points, box) for box in (*others, *notes)), key
+
+    @every_page
+    def test_wires_run_to_the_right(self, shown, name, page):
+        x0, _, x1, _ = shown(name, page).wire_ends.T
+        assert (x1 - x0 >= 20.0).all()
+
+    @every_page
+    def test_the_wires_into_losses_are_straight_and_others_too(self, shown, name, page):
+        scene = shown(name, page)
+        _, y0, _, y1 = scene.wire_ends.T
+        last = [isinstance(scene.blocks[i], Loss) for i in scene.wire_blocks[:, 1]]
+        assert (y0 == y1)[last].all()
+        assert np.mean(y0 == y1) >= 0.2
+
+    @every_page
+    def test_the_words_fit_into_their_notes(self, name, page):
+        for note in diagram(name).pages[page].notes.values():
+            flags = int(Qt.TextFlag.TextWordWrap)
+            room = QRectF(0.0, 0.0, note.width - 20.0, 1e4)
+            metrics = QFontMetricsF(font(BODY, bold=note.frame))
+            assert metrics.boundingRect(room, flags, note.text).height() <= note.height - 14.0
+
+    @every_page
+    def test_a_page_fits_a_screen(self, shown, name, page):
+        left, top, right, bottom = shown(name, page).bounds()
+        assert right - left <= WIDEST and bottom - top <= HIGHEST
+
+    @every_page
+    def test_it_can_be_painted(self, canvas, shown, name, page):
+        shown(name, page)
+        image = QImage(800, 400, QImage.Format.Format_RGB32)
+        canvas.render_to(image)
+        colours = {image.pixel(x, y) for x in range(0, 800, 5) for y in range(0, 400, 5)}
+        assert len(colours) > 5
+
+
+def holds(frame, box):
+    """Whether a frame goes round a block, its title free."""
+    x, y, width, height = rect(frame)
+    left, top, w, h = box
+    beside = x + MARGIN <= left and left + w + MARGIN <= x + width
+    return beside and y + HEADER <= top and top + h + MARGIN <= y + height
+
+
+def touches(points, box):
+    """Whether a curve (k, 2), or the lane under it, comes into a box."""
+    (x, y), (left, top, width, height) = points.T, box
+    within = (x > left - 2.0) & (x < left + width + 2.0)
+    return bool((within & (y > top - GAP - 3.0) & (y < top + height + 3.0)).any())
+
+
+class TestWindow:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_it_opens_and_its_numbers_appear(self, qtbot, window, name):
+        assert window.files.open_path(path(name))
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        reading = window.evaluator.reading
+        assert reading.diagram == diagram(name)
+        assert reading.error is None and reading.diagnostics == ()
+        assert diagram(name).main.blocks.keys() == set(window.canvas.view.scene.names)
+        assert not window.welcome.isVisible()
+        area = window.canvas.rect().adjusted(-1, -1, 1, 1)
+        assert all(area.contains(window.canvas.block_rect(n)) for n in diagram(name).main.blocks)
+
+    @pytest.mark.parametrize("name", [name for name in NAMES if stops(name)])
+    def test_a_click_on_the_stopped_wire_says_by_what(self, qtbot, window, name):
+        window.files.open_path(path(name))
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        for stop in stops(name):
+            reading = window.evaluator.reading
+            leaves = reading.verdict(f"{stop}.x").leaves
+            if leaves is None:
+                assert reading.states[f"{stop}.x"] is State.STOPPED
+            window.canvas.select_wire(f"{stop}.x")
+            said = "Stopped" if leaves is None else "{} of {} leaves carry".format(*leaves)
+            assert said in window.why.text()
+            assert stop in window.why.text()
+
+    def test_a_page_is_entered_and_tells_of_the_use_it_was_entered_by(self, qtbot, window):
+        window.files.open_path(path("contrastive_divergence_stopped"))
+        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        face = window.canvas.block_rect("gibbs")
+        qtbot.mouseDClick(window.canvas, LEFT, pos=face.center())
+        assert window.place.trail == ("gibbs",)
+        assert set(window.canvas.view.scene.names) >= {"drive", "hidden", "echo"}
+        window.canvas.select_wire("echo.x")
+        assert "Stopped" in window.why.text() and "reconstruction" in window.why.text()

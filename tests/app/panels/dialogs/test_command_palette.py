@@ -1,0 +1,137 @@
+"""Every action by a few letters, and every key on one sheet."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from app.canvas.input.keys import KEYS
+from app.canvas.input.mouse_help import MOUSE
+from app.panels.dialogs.command_palette import CommandPalette, plain
+from app.panels.dialogs.shortcuts import Shortcuts
+from app.services import fuzzy
+from app.shell import actions
+from blocks.library.arithmetic import Add
+from runtime.diagram import AddBlock
+
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def window(qtbot, window):
+    qtbot.waitUntil(window.isActiveWindow)
+    return window
+
+
+@pytest.fixture
+def palette(window, qtbot):
+    qtbot.keyClick(window, Qt.Key.Key_P, CTRL_SHIFT)
+    dialog = QApplication.activeModalWidget()
+    assert isinstance(dialog, CommandPalette)
+    yield dialog
+    if (still := QApplication.activeModalWidget()) is not None:
+        still.reject()
+
+
+def shown(palette):
+    items = (palette.list.topLevelItem(i) for i in range(palette.list.topLevelItemCount()))
+    return {item.text(0): item for item in items}
+
+
+class TestFuzzy:
+    def test_letters_must_come_in_order(self):
+        assert fuzzy.score("vsa", "Save As") is None
+        assert fuzzy.score("sas", "Save As") is not None
+
+    def test_beginnings_of_words_and_runs_are_best(self):
+        lines = ["View: Zoom In", "Edit: Undo", "View: Zoom Out", "File: Save As"]
+        best = {
+            sought: max(lines, key=lambda line: fuzzy.score(sought, line) or -1000)
+            for sought in ("zi", "zo", "undo", "sa", "FSA")
+        }
+        assert best["zi"] == "View: Zoom In"
+        assert best["undo"] == "Edit: Undo"
+        assert best["sa"] == best["FSA"] == "File: Save As"
+
+    def test_nothing_fits_everything(self):
+        assert fuzzy.score("", "x") is not None
+        assert fuzzy.score("x", "") is None
+
+
+class TestPalette:
+    def test_every_action_is_there_with_its_keys(self, palette, window):
+        listed = shown(palette)
+        for command in actions.TABLE:
+            if command.name and not command.submenu:
+                text = plain(window.actions_by_name[command.name].text())
+                row = next(item for title, item in listed.items() if title.endswith(f": {text}"))
+                keys = window.actions_by_name[command.name].shortcut().toString()
+                assert row.text(1) == keys
+
+    def test_a_few_letters_and_enter_do_it(self, palette, window, qtbot):
+        qtbot.keyClicks(palette.line, "thdark")
+        qtbot.keyClick(palette.line, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: window.settings.theme == "dark")
+        assert QApplication.activeModalWidget() is None
+
+    def test_menus_that_are_filled_again_meanwhile_are_found_as_they_are(
+        self, palette, window, qtbot
+    ):
+        window.menus.by_name["windows"].aboutToShow.emit()
+        qtbot.keyClicks(palette.line, "windows untitled")
+        assert [title.partition(":")[0] for title in shown(palette)] == ["Windows"]
+
+    def test_it_opens_once(self, palette, window):
+        window.actions_by_name["find_command"].trigger()
+        window.actions_by_name["shortcuts"].trigger()
+        assert QApplication.activeModalWidget() is palette
+        palette.reject()
+        assert QApplication.activeModalWidget() is None
+
+    def test_arrows_move_and_a_click_chooses(self, palette, window, qtbot):
+        qtbot.keyClicks(palette.line, "theme")
+        first = palette.list.currentItem()
+        qtbot.keyClick(palette.line, Qt.Key.Key_Down)
+        assert palette.list.currentItem() is not first
+        row = shown(palette)["Theme: High Contrast"]
+        at = palette.list.visualItemRect(row).center()
+        qtbot.mouseClick(palette.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        qtbot.waitUntil(lambda: window.settings.theme == "high contrast")
+
+    def test_what_can_not_be_done_is_not_chosen(self, palette, window, qtbot):
+        qtbot.keyClicks(palette.line, "edit undo")
+        assert shown(palette)["Edit: Undo"].isDisabled()
+        before = window.document.diagram
+        qtbot.keyClick(palette.line, Qt.Key.Key_Escape)
+        assert window.document.diagram is before
+        assert QApplication.activeModalWidget() is None
+
+    def test_examples_are_found_too(self, palette, window):
+        titles = [action.text() for action in window.menus.by_name["examples"].actions()]
+        assert f"Examples: {titles[0]}" in shown(palette)
+
+    def test_undo_from_it_takes_back_the_last_change(self, window, qtbot):
+        window.commands.change(AddBlock("c", Add()))
+        window.actions_by_name["find_command"].trigger()
+        dialog = QApplication.activeModalWidget()
+        qtbot.keyClicks(dialog.line, "undo")
+        qtbot.keyClick(dialog.line, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: not window.document.diagram.main.blocks)
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_F1, "?"])
+def test_the_sheet_has_every_key_of_the_table(window, qtbot, key):
+    window.canvas.setFocus()
+    if key == "?":
+        qtbot.keyClicks(window.canvas, "?")
+    else:
+        qtbot.keyClick(window, key)
+    sheet = QApplication.activeModalWidget()
+    assert isinstance(sheet, Shortcuts)
+    text = sheet.text.toPlainText()
+    for name, action in window.actions_by_name.items():
+        if not action.shortcut().isEmpty() and name not in ("undo", "redo"):
+            assert action.shortcut().toString() in text, name
+            assert plain(action.text()) in text
+    assert all(row.text in text for row in KEYS)
+    assert all(part in text for way in MOUSE for part in (way.mouse, way.text, way.keys))
+    sheet.reject()

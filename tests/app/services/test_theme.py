@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+from app.services import theme
+from app.services.theme import (
+    BODY,
+    DARK,
+    HIGH_CONTRAST,
+    LIGHT,
+    SMALL,
+    THEMES,
+    TITLE,
+    contrast,
+    oklch,
+)
+from blocks import registry
+
+each = pytest.mark.parametrize("shown", THEMES.values(), ids=lambda shown: shown.name)
+
+
+@each
+def test_text_can_be_read(shown):
+    faces = [shown.face(family) for family in registry().families()]
+    for ground in (shown.canvas, shown.surface, shown.field, shown.note, *faces):
+        for ink in (shown.ink, shown.ink_soft, shown.ink_faint, shown.accent, shown.error):
+            assert contrast(ink, ground) >= 4.5
+    for ink in (shown.ink, shown.ink_soft):
+        assert contrast(ink, shown.accent_wash) >= 4.5
+    assert contrast(shown.on_accent, shown.accent) >= 4.5
+    for state in ("PARTIAL", "ZERO", "FAINT", "FLOOD", "NONFINITE"):  # said in words, too
+        assert contrast(shown.lane(state), shown.canvas) >= 4.5
+
+
+@each
+def test_lines_can_be_seen(shown):
+    for ground in (shown.canvas, shown.note):
+        for line in (shown.wire, *shown.lanes.values()):
+            assert contrast(line, ground) >= 3.0
+    for family in registry().families():
+        assert contrast(shown.wire, shown.face(family)) >= 3.0  # dots of ports
+    for ground in (shown.canvas, shown.surface, shown.accent_wash):
+        assert contrast(shown.accent, ground) >= 3.0  # rings of focus and selection
+    assert contrast(shown.ink_faint, shown.surface) >= 3.0  # boxes to tick
+
+
+@each
+def test_faces_are_quiet_and_their_symbols_can_be_read(shown):
+    for family in [*registry().families(), "a plug-in's"]:
+        assert contrast(shown.symbol(family), shown.face(family)) >= 4.5
+        assert contrast(shown.ink, shown.face(family)) >= 7.0
+        assert contrast(shown.face(family), shown.canvas) <= 1.5
+
+
+@each
+def test_problems_stand_out(shown):
+    for colour in (shown.error, shown.warning):
+        for ground in (shown.canvas, shown.field, shown.surface):
+            assert contrast(colour, ground) >= 4.5
+        assert contrast(shown.canvas, colour) >= 4.5  # the sign on a badge
+
+
+def simulated(colour: str, kind: str) -> tuple[float, float, float]:
+    """How a dichromat sees it. Source: Viénot, Brettel & Mollon 1999, on linear RGB."""
+    linear = [part**2.2 for part in QColor(colour).getRgbF()[:3]]
+    matrix = {
+        "protan": ((0.11238, 0.88762, 0.0), (0.11238, 0.88762, 0.0), (0.00401, -0.00401, 1.0)),
+        "deutan": ((0.29275, 0.70725, 0.0), (0.29275, 0.70725, 0.0), (-0.02234, 0.02234, 1.0)),
+    }[kind]
+    red, green, blue = (
+        max(sum(w * part for w, part in zip(row, linear, strict=True)), 0.0) ** (1 / 2.2)
+        for row in matrix
+    )
+    return red, green, blue
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan"])
+@pytest.mark.parametrize("shown", [LIGHT, DARK], ids=lambda shown: shown.name)
+def test_gradient_stop_and_alarm_differ_for_the_colour_blind(shown, kind):
+    told_apart = ["CARRIES", "FLOOD", "STOPPED"]
+    seen = [simulated(shown.lanes[state], kind) for state in told_apart]
+    for i, one in enumerate(seen):
+        for other in seen[:i]:
+            assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 0.2
+
+
+def test_three_sizes_of_type():
+    assert SMALL < BODY < TITLE
+    assert [theme.font(size).pixelSize() for size in (SMALL, BODY, TITLE)] == [SMALL, BODY, TITLE]
+
+
+@each
+def test_it_dresses_the_application(qapp, shown):
+    before = qapp.palette(), qapp.styleSheet(), qapp.font()
+    theme.apply(shown, qapp)
+    palette = QApplication.palette()
+    assert palette.color(QPalette.ColorRole.Base) == shown.field
+    assert palette.color(QPalette.ColorRole.Highlight) == shown.accent
+    assert qapp.font().pixelSize() == BODY
+    qapp.setPalette(before[0])
+    qapp.setStyleSheet(before[1])
+    qapp.setFont(before[2])
+
+
+def test_the_system_is_followed(qapp, monkeypatch):
+    class Hints:
+        def __init__(self, scheme):
+            self.scheme = scheme
+
+        def colorScheme(self):
+            return self.scheme
+
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QGuiApplication
+
+    for scheme, expected in (
+        (Qt.ColorScheme.Dark, DARK),
+        (Qt.ColorScheme.Light, LIGHT),
+        (Qt.ColorScheme.Unknown, LIGHT),
+    ):
+        monkeypatch.setattr(QGuiApplication, "styleHints", staticmethod(lambda s=scheme: Hints(s)))
+        assert theme.system() is expected
+    assert HIGH_CONTRAST.name == "high contrast"
+
+
+def test_oklch_gives_known_colours():
+    assert oklch(1.0, 0.0, 0.0) == QColor("white")
+    assert oklch(0.0, 0.0, 0.0) == QColor("black")
+    red = oklch(0.62796, 0.25768, 29.234)
+    assert (red.red(), red.green() <= 1, red.blue() <= 1) == (255, True, True)
+    assert contrast("white", "black") == pytest.approx(21.0)

@@ -1,0 +1,233 @@
+"""Every text that is shown can be translated: a language in which all is bracketed is tried on."""
+
+import ast
+import html
+import re
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import PySide6
+import pytest
+from PySide6.QtCore import QLocale, Qt, QTranslator
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QComboBox,
+    QDockWidget,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QWidget,
+)
+
+from app.panels.dialogs.shortcuts import Shortcuts
+from app.panels.inspector.array_tools import Generate, Part
+from app.services import translation
+from app.services.examples import examples
+from app.shell import actions
+from app.shell.main_window import MainWindow
+from runtime.build import build, loss, stop_gradient, variable
+from tests.app.closing import give_up
+
+
+class Bracketed(QTranslator):
+    """Puts every text that is asked for in brackets, and keeps what was asked."""
+
+    def __init__(self, parent=None):
+        super().__init__(parent)
+        self.asked = set()
+
+    def isEmpty(self):
+        return False
+
+    def translate(self, context, text, disambiguation=None, n=-1):
+        self.asked.add((context, text))
+        return f"⟦{text}⟧"
+
+
+@pytest.fixture
+def language(qapp):
+    made = Bracketed(qapp)
+    qapp.installTranslator(made)
+    yield made
+    qapp.removeTranslator(made)
+
+
+@pytest.fixture
+def window(qtbot, language, settings):
+    made = MainWindow(settings)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    made.show()
+    yield made
+    for each in made.windows.listed:
+        give_up(each)
+
+
+def texts(widget):
+    """What a widget says, with where it says it."""
+    yield "tool tip", widget.toolTip()
+    yield "status tip", widget.statusTip()
+    yield "accessible name", widget.accessibleName()
+    match widget:
+        case QLabel() | QAbstractButton():
+            yield "text", widget.text()
+        case QLineEdit():
+            yield "placeholder", widget.placeholderText()
+        case QComboBox():
+            yield from (("item", widget.itemText(i)) for i in range(widget.count()))
+        case QMenu():
+            yield "title", widget.title()
+        case QDockWidget():
+            yield "title", widget.windowTitle()
+        case QAbstractItemView() if widget.model() is not None:
+            model = widget.model()
+            for section in range(model.columnCount()):
+                words = model.headerData(section, Qt.Orientation.Horizontal)
+                yield "head", words if isinstance(words, str) else ""
+    for action in widget.actions():
+        yield "action", action.text()
+        yield "status tip", action.statusTip()
+
+
+def untranslated(window, known=()):
+    found = set()
+    for widget in [window, *window.findChildren(QWidget)]:
+        for where, text in texts(widget):
+            left = html.unescape(text or "")
+            left = re.sub(r"⟦[^⟦⟧]*⟧|<[^>]*>|&\w+;", "", re.sub(r"⟦[^⟦⟧]*⟧", "", left))
+            for name in known:
+                left = left.replace(name, "")
+            if re.search(r"[A-Za-z]{2,}", left):
+                found.add((type(widget).__name__, where, text))
+    return found
+
+
+def drawn(window, qtbot):
+    a, b = variable("a", [[1.0, 2.0]]), variable("b", [[0.0, 1.0]])
+    window.document._begin(build(loss(stop_gradient(3 * b, name="stop") + a), title="Seed"), None)
+    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+
+
+DATA = ["main", "containers", "stacked"] + [
+    text for e in examples() for text in (e.title, e.description, e.description.split(". ")[0])
+]
+"""The first page, values of parameters, and what the files of the examples say."""
+
+
+def test_an_empty_window(window):
+    assert untranslated(window, DATA) == set()
+
+
+def test_panels_of_a_diagram_bars_and_dialogs(window, qtbot):
+    drawn(window, qtbot)
+    window.canvas.select({"stop"})
+    window.canvas.select_wire("stop.x")
+    window.actions_by_name["find"].trigger()
+    window.document.problem.emit("")
+    window.files.offer_reload()
+    window.waiting.bar.tell("", 0.5)
+    qtbot.wait(300)
+    dialogs = [Shortcuts(window), Part(np.zeros((2, 2)), window), Generate(None, window)]
+    names = {"stop", "a", "b", "loss", "mul1", "Seed"}
+    found = {
+        (kind, where, text)
+        for kind, where, text in untranslated(window, DATA)
+        if not (
+            kind == "QLabel" and ("⟦" not in text or "<table>" in text)
+        )  # sentences, docs and names: data
+        and not (kind.endswith("Field") or kind in ("Formula", "ChoiceField", "Array"))
+        and text not in names
+    }
+    assert found == set()
+    browser = dialogs[0].text.toPlainText()
+    assert all("⟦" in line for line in browser.splitlines() if len(line) > 25)
+
+
+def test_every_heading_and_button_of_the_inspector(window, qtbot):
+    drawn(window, qtbot)
+    window.canvas.select({"a"})
+    headings = [
+        label.text()
+        for label in window.inspector.findChildren(QLabel)
+        if label.property("type") == "heading"
+    ]
+    assert headings
+    assert all(text.startswith("⟦") for text in headings)
+
+
+def test_what_is_asked_for_is_in_the_template(window, qtbot, language):
+    drawn(window, qtbot)
+    window.canvas.select({"stop"})
+    window.canvas.select_wire("stop.x")
+    window.actions_by_name["legend"].trigger()
+    qtbot.wait(300)
+    listed = translation.texts()
+    known = {text for texts in listed.values() for text in texts}
+    own = {(c, t) for c, t in language.asked if not re.match(r"Q[A-Z]|MAC|Accel", c)}
+    assert len(own) > 200
+    assert {(c, t) for c, t in own if t not in known} == set()
+    tables = {"actions", "legend", "Why", "telling"}
+    assert {(c, t) for c, t in own if c in tables and t not in listed[c]} == set()
+
+
+def test_the_template_is_a_file_of_qt_linguist():
+    root = ElementTree.fromstring(translation.template())
+    assert root.tag == "TS"
+    assert {context.find("name").text for context in root} == set(translation.texts())
+    for message in root.iter("message"):
+        assert message.find("source").text
+        assert message.find("translation").get("type") == "unfinished"
+
+
+def test_the_system_s_language_is_spoken(qapp, tmp_path, monkeypatch):
+    lrelease = Path(PySide6.__file__).parent / "lrelease"
+    if not lrelease.exists():
+        pytest.skip("without lrelease")
+    filled = translation.template().replace(
+        '<source>&amp;File</source><translation type="unfinished"></translation>',
+        "<source>&amp;File</source><translation>&amp;Datei</translation>",
+    )
+    (tmp_path / "gradwire_de.ts").write_text(filled, encoding="utf-8")
+    subprocess.run([lrelease, "-silent", tmp_path / "gradwire_de.ts"], check=True)
+    monkeypatch.setattr(translation, "FOLDER", tmp_path)
+    installed = translation.install(qapp, QLocale(QLocale.Language.German))
+    assert actions.translated("&File") == "&Datei"
+    assert actions.translated("&Edit") == "&Edit"  # what is not translated stays English
+    for translator in installed:
+        qapp.removeTranslator(translator)
+
+
+SHOWN = {
+    "setText", "setToolTip", "setStatusTip", "setWindowTitle", "setPlaceholderText",
+    "setAccessibleName", "setAccessibleDescription", "setInformativeText", "setLabelText",
+    "setTitle", "setHtml", "setItemText", "addAction", "addMenu", "addButton", "addItem", "addTab",
+    "addRow", "hint", "tell", "showMessage", "heading", "caption", "body", "complaint", "refuse",
+    "show_or_hide", "QLabel", "QPushButton", "QToolButton", "QCheckBox", "QAction", "QMenu",
+    "QDockWidget", "getItem", "getText", "getDouble", "information", "warning", "question",
+    "critical",
+}  # fmt: skip
+"""Calls whose texts are seen or heard."""
+
+
+def literals(call):
+    """Texts with words that stand in a call as they are."""
+    for given in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        parts = given.values if isinstance(given, ast.JoinedStr) else [given]
+        parts = [given.body, given.orelse] if isinstance(given, ast.IfExp) else parts
+        for part in parts:
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                if re.search("[A-Za-z]{2,}", re.sub("<[^>]*>?|&[a-z]+;", "", part.value)):
+                    yield part.value
+
+
+def test_no_text_is_shown_without_being_asked_for():
+    found = []
+    for file in sorted(Path(translation.__file__).parents[1].rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                function = node.func
+                name = getattr(function, "attr", None) or getattr(function, "id", "")
+                found += [(file.name, text) for text in literals(node) if name in SHOWN]
+    assert found == [("presenter.py", "[*] — Gradwire")]

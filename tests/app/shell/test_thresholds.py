@@ -1,0 +1,127 @@
+"""Thresholds chosen in the window: lanes and legend follow, and settings keep them."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.canvas.paint.lanes import NAMES
+from app.canvas.paint.legend import key_of
+from app.evaluation.evaluator import Evaluation, evaluate
+from app.panels.dialogs.thresholds import Thresholds
+from app.services.settings import Settings as Kept
+from runtime.build import build, loss, relu, variable
+from runtime.flow import Settings, State
+from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
+from tests.app.mouse import LEFT, retype
+
+
+def scaled():
+    """2,000 comes back over mul1.a, half zeros over gate.x."""
+    x, y = variable("x", [1.0]), variable("y", [1.0, -1.0])
+    return build(loss(x * 2000.0, name="big"), loss(relu(y, name="gate"), name="L"))
+
+
+@pytest.fixture
+def window(opened):  # noqa: F811
+    return opened(scaled())
+
+
+@pytest.fixture
+def dialog(window, qtbot):
+    window.actions_by_name["thresholds"].trigger()
+    found = window.findChild(Thresholds)
+    qtbot.waitExposed(found)
+    yield found
+    found.close()
+
+
+def lane(window, key):
+    view = window.canvas.view
+    return NAMES[int(view.facts.codes[view.scene.wire_index[key]])]
+
+
+def settled(qtbot, window):
+    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+
+
+class TestDialog:
+    def test_it_shows_those_in_force(self, dialog):
+        assert dialog.fields["faint"].text() == "1e-07"
+        assert dialog.fields["partial"].text() == "0.1"
+
+    def test_lanes_legend_and_settings_follow_at_once(self, window, dialog, qtbot):
+        assert lane(window, "mul1.a") == "CARRIES"
+        retype(qtbot, dialog.fields["flood"], "1000")
+        settled(qtbot, window)
+        assert lane(window, "mul1.a") == "FLOOD"
+        assert key_of(window.canvas.view.facts).thresholds.flood == 1000.0
+        assert window.settings.thresholds == Settings(flood=1000.0)
+        assert dialog.isVisible(), "Enter takes the number and leaves the dialog open"
+
+    def test_another_share_of_zeros(self, window, dialog, qtbot):
+        assert lane(window, "gate.x") == "PARTIAL"
+        retype(qtbot, dialog.fields["partial"], "0.6")
+        settled(qtbot, window)
+        assert lane(window, "gate.x") == "CARRIES"
+
+    def test_nothing_is_run_for_it(self, window, dialog, qtbot, monkeypatch):
+        monkeypatch.setattr(Evaluation, "__call__", lambda *given: 1 / 0)
+        retype(qtbot, dialog.fields["flood"], "1000")
+        settled(qtbot, window)
+        assert lane(window, "mul1.a") == "FLOOD"
+
+    def test_what_is_no_threshold_is_not_taken(self, window, dialog, qtbot):
+        for text in ("-1", "0", "nan", "inf", "much"):
+            retype(qtbot, dialog.fields["faint"], text)
+            assert window.settings.thresholds == Settings()
+            assert "a number above 0" in dialog._complaint.text()
+        retype(qtbot, dialog.fields["faint"], "2e-6")
+        assert dialog._complaint.isHidden()
+        assert window.settings.thresholds.faint == 2e-6
+
+    def test_defaults_come_back(self, window, dialog, qtbot):
+        retype(qtbot, dialog.fields["flood"], "1000")
+        settled(qtbot, window)
+        qtbot.mouseClick(dialog.defaults, LEFT)
+        settled(qtbot, window)
+        assert dialog.fields["flood"].text() == "10000"
+        assert lane(window, "mul1.a") == "CARRIES"
+
+    def test_escape_closes_it(self, dialog, qtbot):
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+        assert not dialog.isVisible()
+
+    def test_the_doctor_looks_again(self, window, dialog, qtbot):
+        window.docks["doctor"].raise_()
+        asker = window.checkup.asker
+        qtbot.waitUntil(lambda: not asker.waits("doctor"), timeout=10_000)
+        assert not window.checkup.panel.table.findings
+        retype(qtbot, dialog.fields["flood"], "1000")
+        settled(qtbot, window)
+        qtbot.waitUntil(lambda: bool(window.checkup.panel.table.findings), timeout=10_000)
+
+
+class TestKept:
+    def test_they_are_there_the_next_time(self, settings):
+        settings.thresholds = Settings(flood=5.0, cancels=0.25)
+        settings._store.sync()
+        assert Kept(settings._store).thresholds == Settings(flood=5.0, cancels=0.25)
+
+    @pytest.mark.parametrize("stored", ["much", "-1", "nan", "inf", ""])
+    def test_what_is_of_no_use_is_the_default(self, settings, stored):
+        settings._store.setValue("thresholds/flood", stored)
+        assert settings.thresholds == Settings()
+
+    def test_a_new_window_judges_by_them(self, settings, qtbot, opened):  # noqa: F811
+        settings.thresholds = Settings(flood=1000.0)
+        window = opened(scaled())
+        assert lane(window, "mul1.a") == "FLOOD"
+
+
+def test_a_reading_is_judged_anew():
+    reading = evaluate(scaled())
+    assert reading.states["mul1.a"] is State.CARRIES
+    other = reading.judged(Settings(flood=1000.0))
+    assert other.states["mul1.a"] is State.FLOOD
+    assert "Grows ×2.0e3" in other.verdict("mul1.a").sentence
+    assert other.values is reading.values
+    assert reading.states["mul1.a"] is State.CARRIES

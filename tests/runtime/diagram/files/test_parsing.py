@@ -1,0 +1,78 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blocks.errors import FileError
+from runtime.diagram.files import parsing
+from runtime.diagram.files.parsing import MAX_DEPTH, offset_of, parse, spots
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ('{\n "a": 1,\n "a": 2}', 3, 2, "'a' is there twice"),
+        ('{"x": {"b": [{"k": 1, "é": 2, "é": 3}]}}', 1, 31, "'é' is there twice"),
+        ('{"a": 1, "\\u0061": 2}', 1, 10, "'a' is there twice"),
+        ('{"a": [1,\n  NaN]}', 2, 3, "NaN is no number of JSON"),
+        ('{"a": -Infinity}', 1, 7, "-Infinity is no number"),
+        ('{"a": "NaN", "b": 1e999}', 1, 19, "1e999 is no number"),
+        ('{"a": ' + "9" * 5000 + "}", 1, 7, "is no number"),
+        ('{"a":}', 1, 6, "Not JSON: Expecting value"),
+        ("", 1, 1, "Not JSON"),
+        ('{"a": 1} x', 1, 10, "Not JSON: Extra data"),
+        ('{"a": "\n"}', 1, 8, "Not JSON: Invalid control character"),
+        ("\n" + "[" * (MAX_DEPTH + 1), 2, MAX_DEPTH + 1, "brackets inside one another"),
+        ('"' + "é" * 5 + '"' + '{"a":' * 200, 1, 8 + 5 * MAX_DEPTH, "brackets inside one another"),
+    ],
+)
+def test_every_flaw_has_a_line_and_a_column(text, line, column, message):
+    with pytest.raises(FileError, match=message.replace("(", r"\(")) as caught:
+        parse(text, "x.json")
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert str(caught.value).startswith(f"x.json:{line}:{column}: ")
+
+
+def test_brackets_in_texts_are_not_deep():
+    text = '{"a": "' + "[" * 500 + '\\"' + "{" * 500 + '", "b": []}'
+    assert parse(text) == {"a": "[" * 500 + '"' + "{" * 500, "b": []}
+
+
+def test_the_limit_of_depth_is_reached_and_not_passed():
+    assert parse("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+
+
+def test_the_limit_of_length(monkeypatch):
+    monkeypatch.setattr(parsing, "MAX_CHARACTERS", 10)
+    assert parse("[1,    2 ]") == [1, 2]
+    with pytest.raises(FileError, match=r"too large\. Expected at most 10 characters, got 11"):
+        parse("[1,     2 ]")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(JSON, st.sampled_from([None, 1]))
+def test_every_value_is_found_at_its_place(value, indent):
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    assert parse(text) == value
+    for spot in spots(text):
+        found = value
+        for part in spot.path:
+            found = found[part]
+        decoder = json.JSONDecoder()
+        assert decoder.raw_decode(text, spot.value)[0] == found
+        if spot.path and isinstance(spot.path[-1], str):
+            assert decoder.raw_decode(text, spot.key)[0] == spot.path[-1]
+        assert offset_of(text, spot.path) == spot.key
+
+
+def test_a_path_that_leads_nowhere_ends_at_its_last_part_that_is_there():
+    text = '{"a": {"b": 1}}'
+    assert offset_of(text, ("a", "c", "d")) == text.index('"a"')
+    assert offset_of(text, ()) == 0

@@ -1,0 +1,119 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blocks import Opaque
+from blocks.errors import FileError
+from runtime.diagram import Diagram, PortName, dumps, loads
+from runtime.diagram.files import reading as reading_module
+from runtime.diagram.files.reading import read
+from tests.runtime.diagram.drawing import make, seed
+from tests.strategies import diagrams
+
+
+def wrap(page: str) -> str:
+    return '{"gradwire": 1, "pages": {"main":\n' + page + "}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("[]", "1:1", "The document is no object. Expected {…}, got []."),
+        ('{"pages": {}}', "1:1", "Not a Gradwire diagram: it names no version."),
+        ('{"gradwire": 1}', "1:1", "The diagram has no pages."),
+        ('{"gradwire": 1,\n "pages": []}', "2:2", "'pages' is no object."),
+        ('{"gradwire": 1,\n"zoom": 2, "pages": {}}', "2:1", "There is no field 'zoom' here."),
+        ('{"gradwire": 1, "title": 3, "pages": {}}', "1:17", "'title' is no text."),
+        ('{"gradwire": 1, "pages": {"a/b": {}}}', "1:27", "'a/b' is no name for a page."),
+        (wrap('{"scale": 1}'), "2:2", "There is no field 'scale' here. Expected one of blocks"),
+        (wrap('{"blocks": {"a.b": {"type": "Mul"}}}'), "2:13", "'a.b' is no name for a block."),
+        (wrap('{"blocks": {"a": 3}}'), "2:13", "'a' is no object."),
+        (wrap('{"blocks": {"a": {"a": 3}}}'), "2:13", "a: Block 'a' has no type."),
+        (wrap('{"blocks": {"a": {"type": 3}}}'), "2:13", "a: Block 'a' has no type."),
+        (wrap('{"wires": {"a": "b.out"}}'), "2:12", "A wire joins two ports: 'a' is not"),
+        (wrap('{"wires": {"a.x": "b"}}'), "2:12", "A wire joins two ports: 'b' is not"),
+        (wrap('{"wires": {"a.x": ["b.out"]}}'), "2:12", "'a.x' is no text."),
+        (wrap('{"layout": {"a": [1, 2, 3]}}'), "2:13", "'a' is no place. Expected [x, y]"),
+        (wrap('{"layout": {"a": [1, true]}}'), "2:22", "Entry 2 of 'a' is no number. Got True."),
+        (
+            wrap('{"layout": {"a": [1' + "0" * 400 + ", 2]}}"),
+            "2:19",
+            "Entry 1 of 'a' is too large.",
+        ),
+        (wrap('{"layout": {"a": [[1, 2]]}}'), "2:13", "Only a wire has bends: 'a' is not block"),
+        (wrap('{"layout": {"a.x": [1, [2]]}}'), "2:24", "Entry 2 of 'a.x' is no number. Got [2]."),
+        (wrap('{"layout": {"a.x": [[1, 2], 3]}}'), "2:29", "Entry 2 of 'a.x' is no place."),
+        (wrap('{"layout": {"a.x": [[1, "2"]]}}'), "2:25", "Entry 1.2 of 'a.x' is no number."),
+        (wrap('{"notes": {"n": {"colour": 1}}}'), "2:18", "There is no field 'colour' here."),
+        (wrap('{"notes": {"n": {"frame": 1}}}'), "2:18", "'frame' is neither true nor false."),
+        (wrap('{"notes": {" n": {}}}'), "2:12", "' n' is no name for a note."),
+    ],
+)
+def test_what_is_wrong_with_the_document_has_its_place(text, place, message):
+    with pytest.raises(FileError) as caught:
+        read(text, "x.json")
+    assert str(caught.value).startswith(f"x.json:{place}: {message}")
+
+
+def test_a_file_may_be_short():
+    assert loads('{"gradwire": 1, "pages": {}}') == Diagram({})
+    note = loads(wrap('{"notes": {"n": {"text": "hi"}}}')).main.notes["n"]
+    assert (note.at, note.width, note.height, note.frame) == ((0, 0), 200, 60, False)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        '{"type": "Elsewhere", "a": [1, {"b": null}], "c": "x"}',
+        '{"type": "Mul", "slope": 3}',
+        '{"type": "Mul", "a": "three"}',
+        '{"type": "Mul", "a": [[1], [2, 3]]}',
+        '{"type": "Mul", "literals": {"a": 3}}',
+        '{"type": "Variable", "value": [0.5], "dtype": "int64"}',
+        '{"type": "Variable", "value": 1' + "0" * 100 + "}",
+        '{"type": "Block"}',
+        '{"type": ""}',
+    ],
+)
+def test_a_block_that_can_not_be_made_is_kept_with_its_wires(record):
+    text = wrap(f'{{"blocks": {{"odd": {record}}}, "wires": {{"odd.x": "odd.y"}}}}')
+    diagram = loads(text)
+    assert isinstance(diagram.main.blocks["odd"], Opaque)
+    assert f'"odd": {record}' in dumps(diagram)
+    assert diagram.main.wires == {PortName("odd", "x"): PortName("odd", "y")}
+    assert loads(dumps(diagram)) == diagram
+
+
+def test_a_validator_that_fails_loses_nothing(monkeypatch):
+    def fail(record):
+        raise RuntimeError("plug-in")
+
+    monkeypatch.setattr(type(make("Mul")), "from_record", fail)
+    assert isinstance(loads(dumps(seed())).main.blocks["mul"], Opaque)
+
+
+@pytest.mark.parametrize(("limit", "count"), [("MAX_BLOCKS", 5), ("MAX_WIRES", 4)])
+def test_limits(monkeypatch, limit, count):
+    text = dumps(seed())
+    monkeypatch.setattr(reading_module, limit, count)
+    with pytest.raises(
+        FileError, match=f"4:5: Too many .* Expected at most {count}, got {count + 1}"
+    ):
+        loads(text)
+
+
+@given(st.data(), diagrams())
+def test_a_text_with_a_fault_is_read_or_has_an_error_with_a_place(data, diagram):
+    text = dumps(diagram)
+    at = data.draw(st.integers(0, len(text)))
+    until = data.draw(st.integers(at, min(at + 6, len(text))))
+    pieces = ["", "}", "{", "[", "]", ",", '"', "\\", "NaN", "0", '"a":', "null", "-1e999", "\0"]
+    faulty = text[:at] + data.draw(st.sampled_from(pieces)) + text[until:]
+    try:
+        loads(faulty)
+    except FileError as error:
+        assert error.line is not None and 1 <= error.line <= faulty.count("\n") + 1
+        assert error.column is not None and error.column >= 1
+        assert re.match(r"\d+:\d+: ", str(error))

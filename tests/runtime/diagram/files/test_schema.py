@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from blocks import registry
+from runtime.diagram import dumps, json_schema, save
+from runtime.diagram.files.writing import large_arrays
+from tests.runtime.diagram.drawing import draw, make, seed
+
+GOLDEN = Path(__file__).parent / "golden" / "version1.gradwire.json"
+
+
+@pytest.fixture(scope="module")
+def validator():
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def flaws(validator, text):
+    return [".".join(map(str, e.absolute_path)) for e in validator.iter_errors(json.loads(text))]
+
+
+def test_it_is_json_and_knows_every_block():
+    schema = json.loads(json.dumps(json_schema()))
+    for name in registry().classes:
+        assert f"block-{name}" in schema["$defs"]
+
+
+def test_the_golden_file_fits_but_for_its_misfit(validator):
+    text = GOLDEN.read_text(encoding="utf-8")
+    assert flaws(validator, text) == ["pages.main.blocks.misfit"]
+
+
+def test_every_block_fits_as_it_is_written(validator):
+    for name, cls in registry().classes.items():
+        assert flaws(validator, dumps(draw({"it": cls()}))) == [], name
+
+
+def test_so_do_literals_and_numbers_that_json_lacks(validator):
+    diagram = draw(
+        {
+            "a": make("Concat", **{"parts.0": 1, "parts.1": [0.5], "parts.12": True}),
+            "b": make("Mul", a="nan", b={"dtype": "int8", "value": [[1]]}),
+            "c": make("Clip", min=float("-inf")),
+            "d": make("Page", page="x", anything=3),
+            "e": make("Variable", value=["nan", 1.0]),
+        }
+    )
+    assert flaws(validator, dumps(diagram)) == []
+
+
+def test_so_do_large_arrays(validator, tmp_path):
+    diagram = draw({"w": make("Variable", value=[1.5] * 2000), "m": make("Mul", a=[2.5] * 2000)})
+    assert list(large_arrays(diagram)) == ["w.value", "m.a"]
+    save(diagram, tmp_path / "x.gradwire.json")
+    assert flaws(validator, (tmp_path / "x.gradwire.json").read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ('"gradwire": 1', '"gradwire": 2', "gradwire"),
+        ('"pages": {', '"colour": 1, "pages": {', ""),
+        ('"type": "Mul", "a": 3', '"type": "Mul", "c": 3', "pages.main.blocks.mul"),
+        ('"type": "Mul", "a": 3', '"type": "Mul", "a": "x"', "pages.main.blocks.mul.a"),
+        ('"type": "Mul", "a": 3', '"a": 3', "pages.main.blocks.mul"),
+        ('"a": {"type": "Variable"', '"a.b": {"type": "Variable"', "pages.main.blocks"),
+        ('"stop.x": "mul.out"', '"stop": "mul.out"', "pages.main.wires"),
+        ('"stop.x": "mul.out"', '"stop.x": "mul"', "pages.main.wires.stop.x"),
+    ],
+)
+def test_what_does_not_fit_is_found(validator, old, new, place):
+    text = dumps(seed())
+    assert old in text
+    assert place in flaws(validator, text.replace(old, new))

@@ -1,0 +1,94 @@
+"""Functions of machine code against float64, everywhere in float32 and at its edges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from runtime.engine.plan.native import Operand, Operation, Recipe, compiled
+
+pytest.importorskip("llvmlite")
+
+Array = NDArray[Any]
+
+EXACT: dict[str, tuple[Callable[[Array], Array], float]] = {
+    "exp": (np.exp, 2),
+    "expm1": (np.expm1, 3),
+    "log": (np.log, 2),
+    "log1p": (np.log1p, 3),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 3),
+    "softplus": (lambda x: np.logaddexp(x, 0), 3),
+    "tanh": (np.tanh, 6),
+    "erf": (np.vectorize(math.erf, otypes=[float]), 6),
+}
+"""The function in float64, and the bound in units in the last place of float32."""
+
+SMALLEST_NORMAL = 2.0**-126
+EDGES = [0.0, 1e-45, 1e-39, 2.0**-126, 1e-20, 1e-7, 0.5, 1.0, 3.91, 3.92, 3.93, 9.0, 9.01, 9.02,
+         16.6, 17.5, 87.33654, 87.33655, 88.72283, 88.72284, 104.0, 1e30, 3.4e38, np.inf,
+         np.nan]  # fmt: skip
+
+
+def run(name: str, x: Array) -> Array:
+    """One function over a contiguous array, as one row."""
+    kernel = compiled(
+        Recipe((Operand("float32", True),), (Operation(name, "float32", (0,)),), (1,))
+    )
+    x, out = np.ascontiguousarray(x, np.float32), np.empty(x.shape, np.float32)
+    frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
+    kernel.call(frame.ctypes.data, x.size, 0, 1)
+    return out
+
+
+def check(name: str, x: Array) -> None:
+    exact, bound = EXACT[name]
+    x = np.asarray(x, np.float32)
+    found = run(name, x).astype(np.float64)
+    with np.errstate(all="ignore"):
+        expected = exact(x.astype(np.float64))
+        single = expected.astype(np.float32)
+        off = np.abs(found - expected)
+        places = off / np.spacing(np.abs(single))
+    normal = np.isfinite(single) & (np.abs(expected) >= SMALLEST_NORMAL)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(single))
+    assert np.all(places[normal] <= bound), (name, places[normal].max())
+    tiny = np.isfinite(single) & ~normal
+    assert np.all(off[tiny] <= SMALLEST_NORMAL), (name, x[tiny])
+    np.testing.assert_array_equal(found[np.isinf(single)], single[np.isinf(single)])
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_functions_keep_their_bounds(name: str) -> None:
+    rng = np.random.default_rng(0)
+    count = 10_000 if name == "erf" else 100_000
+    sizes = np.exp(rng.uniform(-103, 88, count))
+    check(name, np.concatenate([rng.uniform(-10, 10, count), sizes, -sizes]))
+    check(name, np.array([*EDGES, *np.negative(EDGES)]))
+
+
+@given(st.sampled_from(sorted(EXACT)), st.lists(st.floats(width=32), min_size=1, max_size=40))
+def test_functions_keep_their_bounds_on_any_number(name: str, numbers: list[float]) -> None:
+    """Whatever the length: the loop's rest is the loop."""
+    check(name, np.array(numbers))
+
+
+@pytest.mark.parametrize(("name", "low"), [("tanh", -1.0), ("erf", -1.0), ("sigmoid", 0.0)])
+def test_ranges_are_reached_and_never_left(name: str, low: float) -> None:
+    x = np.linspace(-120, 120, 300_001)
+    found = run(name, x)
+    assert (found.min(), found.max()) == (low, 1.0)
+    assert np.all(np.abs(np.diff(found[np.abs(x) < 9])) >= 0)
+    assert found[0] == low
+
+
+@pytest.mark.parametrize("name", ["tanh", "erf", "expm1", "log1p"])
+def test_odd_at_zero_with_its_sign(name: str) -> None:
+    found = run(name, np.array([0.0, -0.0, 1e-20, -1e-20]))
+    assert np.signbit(found).tolist() == [False, True, False, True]

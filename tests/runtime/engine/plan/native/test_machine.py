@@ -1,0 +1,63 @@
+"""The compiler is optional, loaded late, and compiles alike regions once."""
+
+from __future__ import annotations
+
+import gc
+import importlib.metadata
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from runtime.engine.plan.native import Operand, Operation, Recipe, compiled, machine
+
+pytest.importorskip("llvmlite")
+
+RECIPE = Recipe((Operand("float32", True),), (Operation("square", "float32", (0,)),), (1,))
+
+
+@pytest.mark.parametrize(
+    ("version", "there"),
+    [("0.44.0", False), ("0.45.0", True), ("0.50.1rc1", True), ("1.0", True), ("odd", False)],
+)
+def test_an_old_compiler_is_none(
+    version: str, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: version)
+    assert machine.installed.__wrapped__() is there
+
+
+def test_without_the_extra_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert not machine.installed.__wrapped__()
+
+
+def test_the_compiler_is_not_imported_before_it_is_used() -> None:
+    code = (
+        "import sys, runtime.engine as e; e.plan.passes.chosen(); print('llvmlite' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_equal_recipes_share_a_kernel() -> None:
+    again = Recipe((Operand("float32", True),), (Operation("square", "float32", (0,)),), (1,))
+    assert compiled(RECIPE) is compiled(again)
+
+
+def test_kernels_come_and_go() -> None:
+    """Code that nobody can call any more is freed, and the next is compiled all the same."""
+    x = np.arange(5, dtype=np.float32)
+    for depth in range(1, 5):
+        operations = tuple(Operation("square", "float32", (i,)) for i in range(depth))
+        recipe = Recipe((Operand("float32", True),), operations, (depth,))
+        out = np.empty_like(x)
+        frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
+        compiled(recipe).call(frame.ctypes.data, x.size, 0, 1)
+        np.testing.assert_array_equal(out, x ** (2**depth))
+        compiled.cache_clear()
+        gc.collect()

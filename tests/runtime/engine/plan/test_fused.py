@@ -1,0 +1,137 @@
+"""Machine code in a session: asked for, switched off, missing; its sheets and its sums."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blocks.errors import RunError
+from runtime.build import build, loss, mean, tanh, variable
+from runtime.calculus import Trace, Value
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine import Session
+from runtime.engine.norms import norm_of, rms
+from runtime.engine.plan import native, passes, threads
+from runtime.engine.plan.passes.fused import FusedTask
+from runtime.engine.plan.plan import Plan
+
+pytest.importorskip("llvmlite")
+
+SIZE = 300_007
+
+
+def seed_diagram() -> Any:
+    x = variable("x", np.linspace(-3, 3, SIZE))
+    return build(loss(mean(tanh(x * 1.5) * x)))
+
+
+def tasks_of(plan: Plan) -> list[type]:
+    return [type(task) for _, task in plan.parts]
+
+
+def test_a_session_uses_it_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    diagram = seed_diagram()
+    by_code = Session(diagram).prepare()
+    by_numpy = Session(diagram, fast=False).prepare()
+    assert FusedTask in tasks_of(by_code.plan)
+    assert FusedTask not in tasks_of(by_numpy.plan)
+    (found,), (expected,) = by_code(), by_numpy()
+    assert found is not None and expected is not None
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-11)
+    monkeypatch.setenv("GRADWIRE_FAST", "0")
+    assert FusedTask not in tasks_of(Session(diagram).prepare().plan)
+    assert FusedTask in tasks_of(Session(diagram, fast=True).prepare().plan)
+
+
+def test_without_a_compiler_all_is_numpy_and_asking_for_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(native, "installed", lambda: False)
+    assert FusedTask not in tasks_of(Session(seed_diagram()).prepare().plan)
+    with pytest.raises(RunError, match="no compiler") as caught:
+        Session(seed_diagram(), fast=True)
+    assert "gradwire[fast]" in str(caught.value.next_step)
+
+
+def test_small_arrays_are_never_compiled() -> None:
+    x = variable("x", np.linspace(-3, 3, 1000))
+    assert FusedTask not in tasks_of(Session(build(loss(mean(tanh(x) * x)))).prepare().plan)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("runtime.engine.plan.passes.fused")
+    for name, size in {"LARGE": 64, "COLUMNS": 48, "SHORTEST": 5}.items():
+        monkeypatch.setattr(module, name, size)
+    monkeypatch.setattr(threads, "EACH", 1)
+
+
+def run(outputs: list[Value], numbers: dict[Value, Any], *which: Any) -> list[Any]:
+    plan = Plan(outputs, which)
+    for leaf, array in numbers.items():
+        plan.leaves[leaf][...] = array
+    plan.run()
+    return [plan.read(value) for value in outputs]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 64])
+@pytest.mark.parametrize("shape", [(64,), (95,), (96,), (1000,), (7, 13), (2, 3, 40), (1, 65, 1)])
+def test_any_number_of_rows_on_any_number_of_threads(
+    shape: tuple[int, ...], number: int, small: None
+) -> None:
+    trace = Trace()
+    x, row = (trace.apply(LEAF, shape=s, dtype="float64") for s in (shape, shape[-1:]))
+    y = (x * 3 - row) / (x * x + 1)
+    total = trace.xp.sum(y)
+    rng = np.random.default_rng(0)
+    numbers = {x: rng.standard_normal(shape), row: rng.standard_normal(shape[-1:])}
+    threads.limit(number)
+    try:
+        found = run([y, total], numbers, passes.fused)
+    finally:
+        threads.limit(None)
+    expected = run([y, total], numbers)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    threads.limit(1)
+    try:
+        assert run([total], numbers, passes.fused)[0] == found[1]
+    finally:
+        threads.limit(None)
+
+
+def test_arrays_that_lie_in_no_rows_go_by_tiles(small: None) -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(3, 20, 50), dtype="float32")
+    middle = trace.apply(LEAF, shape=(3, 1, 50), dtype="float32")
+    turned = trace.xp.permute_dims(trace.apply(LEAF, shape=(50, 20, 3), dtype="float32"), (2, 1, 0))
+    for other in (middle, turned):
+        outputs = [(x + other) * x - other]
+        leaves = [v for v in trace.values if v.primitive is LEAF]
+        numbers = {v: np.random.default_rng(1).standard_normal(v.shape) for v in leaves}
+        needed = {v: a for v, a in numbers.items() if v in Plan(outputs).leaves}
+        np.testing.assert_array_equal(run(outputs, needed, passes.fused), run(outputs, needed))
+
+
+@pytest.mark.parametrize("lowering", [passes.tiles, passes.fused])
+def test_norms_of_what_stays_inside_cost_no_memory(lowering: Any) -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(SIZE,), dtype="float32")
+    y = x
+    inside = []
+    for _ in range(4):
+        y = y * 1.25 + 0.5
+        inside.append(y)
+    outputs = [y, *map(norm_of, inside)]
+    plan = Plan(outputs, (lowering,))
+    assert plan.bytes < 2 * 4 * SIZE
+    data = np.random.default_rng(0).standard_normal(SIZE).astype(np.float32)
+    for scale in (1e-30, 1.0, 1e30):
+        plan.leaves[x][...] = scale * data
+        plan.run()
+        for value, norm in zip(inside, outputs[1:], strict=True):
+            (array,) = run([value], {x: scale * data})
+            np.testing.assert_allclose(plan.read(norm), rms(array), rtol=1e-5)

@@ -1,0 +1,86 @@
+"""Threads: how many, together, and the same numbers whatever their number."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from runtime.calculus import Trace
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine.plan import threads
+from runtime.engine.plan.plan import Plan
+
+
+@pytest.fixture(autouse=True)
+def unlimited() -> Iterator[None]:
+    yield
+    threads.limit(None)
+
+
+def test_the_count_is_what_the_limit_or_the_environment_or_the_machine_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert threads.count() == 3
+    threads.limit(1)
+    assert threads.count() == 1
+    threads.limit(None)
+    monkeypatch.setenv("OMP_NUM_THREADS", "")
+    assert threads.count() >= 1
+
+
+def test_work_runs_at_the_same_time_and_the_first_error_is_raised() -> None:
+    meet = threading.Barrier(2, timeout=20)
+    threads.together([meet.wait, meet.wait])
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    done: list[int] = []
+    with pytest.raises(ValueError, match="no"):
+        threads.together([lambda: done.append(1), fail, lambda: done.append(2)])
+    assert sorted(done) == [1, 2]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 9])
+def test_runs_make_up_the_whole(number: int) -> None:
+    threads.limit(number)
+    few: list[tuple[int, int]] = []
+    threads.divided(lambda start, stop: few.append((start, stop)), 100, 2 * threads.EACH - 1)
+    assert few == [(0, 100)]
+    for length in (0, 1, 2, 5, 100):
+        runs: list[tuple[int, int]] = []
+        threads.divided(lambda start, stop: runs.append((start, stop)), length, 10**9)  # noqa: B023
+        assert len(runs) <= number
+        assert sorted(i for start, stop in runs for i in range(start, stop)) == [*range(length)]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_tiles_give_equal_bits_on_any_number_of_threads(number: int) -> None:
+    threads.limit(number)
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(200_003,), dtype="float64")
+    y = trace.xp.log(trace.xp.tanh(x * 1.5) + 1)
+    total = trace.xp.sum(y)
+    plan = Plan([y, total])
+    data = np.linspace(-2, 2, 200_003)
+    plan.leaves[x][...] = data
+    plan.run()
+    np.testing.assert_array_equal(plan.read(y), np.log(np.tanh(data * 1.5) + 1))
+    threads.limit(1)
+    alone = Plan([y, total])
+    alone.leaves[x][...] = data
+    alone.run()
+    assert plan.read(total) == alone.read(total)
+
+
+def test_a_failure_in_a_thread_is_silent_about_floating_point_and_loud_about_the_rest() -> None:
+    threads.limit(2)
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(200_000,), dtype="float64")
+    plan = Plan([trace.xp.sqrt(trace.xp.log(x) * 2 + 1)])
+    plan.leaves[x][...] = -1
+    plan.run()  # invalid values everywhere, and no warning

@@ -1,0 +1,70 @@
+"""The numeric states are what their definitions say, at the thresholds and in their order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runtime.flow import Settings, State
+from runtime.flow.numbers.magnitudes import Scale, measure, refined, scale_of
+
+ALONE = Scale(1.0, 1.0)
+NAN, INF = float("nan"), float("inf")
+
+
+def state(values, scale=ALONE, settings=None, dtype="float64"):
+    return refined(measure(np.array(values, dtype)), scale, settings or Settings())
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.0, -2.0], State.CARRIES),
+        ([1.0] * 9 + [0.0], State.PARTIAL),  # a tenth
+        ([1.0] * 10 + [0.0], State.CARRIES),  # less
+        ([0.0, 1.0], State.PARTIAL),
+        ([0.0, -0.0], State.ZERO),
+        ([1.01e-7], State.FAINT),  # under the share of the largest
+        ([0.99e-7], State.FAINT),
+        ([1.01e4], State.FLOOD),
+        ([0.99e4], State.CARRIES),
+        ([NAN, 0.0], State.NONFINITE),
+        ([INF], State.NONFINITE),
+        ([-INF, 1.0], State.NONFINITE),
+        ([], State.CARRIES),
+    ],
+)
+def test_by_size_alone(values, expected):
+    assert state(values) is expected
+
+
+def test_faint_and_flood_are_relative_too():
+    assert state([0.99e-5], Scale(1.0, 1.0)) is State.FAINT
+    assert state([1.01e-5], Scale(1.0, 1e-4)) is State.CARRIES
+    assert state([1.01], Scale(1.01, 1e-4)) is State.FLOOD
+    assert state([0.99], Scale(0.99, 1e-4)) is State.CARRIES
+    assert state([1.0], Scale(0.0, 0.0)) is State.CARRIES
+    assert state([0.99e-7], Scale(1e-7, 1e-7)) is State.FAINT
+
+
+def test_subnormal_numbers_are_faint_whatever_the_thresholds():
+    lax = Settings(faint=0.0, faint_relative=0.0)
+    assert state([5e-324, 0.0], Scale(5e-324, 5e-324), lax) is State.FAINT
+    assert state([6e-8], Scale(6e-8, 6e-8), lax, "float16") is State.FAINT
+    assert state([2.0**-14], ALONE, lax, "float16") is State.CARRIES
+
+
+def test_their_order():
+    """NONFINITE, ZERO, FLOOD, FAINT, PARTIAL, CARRIES: the first that holds."""
+    every = Settings(partial=0.0, faint=INF, flood=-1.0)
+    assert state([NAN, 0.0], settings=every) is State.NONFINITE
+    assert state([0.0], settings=every) is State.ZERO
+    assert state([1.0, 0.0], settings=every) is State.FLOOD
+    assert state([1.0, 0.0], settings=Settings(partial=0.0, faint=INF)) is State.FAINT
+    assert state([1.0, 0.0], settings=Settings(partial=0.0)) is State.PARTIAL
+
+
+def test_the_scale_is_of_what_is_finite_and_not_zero():
+    sizes = [measure(np.array([x])) for x in (NAN, INF, 0.0, 1.0, 3.0, 100.0)]
+    assert scale_of(sizes) == Scale(100.0, 3.0)
+    assert scale_of([]) == Scale(0.0, 0.0)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 
 # Before Qt is imported anywhere; a user who wants to watch sets QT_QPA_PLATFORM.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from hypothesis import HealthCheck, settings
+
+from blocks import Block
 
 # Tracing and running whole diagrams is slow to start on a busy machine: no deadline per example.
 settings.register_profile(
@@ -18,3 +21,14 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
 )
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Blocks by what they are, functions by name and not by address: processes that share the
+    work must agree on names.
+    """
+    if isinstance(val, Block):
+        return str(val)
+    if inspect.isroutine(val):
+        return str(val.__name__)
+    return None

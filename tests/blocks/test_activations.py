@@ -44,7 +44,6 @@ def _normal_below(x: float) -> float:
         (Silu(), lambda x: x / (1 + math.exp(-x))),
         (Softplus(), lambda x: math.log1p(math.exp(x))),
     ],
-    ids=str,
 )
 def test_values(block: Block, formula: object) -> None:
     np.testing.assert_allclose(value(block, x=X), np.vectorize(formula)(X), rtol=1e-13)
@@ -58,7 +57,6 @@ def test_gelu_by_tanh_is_near_the_exact_one() -> None:
     ("block", "slope"),
     [(Relu(), 0), (LeakyRelu(slope=0.2), 0.2), (Elu(), 1), (Tanh(), 1), (Sigmoid(), 0.25),
      (Softplus(), 0.5), (Silu(), 0.5), (Gelu(), 0.5)],
-    ids=str,
 )  # fmt: skip
 def test_slope_at_zero(block: Block, slope: float) -> None:
     np.testing.assert_allclose(gradients(block, x=floats(0, -0.0))["x"], [slope, slope])

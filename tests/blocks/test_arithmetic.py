@@ -60,7 +60,6 @@ INF = math.inf
         (Minimum(), np.minimum),
         (Arctan2(), np.arctan2),
     ],
-    ids=str,
 )
 def test_binary_values(block: Block, formula: object) -> None:
     np.testing.assert_allclose(value(block, a=A, b=ROW), formula(A, ROW), rtol=1e-14)
@@ -77,7 +76,6 @@ def test_binary_values(block: Block, formula: object) -> None:
         (Clip(min=-1, max=None), lambda x: np.maximum(x, -1)),
         (Clip(min=None, max=None), lambda x: x),
     ],
-    ids=str,
 )  # fmt: skip
 def test_unary_values(block: Block, formula: object) -> None:
     np.testing.assert_allclose(value(block, x=A), formula(A), rtol=1e-14)

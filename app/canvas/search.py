@@ -10,7 +10,7 @@ from blocks.library.pages import Page as PageBlock
 from runtime.diagram import MAIN
 
 if TYPE_CHECKING:
-    from app.canvas.state.reading import Reading
+    from app.evaluation.result import Result
     from blocks.block import Block
     from runtime.diagram import Diagram
 
@@ -27,7 +27,7 @@ _ALSO = {
 """What else a state may be looked for as."""
 
 
-def found(diagram: Diagram, reading: Reading | None, text: str) -> list[str]:
+def found(diagram: Diagram, result: Result | None, text: str) -> list[str]:
     """Instance paths (``enc/mul1``) of the blocks that have every word of ``text``, in order.
 
     A word is part of the name, of the type, of the state of a wire that enters the block
@@ -36,7 +36,7 @@ def found(diagram: Diagram, reading: Reading | None, text: str) -> list[str]:
     words = text.casefold().split()
     if not words:
         return []
-    told = _told(reading)
+    told = _told(result)
     return [
         path
         for path, block in _blocks(diagram)
@@ -49,15 +49,15 @@ def _words(path: str, block: Block) -> str:
     return f"{path.rpartition('/')[2]} {kind} {type(block).symbol}".casefold()
 
 
-def _told(reading: Reading | None) -> dict[str, str]:
-    """What a reading says of each block: states of its wires, and problems."""
+def _told(result: Result | None) -> dict[str, str]:
+    """What a result says of each block: states of its wires, and problems."""
     told: dict[str, list[str]] = {}
-    if reading is None:
+    if result is None:
         return {}
-    for key, state in reading.states.items():
+    for key, state in result.states.items():
         words = f"{state.name.replace('_', ' ')} {_ALSO.get(state.name, '')}"
         told.setdefault(key.partition(".")[0], []).append(words)
-    for diagnostic in reading.diagnostics:
+    for diagnostic in result.diagnostics:
         place = diagnostic.location
         told.setdefault(place.block or "", []).append(f"{diagnostic.severity} {diagnostic.what}")
     return {path: " ".join(dict.fromkeys(words)).casefold() for path, words in told.items()}

@@ -25,14 +25,14 @@ from runtime.diagram.model import MAIN, Point
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
-    from app.canvas.state.reading import Reading
+    from app.evaluation.result import Result
 
 _FACE_BUDGET = 0.008
 """Seconds of a frame for drawing new faces; the rest follow in the next frames."""
 _PATIENCE = 0.004
 """Seconds of a frame for asking where gradient is cut, likewise."""
 _STALE_AFTER = 150
-"""Milliseconds before values of an older diagram are dimmed: a new reading mostly comes sooner."""
+"""Milliseconds before values of an older diagram are dimmed: a new result mostly comes sooner."""
 _FLOW_EVERY = 50
 """Milliseconds between two steps of the selected wire's chevrons."""
 _FLOW_STEP = 0.05
@@ -41,7 +41,7 @@ _MARGIN = 24.0
 
 
 class Stage(QWidget):
-    """Shows a page of a diagram with a reading of it, through a camera."""
+    """Shows a page of a diagram with a result of it, through a camera."""
 
     zoomChanged = Signal(float)
     """Widget px per scene unit."""
@@ -52,7 +52,7 @@ class Stage(QWidget):
         super().__init__(parent)
         scene = Scene(Diagram(), MAIN)
         self.view = View(scene, Facts(scene, None), Camera(), system(), patience=_PATIENCE)
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self._prefix = ""
         self._faces = FaceCache(_FACE_BUDGET)
         self._cameras: dict[str, Camera] = {}
@@ -90,11 +90,11 @@ class Stage(QWidget):
         self._fit_if_wanted()
         self.update()
 
-    def set_reading(self, reading: Reading | None, prefix: str = "") -> None:
+    def set_result(self, result: Result | None, prefix: str = "") -> None:
         """Show values, lanes and problems; ``prefix`` is the path of the shown page's use."""
-        if reading is self._reading and prefix == self._prefix:
+        if result is self._result and prefix == self._prefix:
             return
-        self._reading, self._prefix = reading, prefix
+        self._result, self._prefix = result, prefix
         self._learn()
         self.update()
 
@@ -247,10 +247,10 @@ class Stage(QWidget):
         self._fit_if_wanted()
 
     def _learn(self, *, dimmed: bool = False) -> None:
-        """Lay the reading over the scene anew."""
+        """Lay the result over the scene anew."""
         view = self.view
-        reading = self._reading
-        view.facts = Facts(view.scene, reading, self._prefix, dimmed=dimmed or view.facts.dimmed)
+        result = self._result
+        view.facts = Facts(view.scene, result, self._prefix, dimmed=dimmed or view.facts.dimmed)
         view.scene.set_rows(view.facts.rows())
         if view.facts.stale and not view.facts.dimmed:
             self._stale_timer.start()
@@ -284,7 +284,7 @@ class Stage(QWidget):
                 self._cameras[new] = self._cameras.pop(old)
 
     def _dim(self) -> None:
-        """The reading is still of an older diagram: show that."""
+        """The result is still of an older diagram: show that."""
         self._learn(dimmed=True)
         self.update()
 

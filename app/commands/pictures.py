@@ -156,11 +156,11 @@ class PictureCommands(QObject):
         stage = Stage()
         stage.set_theme(window.canvas.view.theme)
         stage.set_diagram(diagram, page)
-        reading = window.evaluator.reading
-        if reading is not None:
-            if reading.diagram is window.document.diagram:
-                reading = replace(reading, diagram=diagram)
-            stage.set_reading(reading, window.place.prefix)
+        result = window.evaluator.result
+        if result is not None:
+            if result.diagram is window.document.diagram:
+                result = replace(result, diagram=diagram)
+            stage.set_result(result, window.place.prefix)
         return stage
 
     def _size(self, stage: Stage) -> QSizeF:

@@ -1,4 +1,4 @@
-"""Keeps the doctor's list to the newest reading, while the list is in view."""
+"""Keeps the doctor's list to the newest result, while the list is in view."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QDockWidget
 
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from app.shell.main_window import MainWindow
     from runtime.diagram import Diagram
     from runtime.engine import Session
@@ -30,7 +30,7 @@ class Checkup(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self._seen = False
         self._looked_at: Diagram | None = None
         self._thresholds = window.settings.thresholds
@@ -40,9 +40,9 @@ class Checkup(QObject):
         self.asker.answered.connect(self._take)
         self.panel.findingRequested.connect(self.reveal)
 
-    def show_reading(self, reading: Reading) -> None:
+    def show_result(self, result: Result) -> None:
         """Look through another diagram, at once if the list is in view."""
-        self._reading = reading
+        self._result = result
         self._look()
 
     def see(self, seen: bool) -> None:
@@ -52,7 +52,7 @@ class Checkup(QObject):
 
     def reveal(self, finding: Finding) -> None:
         """Show the wire with its route, the variable, the block or the port of a finding."""
-        flow = None if self._reading is None else self._reading.flow
+        flow = None if self._result is None else self._result.flow
         insight, canvas = self._window.insight, self._window.canvas
         if flow is not None and finding.key in flow.program.wire_sources:
             insight.follow_link(WIRE + finding.key)
@@ -66,16 +66,16 @@ class Checkup(QObject):
             insight.follow_link(f"{path}/{block}" if path else block)
 
     def _look(self) -> None:
-        reading = self._reading
-        if reading is None or not self._seen:
+        result = self._result
+        if result is None or not self._seen:
             return
-        before, now = self._looked_at, reading.diagram
+        before, now = self._looked_at, result.diagram
         alike = before is not None and before.contracts == now.contracts
         thresholds = self._window.settings.thresholds
         if thresholds == self._thresholds and alike and before and same_meaning(before, now):
             return
-        self._looked_at, self._thresholds = reading.diagram, thresholds
-        if not reading.losses:
+        self._looked_at, self._thresholds = result.diagram, thresholds
+        if not result.losses:
             self.asker.forget("doctor")
             self.panel.show_findings((), self.tr("There is no loss yet."))
             return

@@ -16,19 +16,19 @@ from runtime.diagram import MAIN, PortName
 from runtime.engine.trees import SIGN
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from app.shell.main_window import MainWindow
     from runtime.diagram.model import Page
     from runtime.flow import Verdict
 
 
 class Insight(QObject):
-    """Keeps the Why panel and the route on the canvas to the newest reading of one window."""
+    """Keeps the Why panel and the route on the canvas to the newest result of one window."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self._variable: str | None = None
         """Path of the variable whose route is shown, over the selected wire."""
         self.asker = Asker(self)
@@ -39,10 +39,10 @@ class Insight(QObject):
         window.why.blockRequested.connect(self.follow_link)
         window.why.leafChosen.connect(self._follow_leaf)
 
-    def show_reading(self, reading: Reading) -> None:
-        """Go over to another reading; what was said of the wire before it is asked again."""
-        if reading is not self._reading:
-            self._reading = reading
+    def show_result(self, result: Result) -> None:
+        """Go over to another result; what was said of the wire before it is asked again."""
+        if result is not self._result:
+            self._result = result
             self.ask()
         self._draw(self._window.canvas.route() is not None)
 
@@ -66,14 +66,14 @@ class Insight(QObject):
     def explain_block(self, name: str) -> None:
         """Show the route of a variable of the page; of another block nothing is shown."""
         path = f"{self._window.place.prefix}{name}"
-        if self._reading is not None and path in self._reading.gradients:
+        if self._result is not None and path in self._result.gradients:
             self.explain_variable(path)
 
     def explain_variable(self, path: str) -> None:
         """Show the route from the loss to a variable, and what its wire on that route says."""
         window = self._window
         name = window.place.reveal(Location(MAIN, path))
-        verdict = None if self._reading is None else self._reading.variable(path)
+        verdict = None if self._result is None else self._result.variable(path)
         if name is None or verdict is None:
             return
         page = window.document.diagram.pages[window.place.page]
@@ -101,18 +101,18 @@ class Insight(QObject):
 
     def ask(self) -> None:
         """Have the fix, the dialects and the ledger of the selected wire worked out."""
-        window, reading = self._window, self._reading
+        window, result = self._window, self._result
         key, prefix = window.canvas.selected_wire(), window.place.prefix
         page = window.document.diagram.pages[window.place.page]
         source = page.wires.get(PortName.parse(key)) if key else None
         window.why.show_answers(None)
-        if reading is None or source is None:
+        if result is None or source is None:
             self.asker.forget("why")
             return
         leaf = f"{SIGN}{window.why.leaf}" if window.why.leaf else ""
         wire, port = f"{prefix}{key}{leaf}", f"{prefix}{source}{leaf}"
-        about = partial(reasons, reading=reading, wire=wire, port=port)
-        self.asker.ask("why", reading.diagram, about)
+        about = partial(reasons, result=result, wire=wire, port=port)
+        self.asker.ask("why", result.diagram, about)
 
     def _take(self, kind: str, answer: object) -> None:
         if kind == "why" and isinstance(answer, Reasons):
@@ -127,15 +127,15 @@ class Insight(QObject):
 
     def _verdict(self) -> Verdict | None:
         """On the variable that is explained, else on the selected wire."""
-        reading, key = self._reading, self._window.canvas.selected_wire()
-        if reading is None:
+        result, key = self._result, self._window.canvas.selected_wire()
+        if result is None:
             return None
         if self._variable is not None:
-            known = self._variable in reading.gradients
-            return reading.variable(self._variable) if known else None
+            known = self._variable in result.gradients
+            return result.variable(self._variable) if known else None
         leaf = self._window.why.leaf
         wire = f"{self._window.place.prefix}{key}" + (f"{SIGN}{leaf}" if leaf else "")
-        return reading.verdict(wire) if key is not None and wire in reading.states else None
+        return result.verdict(wire) if key is not None and wire in result.states else None
 
 
 def _first_wire(page: Page, name: str, verdict: Verdict, prefix: str) -> str | None:

@@ -12,7 +12,7 @@ from app.evaluation.worker import Asker
 from runtime.flow import Check, check_gradients
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from app.shell.main_window import MainWindow
     from runtime.diagram import Diagram
 
@@ -35,15 +35,15 @@ class Proving(QObject):
         self._window.canvas.hint(self.tr("Checking the gradients …"))
         self.asker.ask("check", self._diagram, check_gradients)
 
-    def over(self, reading: Reading) -> Reading:
-        """``reading`` with what the checks of its diagram have found."""
+    def over(self, result: Result) -> Result:
+        """``result`` with what the checks of its diagram have found."""
         if not self._checks or self._diagram is None:
-            return reading
-        if not same_meaning(self._diagram, reading.diagram):
+            return result
+        if not same_meaning(self._diagram, result.diagram):
             self._checks = {}
-            return reading
-        badges = replace(reading.badges, checks=self._checks)
-        return replace(reading, badges=badges)
+            return result
+        badges = replace(result.badges, checks=self._checks)
+        return replace(result, badges=badges)
 
     def _take(self, kind: str, answer: object) -> None:
         if not isinstance(answer, list):

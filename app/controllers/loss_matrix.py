@@ -1,4 +1,4 @@
-"""Keeps the matrix of losses and variables to the newest reading, while it is in view."""
+"""Keeps the matrix of losses and variables to the newest result, while it is in view."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.panels.tables.matrix import Matrix
 from runtime.flow import FlowRun, LossMatrix, loss_matrix
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from app.shell.main_window import MainWindow
     from runtime.engine import Session
 
@@ -23,7 +23,7 @@ class Ownership(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self._compared: FlowRun | None = None
         self._seen = False
         self.panel = Matrix(window)
@@ -33,9 +33,9 @@ class Ownership(QObject):
         self.panel.lossRequested.connect(window.losses.choose)
         self.panel.variableRequested.connect(self.reveal)
 
-    def show_reading(self, reading: Reading) -> None:
-        """Compare another reading, at once if the matrix is in view."""
-        self._reading = reading
+    def show_result(self, result: Result) -> None:
+        """Compare another result, at once if the matrix is in view."""
+        self._result = result
         self._look()
 
     def see(self, seen: bool) -> None:
@@ -50,8 +50,8 @@ class Ownership(QObject):
         self._window.insight.explain_variable(variable)
 
     def _look(self) -> None:
-        flow = None if self._reading is None else self._reading.flow
-        if self._reading is None or not self._seen or flow is self._compared is not None:
+        flow = None if self._result is None else self._result.flow
+        if self._result is None or not self._seen or flow is self._compared is not None:
             return
         self._compared = flow
         if flow is None or not flow.losses:
@@ -62,7 +62,7 @@ class Ownership(QObject):
             many = self.tr("There are {0} losses: too many for a run of each by itself.")
             self.panel.show_matrix(None, many.format(len(flow.losses)))
         else:
-            self.asker.ask("matrix", self._reading.diagram, partial(_compared, flow=flow))
+            self.asker.ask("matrix", self._result.diagram, partial(_compared, flow=flow))
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, LossMatrix):

@@ -29,7 +29,7 @@ from runtime.flow.tools.interventions import (
 from runtime.flow.words.formatting import size
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from app.shell.main_window import MainWindow
     from runtime.diagram import Diagram
     from runtime.engine import Session
@@ -74,12 +74,12 @@ class Trying(QObject):
         """Something is tried."""
         return bool(self._steps)
 
-    def over(self, reading: Reading) -> Reading:
-        """What shall be shown in place of ``reading``: what the trial made of it."""
-        if self.active and not (self._diagram and same_meaning(self._diagram, reading.diagram)):
+    def over(self, result: Result) -> Result:
+        """What shall be shown in place of ``result``: what the trial made of it."""
+        if self.active and not (self._diagram and same_meaning(self._diagram, result.diagram)):
             self._clear()
         found = self._found.get(TRIAL)
-        return reading if found is None else reading.after(found.comparison.after, found.badges)
+        return result if found is None else result.after(found.comparison.after, found.badges)
 
     def hover(self, key: str) -> None:
         """Show what a cut of this wire of the page would change; an empty key is no wire."""
@@ -112,8 +112,8 @@ class Trying(QObject):
 
     def make_repair(self, found: Fix) -> None:
         """Make a repair a change of the document it was found for, as one undo."""
-        reading, now = self._window.evaluator.reading, self._window.document.diagram
-        alike = reading is not None and same_meaning(reading.diagram, now)
+        result, now = self._window.evaluator.result, self._window.document.diagram
+        alike = result is not None and same_meaning(result.diagram, now)
         if found.change is not None and alike:
             self.discard()
             self._window.commands.change(found.change)
@@ -194,7 +194,7 @@ class Trying(QObject):
         self._window.canvas.show_ghosts(None)
 
     def _refresh(self) -> None:
-        """Let canvas and panels show the reading again, with the trial or without."""
+        """Let canvas and panels show the result again, with the trial or without."""
         self._window.showing.show_place()
 
     def _tell(self) -> None:

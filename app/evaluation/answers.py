@@ -11,7 +11,7 @@ from runtime.engine.trees import SIGN, without_leaf
 from runtime.flow import Account, Dialects, Fix, account, dialects, fix
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from runtime.engine import Session
     from runtime.engine.program import Program
 
@@ -30,19 +30,19 @@ class Reasons:
     account: Account | None = None
 
 
-def reasons(session: Session, reading: Reading, wire: str, port: str) -> Reasons:
+def reasons(session: Session, result: Result, wire: str, port: str) -> Reasons:
     """About ``wire``, which leaves ``port``, in a session of the document; raises as a run does."""
-    flow = reading.flow
-    if flow is None or wire not in reading.states:
+    flow = result.flow
+    if flow is None or wire not in result.states:
         return Reasons(wire, port)
-    run = flow.run(reading.loss)
+    run = flow.run(result.loss)
     # A repair is one of the document, also while something is tried on it.
     tried = flow.diagram is None or not same_meaning(flow.diagram, session.diagram)
     return Reasons(
         wire,
         port,
-        fix(session, wire, reading.loss, flow=None if tried else flow.flow),
-        tuple(dialects(flow, name, reading.loss) for name in variables(flow.program, port)),
+        fix(session, wire, result.loss, flow=None if tried else flow.flow),
+        tuple(dialects(flow, name, result.loss) for name in variables(flow.program, port)),
         account(flow.program, run, port)
         if run is not None and port in flow.program.ports
         else None,

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.canvas.state.facts import same_meaning
 from app.evaluation.badges import badges_without_run
-from app.evaluation.result import Reading, numbered
+from app.evaluation.result import Result, numbered
 from blocks.errors import GradwireError
 from runtime.diagram import Diagram
 from runtime.engine import SGD, Run, Session
@@ -27,7 +27,7 @@ Superseded: TypeAlias = Callable[[], bool]
 
 
 class Evaluation:
-    """Makes readings one after the other, and keeps the session of the last: a diagram of which
+    """Makes results one after the other, and keeps the session of the last: a diagram of which
     only numbers have changed is not planned anew.
     """
 
@@ -36,21 +36,21 @@ class Evaluation:
         self.thresholds: Settings = SETTINGS
         """Of the numeric states."""
 
-    def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
+    def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:
         """Lower, analyse and run ``diagram``; None when it was superseded on the way.
 
-        Never raises for what is wrong with the diagram: the reading then holds what could be
+        Never raises for what is wrong with the diagram: the result then holds what could be
         found out, and the error.
         """
-        reading = Reading(diagram)
+        result = Result(diagram)
         try:
             session = self._session_of(diagram)
             if superseded():
                 return None
             flow = analyse(session.program)
             losses = tuple(session.losses)
-            reading = replace(
-                reading,
+            result = replace(
+                result,
                 diagnostics=tuple(session.diagnostics),
                 states=flow.states(),
                 verdict=flow.verdict,
@@ -67,17 +67,17 @@ class Evaluation:
             if runs is None:
                 return None
             told = FlowRun(flow, runs, self.thresholds, diagram)
-            reading = replace(
-                reading,
+            result = replace(
+                result,
                 diagnostics=tuple(session.diagnostics),  # those of the run are among them now
                 values=next(iter(runs.values())).values,
             )
             flow.prepare()  # here, not when the window asks
-            return numbered(reading, told)
+            return numbered(result, told)
         except GradwireError as error:
-            return replace(reading, error=str(error))
+            return replace(result, error=str(error))
         except Exception as error:  # a plug-in's block may raise anything; the window must live on
-            return replace(reading, error=f"{type(error).__name__}: {error}")
+            return replace(result, error=f"{type(error).__name__}: {error}")
 
     def _session_of(self, diagram: Diagram) -> Session:
         session, self._session = self._session, None  # none is kept where this fails
@@ -103,8 +103,8 @@ def _runs(session: Session, flow: Flow, superseded: Superseded) -> dict[str, Run
     return runs
 
 
-def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Reading | None:
-    """One reading by itself."""
+def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:
+    """One result by itself."""
     return Evaluation()(diagram, superseded)
 
 
@@ -116,14 +116,14 @@ def train(diagram: Diagram, rate: float) -> Diagram:
 
 
 class Evaluator(QObject):
-    """Readings of the newest diagram, made by one thread of its own.
+    """Results of the newest diagram, made by one thread of its own.
 
     ``request`` returns at once. While a run is under way only the newest request waits; a result
     that a newer request has overtaken is dropped, so what is shown is never older than what was
     shown before, and never of another diagram. A change of layout alone runs nothing.
     """
 
-    readingChanged = Signal(object)
+    resultChanged = Signal(object)
     busyChanged = Signal(bool)
     stepped = Signal(object)
     """The Diagram with the values after a training step."""
@@ -133,12 +133,12 @@ class Evaluator(QObject):
 
     def __init__(
         self,
-        run: Callable[[Diagram, Superseded], Reading | None] | None = None,
+        run: Callable[[Diagram, Superseded], Result | None] | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._run = run or Evaluation()
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self._awaited: Diagram | None = None
         self._newest = 0
         self._inbox = _Inbox()
@@ -150,9 +150,9 @@ class Evaluator(QObject):
         self._thread.start()
 
     @property
-    def reading(self) -> Reading | None:
-        """The last reading, of the newest diagram unless ``busy``."""
-        return self._reading
+    def result(self) -> Result | None:
+        """The last result, of the newest diagram unless ``busy``."""
+        return self._result
 
     @property
     def busy(self) -> bool:
@@ -160,26 +160,26 @@ class Evaluator(QObject):
         return self._awaited is not None
 
     def request(self, diagram: Diagram) -> None:
-        """Make a reading of ``diagram``; overtakes every request before."""
+        """Make a result of ``diagram``; overtakes every request before."""
         if self._awaited is not None and same_meaning(self._awaited, diagram):
             self._awaited = diagram
-        elif not self.busy and self._reading and same_meaning(self._reading.diagram, diagram):
-            self._show(replace(self._reading, diagram=diagram))
+        elif not self.busy and self._result and same_meaning(self._result.diagram, diagram):
+            self._show(replace(self._result, diagram=diagram))
         else:
             self.refresh(diagram)
 
     def refresh(self, diagram: Diagram) -> None:
-        """Make a reading of ``diagram`` even if nothing has changed."""
+        """Make a result of ``diagram`` even if nothing has changed."""
         self._post(diagram, lambda superseded: self._run(diagram, superseded))
 
     def judge(self, thresholds: Settings) -> None:
-        """Tell states by other thresholds, those of the newest reading first, without a run."""
+        """Tell states by other thresholds, those of the newest result first, without a run."""
         if isinstance(self._run, Evaluation) and thresholds != self._run.thresholds:
             self._run.thresholds = thresholds
-            if (reading := self._reading) is None or reading.flow is None:
+            if (result := self._result) is None or result.flow is None:
                 return
             if not self.busy:
-                self._post(reading.diagram, lambda superseded: reading.judged(thresholds))
+                self._post(result.diagram, lambda superseded: result.judged(thresholds))
             elif self._awaited is not None:
                 self.refresh(self._awaited)
 
@@ -203,16 +203,16 @@ class Evaluator(QObject):
         if serial != self._newest or awaited is None:
             return
         self._await(None)
-        if isinstance(result, Reading):
+        if isinstance(result, Result):
             self._show(replace(result, diagram=awaited))
         elif isinstance(result, Diagram):
             self.stepped.emit(result)
         elif isinstance(result, Exception):
             self.problem.emit(str(result))
 
-    def _show(self, reading: Reading) -> None:
-        self._reading = reading
-        self.readingChanged.emit(reading)
+    def _show(self, result: Result) -> None:
+        self._result = result
+        self.resultChanged.emit(result)
 
     def _await(self, diagram: Diagram | None) -> None:
         was_busy, self._awaited = self.busy, diagram

@@ -28,7 +28,7 @@ def _no_verdict(name: str, loss: str | None = None) -> Verdict | None:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Result:
     """What a run made of ``diagram``. Keys are instance paths (``enc/mul1.out``).
 
     A wire is named by its target port, a variable by its block. Where something could not be
@@ -63,10 +63,10 @@ class Reading:
     flow: FlowRun | None = None
     """The run as it is explained, per loss."""
     badges: Badges = NONE
-    apart: tuple[Reading, ...] = ()
+    apart: tuple[Result, ...] = ()
     """The same about the first losses one by one, where their lanes are shown side by side."""
 
-    def of(self, loss: str | None) -> Reading:
+    def of(self, loss: str | None) -> Result:
         """The same about one loss alone; about all together for None or one it does not know."""
         flow = self.flow
         if flow is None or loss not in self.losses:
@@ -85,12 +85,19 @@ class Reading:
         flow = self.flow
         return flow is not None and len(self.losses) > 1 and all(map(flow.run, self.losses))
 
-    def side_by_side(self) -> Reading:
+    @property
+    def is_lossless(self) -> bool:
+        """No block of the diagram is a loss: that its wires have no gradient is no trouble."""
+        pages = self.diagram.pages.values()
+        has_head = any(type(block).head for page in pages for block in page.blocks.values())
+        return not (self.losses or self.loss or has_head)
+
+    def side_by_side(self) -> Result:
         """The same with the lanes of losses side by side, where each was run by itself."""
         shown = self.losses[:MOST_APART] if self.is_by_loss else ()
         return replace(self, loss=None, apart=tuple(self.of(loss) for loss in shown))
 
-    def after(self, flow: FlowRun, badges: Badges) -> Reading:
+    def after(self, flow: FlowRun, badges: Badges) -> Result:
         """The same diagram with the states and gradients of a trial on it, ``flow``."""
         told = replace(
             self, flow=flow, verdict=flow.verdict, variable=flow.variable, badges=badges,
@@ -99,7 +106,7 @@ class Reading:
         tried = _sized(told, flow)
         return tried.side_by_side() if self.apart else tried.of(self.loss)
 
-    def judged(self, thresholds: Thresholds) -> Reading:
+    def judged(self, thresholds: Thresholds) -> Result:
         """The same numbers told by other thresholds."""
         if self.flow is None:
             return self
@@ -112,15 +119,15 @@ def _about(
     return tell(name, loss or chosen)
 
 
-def numbered(reading: Reading, flow: FlowRun) -> Reading:
-    """The reading of the run that ``flow`` tells of, as to all losses.
+def numbered(result: Result, flow: FlowRun) -> Result:
+    """The result of the run that ``flow`` tells of, as to all losses.
 
     What is told of one loss is worked out here too, so that no window has to wait for it.
     """
     for loss in flow.losses:
         flow.states(loss)
     told = replace(
-        reading,
+        result,
         flow=flow,
         verdict=flow.verdict,
         variable=flow.variable,
@@ -129,18 +136,18 @@ def numbered(reading: Reading, flow: FlowRun) -> Reading:
     return _sized(told, flow)
 
 
-def _sized(reading: Reading, flow: FlowRun, loss: str | None = None) -> Reading:
-    """The reading with states and numbers of one loss, or of all."""
+def _sized(result: Result, flow: FlowRun, loss: str | None = None) -> Result:
+    """The result with states and numbers of one loss, or of all."""
     states, run = flow.states(loss), flow.run(loss)
     if run is None:
-        return replace(reading, states=states, norms={}, contributions={}, zeros={})
+        return replace(result, states=states, norms={}, contributions={}, zeros={})
     shares = {
         wire: 1.0 - np.count_nonzero(amount) / amount.size
         for wire, amount in run.contributions.items()
         if amount is not None and states.get(wire) is State.PARTIAL
     }
     return replace(
-        reading,
+        result,
         states=states,
         zeros=shares,
         gradients=run.gradients,

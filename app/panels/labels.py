@@ -15,7 +15,7 @@ from app.canvas.state.formatting import number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
 
 Role = QPalette.ColorRole
 
@@ -91,9 +91,9 @@ def _wrapping(text: str) -> QLabel:
     return label
 
 
-def losses(reading: Reading) -> str:
+def losses(result: Result) -> str:
     """``loss 0.693``, the sum where a loss has several elements."""
-    shown = [name for name in reading.losses if name in reading.values][:3]
+    shown = [name for name in result.losses if name in result.values][:3]
     return "   ".join(
-        f"{name.rpartition('.')[0]} {number(reading.values[name].sum())}" for name in shown
+        f"{name.rpartition('.')[0]} {number(result.values[name].sum())}" for name in shown
     )

@@ -1,4 +1,4 @@
-"""What a window shows of its document: diagram, place and reading, led to canvas and panels."""
+"""What a window shows of its document: diagram, place and result, led to canvas and panels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from app.shell.main_window import MainWindow
     from runtime.diagram import Diagram
 
@@ -28,7 +28,7 @@ class Showing(QObject):
         document.problem.connect(window.notice.tell)
         window.autosave.failed.connect(self._warn_of_autosave)
         window.place.changed.connect(self.show_place)
-        window.evaluator.readingChanged.connect(self._show_reading)
+        window.evaluator.resultChanged.connect(self._show_result)
 
     def show_diagram(self, diagram: Diagram) -> None:
         """Show the document's diagram, and have it evaluated."""
@@ -44,7 +44,7 @@ class Showing(QObject):
         window.evaluator.request(diagram)
 
     def show_place(self) -> None:
-        """Show the page that the window is on, as it is now, with the newest reading."""
+        """Show the page that the window is on, as it is now, with the newest result."""
         window = self._window
         diagram, page = window.document.diagram, window.place.page
         window.canvas.set_diagram(diagram, page)
@@ -54,8 +54,8 @@ class Showing(QObject):
         window.palette_panel.set_diagram(diagram, page)
         window.breadcrumbs.show_trail(window.place.trail, window.place.root)
         window.actions_by_name["leave_page"].setEnabled(bool(window.place.prefix))
-        if window.evaluator.reading is not None:
-            self._show_reading(window.evaluator.reading)
+        if window.evaluator.result is not None:
+            self._show_result(window.evaluator.result)
 
     def _begin(self) -> None:
         window = self._window
@@ -66,21 +66,21 @@ class Showing(QObject):
         window.canvas.select_wire(None)
         self._fit_wanted = True
 
-    def _show_reading(self, reading: Reading) -> None:
+    def _show_result(self, result: Result) -> None:
         window = self._window
-        prefix, reading = window.place.prefix, window.trying.over(window.losses.about(reading))
-        reading = window.proving.over(reading)
-        window.canvas.set_reading(reading, prefix)
-        window.inspector.set_reading(reading, prefix)
-        window.why.set_reading(reading, prefix)
-        window.insight.show_reading(reading)
-        window.find_bar.set_reading(reading)
-        window.variables.show_reading(reading)
-        window.problems.show_problems(reading.diagnostics)
-        window.checkup.show_reading(reading)
-        window.ownership.show_reading(reading)
-        if reading.error is not None:
-            window.notice.tell(reading.error)
+        prefix, result = window.place.prefix, window.trying.over(window.losses.about(result))
+        result = window.proving.over(result)
+        window.canvas.set_result(result, prefix)
+        window.inspector.set_result(result, prefix)
+        window.why.set_result(result, prefix)
+        window.insight.show_result(result)
+        window.find_bar.set_result(result)
+        window.variables.show_result(result)
+        window.problems.show_problems(result.diagnostics)
+        window.checkup.show_result(result)
+        window.ownership.show_result(result)
+        if result.error is not None:
+            window.notice.tell(result.error)
 
     def _warn_of_autosave(self, reason: str) -> None:
         self._window.notice.tell(

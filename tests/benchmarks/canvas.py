@@ -2,7 +2,7 @@
 
 CPU milliseconds of the GUI thread, median and 95th percentile, in windows of 1,600 × 1,000 px,
 for diagrams with one and a half wires a block, all of them with values and a state. Ours is the
-real window with all its panels; its readings are made up, so that no run of the diagram is
+real window with all its panels; its results are made up, so that no run of the diagram is
 measured with its frames. Beside it stand a QGraphicsView with an item a block and wire, as people
 write it, and NodeGraphQt where it is installed. Each is measured in a process of its own, which is
 given ``--limit`` seconds; a measurement that its system has no time left for shows a dash.
@@ -47,7 +47,7 @@ class Editor(Protocol):
     """One system with a window; each method yields the frames of one measurement."""
 
     def prepare(self, drawing: Drawing) -> None:
-        """Make what is known of the diagram before it is opened: its readings."""
+        """Make what is known of the diagram before it is opened: its results."""
 
     def open(self) -> None:
         """Show the diagram from its file."""

@@ -25,11 +25,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.scene.camera import Camera
-from app.evaluation.evaluator import Evaluator, Reading
+from app.evaluation.evaluator import Evaluator, Result
 from app.services.settings import Settings
 from app.shell.windows import Windows
 from runtime.diagram import Diagram, load, save
-from tests.benchmarks.diagrams import ROWS, Drawing, reading_of
+from tests.benchmarks.diagrams import ROWS, Drawing, result_of
 
 Act = Callable[[], object]
 SIZE = (1600, 1000)
@@ -68,7 +68,7 @@ class Gradwire:
     def __init__(self) -> None:
         self._application = QApplication.instance() or QApplication([])
         self._folder = tempfile.TemporaryDirectory()
-        self._readings: dict[int, list[Reading]] = {}
+        self._results: dict[int, list[Result]] = {}
         store = QSettings(f"{self._folder.name}/settings.ini", QSettings.Format.IniFormat)
         with patch("app.shell.main_window.Evaluator", partial(Evaluator, self._read)):
             self._window = Windows(Settings(store)).new()
@@ -100,10 +100,10 @@ class Gradwire:
             LOAD: lambda: frames(lambda: load(self._drawing.path)),
         }
 
-    def _read(self, diagram: Diagram, superseded: object) -> Reading:
-        QThread.msleep(100)  # a run takes its time, and its reading comes after the frame
-        known = self._readings.setdefault(
-            len(diagram.main.blocks), [reading_of(diagram), reading_of(diagram, 1)]
+    def _read(self, diagram: Diagram, superseded: object) -> Result:
+        QThread.msleep(100)  # a run takes its time, and its result comes after the frame
+        known = self._results.setdefault(
+            len(diagram.main.blocks), [result_of(diagram), result_of(diagram, 1)]
         )
         return known[0]
 
@@ -144,9 +144,9 @@ class Gradwire:
     def _recolour(self) -> Iterator[Act]:
         self._canvas.zoom_to_fit()
         self._settle()
-        readings, turns = self._readings[len(self._canvas.view.scene.names)], count()
-        changed = self._window.evaluator.readingChanged
-        return frames(lambda: changed.emit(readings[next(turns) % 2]))
+        results, turns = self._results[len(self._canvas.view.scene.names)], count()
+        changed = self._window.evaluator.resultChanged
+        return frames(lambda: changed.emit(results[next(turns) % 2]))
 
     def _move_all(self) -> Iterator[Act]:
         def act() -> None:

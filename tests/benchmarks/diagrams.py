@@ -1,4 +1,4 @@
-"""Large diagrams with made-up readings, for benchmarks of the canvas."""
+"""Large diagrams with made-up results, for benchmarks of the canvas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.evaluation.evaluator import Reading
+from app.evaluation.evaluator import Result
 from blocks.registry import registry
 from runtime.diagram import Diagram, Page, Point, PortName, save
 from runtime.flow import State
@@ -34,12 +34,12 @@ def diagram_of(count: int) -> Diagram:
     return Diagram({"main": Page(blocks, wires, layout)})
 
 
-def reading_of(diagram: Diagram, shift: int = 0) -> Reading:
+def result_of(diagram: Diagram, shift: int = 0) -> Result:
     """Small matrices everywhere, and the states by turns."""
     rng = np.random.default_rng(0)
     page, states = diagram.main, [State.CARRIES] * 8 + [State.STOPPED, State.NOTHING_TO_TRAIN]
     keys = [str(target) for target in page.wires]
-    return Reading(
+    return Result(
         diagram,
         {f"{name}.out": rng.normal(size=(1, 2)).astype(np.float32) for name in page.blocks},
         {name: rng.normal(size=(1, 2)).astype(np.float32) for name in list(page.blocks)[:ROWS]},
@@ -72,5 +72,5 @@ class Drawing:
 
     @cached_property
     def colours(self) -> list[list[int]]:
-        """A number of a state by wire, for each of two readings."""
+        """A number of a state by wire, for each of two results."""
         return [[(i + shift) % 10 for i in range(len(self.wires))] for shift in (0, 1)]

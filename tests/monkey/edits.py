@@ -217,7 +217,7 @@ def other_window(monkey: Monkey) -> None:
 
 
 def settle(monkey: Monkey) -> None:
-    """Wait for the reading of the diagram as it is."""
+    """Wait for the result of the diagram as it is."""
     for _ in range(400):
         if not monkey.window.evaluator.busy:
             return

@@ -321,5 +321,5 @@ def resize(monkey: Monkey) -> None:
 
 
 def rest(monkey: Monkey) -> None:
-    """Do nothing for a moment: timers run out, readings come."""
+    """Do nothing for a moment: timers run out, results come."""
     QTest.qWait(monkey.dice.choice((1, 5, 5, 20, 20, 60, 320)))

@@ -135,9 +135,9 @@ def agrees(window: MainWindow) -> None:
         _same_arrays(scene, Scene(document.diagram, scene.page_name))
     _selection_exists(canvas)
     _sizes_match(canvas)
-    reading = window.evaluator.reading
-    if reading is not None and not window.evaluator.busy:
-        assert reading.diagram == document.diagram, "the reading is of another diagram"
+    result = window.evaluator.result
+    if result is not None and not window.evaluator.busy:
+        assert result.diagram == document.diagram, "the result is of another diagram"
 
 
 def _same_arrays(scene: Scene, fresh: Scene) -> None:

@@ -319,7 +319,7 @@ class Keys:
             count = mark(self._canvas, self._canvas.view.wire)
             self._canvas.hint(_tr("Marked for a cut: {0}. Delete cuts them.").format(count))
 
-    # Reading
+    # Result
 
     def why(self, event: QKeyEvent) -> bool:
         """Explain a wire, the port with the focus, or a block; False without any."""

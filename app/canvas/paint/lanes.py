@@ -94,7 +94,7 @@ STYLES: Mapping[str, Style] = MappingProxyType(
 """Looks of all states, by the name of the State."""
 
 NOT_READ = 0
-"""Code of a wire no reading speaks of; drawn plain."""
+"""Code of a wire no result speaks of; drawn plain."""
 CODES: Mapping[str, int] = MappingProxyType({name: i for i, name in enumerate(STYLES, start=1)})
 """The int8 that stands for each state."""
 NAMES: Mapping[int, str] = MappingProxyType({code: name for name, code in CODES.items()})

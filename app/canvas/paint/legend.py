@@ -35,7 +35,7 @@ _LEAVES = "1/4"
 
 @dataclass(frozen=True)
 class Key:
-    """What the legend tells of one reading: thresholds, and the losses of lanes side by side."""
+    """What the legend tells of one result: thresholds, and the losses of lanes side by side."""
 
     thresholds: Settings = SETTINGS
     losses: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Key:
 
 def key_of(facts: Facts) -> Key:
     """What the legend tells of what is shown."""
-    flow = None if facts.reading is None else facts.reading.flow
+    flow = None if facts.result is None else facts.result.flow
     names = tuple(strand.name for strand in facts.strands) if len(facts.strands) > 1 else ()
     return Key(SETTINGS if flow is None else flow.settings, names)
 

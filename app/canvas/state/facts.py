@@ -1,4 +1,4 @@
-"""A reading laid over a scene: what each face says, and the state of each wire as one int8."""
+"""A result laid over a scene: what each face says, and the state of each wire as one int8."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from app.canvas.state.formatting import (
     number,
 )
 from app.canvas.state.outlines import counted, listed, outline
-from app.canvas.state.reading import is_lossless
 from app.canvas.state.strands import Strand, side_by_side
 from app.evaluation.badges import NONE
 from blocks.block import Block, InputPort, Opaque, Source
@@ -31,7 +30,7 @@ from runtime.diagram.model import PortName
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Ints, Scene, Slots
-    from app.canvas.state.reading import Reading
+    from app.evaluation.result import Result
     from blocks.trees import Tree
     from runtime.diagram import Diagnostic, Diagram
 
@@ -45,22 +44,22 @@ _DASH = Readout((("–",),), prose=True)
 
 
 class Facts:
-    """One reading (or none) for one scene, inside the page used at the path ``prefix``."""
+    """One result (or none) for one scene, inside the page used at the path ``prefix``."""
 
     def __init__(
-        self, scene: Scene, reading: Reading | None, prefix: str = "", *, dimmed: bool = False
+        self, scene: Scene, result: Result | None, prefix: str = "", *, dimmed: bool = False
     ) -> None:
         self.scene = scene
-        self.reading = reading
+        self.result = result
         self.prefix = prefix
-        self.stale = reading is not None and not same_meaning(reading.diagram, scene.diagram)
-        """The reading is of an older diagram."""
+        self.stale = result is not None and not same_meaning(result.diagram, scene.diagram)
+        """The result is of an older diagram."""
         self.dimmed = dimmed and self.stale
         self.problems: dict[tuple[str, str], list[Diagnostic]] = {}
         """By block and port; the port is empty for the block as a whole."""
         self._sort_problems()
-        self.whole = Strand(scene, reading, prefix, stale=self.stale)
-        """The lanes of all that the reading is about."""
+        self.whole = Strand(scene, result, prefix, stale=self.stale)
+        """The lanes of all that the result is about."""
         self.strands = self._apart() or (self.whole,)
         """The lanes to show beside each wire."""
         self._driven = set(scene.wire_ports[:, 1].tolist())
@@ -70,9 +69,9 @@ class Facts:
 
     def rows(self) -> Ints:
         """Lines of numbers that each face needs (n,); as they were where nothing is known."""
-        if self.reading is None or not (self.reading.values or self.reading.trees):
+        if self.result is None or not (self.result.values or self.result.trees):
             return self.scene.rows
-        values, prefix = self.reading.values, self.prefix
+        values, prefix = self.result.values, self.prefix
         counts = self.scene.rows.tolist()
         known: dict[tuple[int, ...], int] = {}
         for i, (name, slots) in enumerate(zip(self.scene.names, self.scene.slots, strict=True)):
@@ -83,7 +82,7 @@ class Facts:
             if value is None and isinstance(self.scene.blocks[i], PageBlock):
                 value = self.value(name, slots.outputs[0])
             if value is None and (tree := self._tree(name, slots.outputs[0])) is not None:
-                counts[i] = len(outline(tree, self.reading.ports).cells)
+                counts[i] = len(outline(tree, self.result.ports).cells)
             elif value is not None:
                 shape = value.shape
                 counts[i] = known.get(shape) or known.setdefault(shape, lines(shape))
@@ -98,13 +97,13 @@ class Facts:
         return self.whole.codes
 
     def _apart(self) -> tuple[Strand, ...]:
-        readings = () if self.reading is None else self.reading.apart
+        results = () if self.result is None else self.result.apart
         strands = [
             Strand(
                 self.scene, about, self.prefix, stale=self.stale,
                 name=(about.loss or "").removesuffix(".out"),
             )
-            for about in readings
+            for about in results
         ]  # fmt: skip
         return side_by_side(strands) if strands else ()
 
@@ -151,8 +150,8 @@ class Facts:
         """The tooltip of a port: its problems, shape, dtype and the head of its value."""
         name = self.scene.port_name(port)
         text = [str(name), *map(str, self.problems.get((name.block, name.port), ()))]
-        if self.reading is not None and not self.stale:
-            about = self.reading.badges.about.get(f"{self.prefix}{name}", ())
+        if self.result is not None and not self.stale:
+            about = self.result.badges.about.get(f"{self.prefix}{name}", ())
             text += [badge.sentence for badge in about]
         source = name
         if self.scene.port_is_input[port]:
@@ -164,12 +163,12 @@ class Facts:
         tree = self._tree(source.block, source.port)
         if value is not None:
             text.append(described(value))
-        elif tree is not None and self.reading is not None:
-            text.append(listed(tree, self.reading.ports))
+        elif tree is not None and self.result is not None:
+            text.append(listed(tree, self.result.ports))
         return "\n".join(text)
 
     def _pills(self, i: int) -> list[tuple[Pill, str]]:
-        badges = NONE if self.reading is None or self.stale else self.reading.badges
+        badges = NONE if self.result is None or self.stale else self.result.badges
         path, outputs = self.prefix + self.scene.names[i], self.scene.slots[i].outputs
         return pills_of(badges, path, outputs)
 
@@ -185,10 +184,10 @@ class Facts:
 
     def _sort_problems(self) -> None:
         """Sort the diagnostics of this page by block and port; those deeper in go to their page."""
-        if self.reading is None:
+        if self.result is None:
             return
         page = self.scene.page_name
-        for diagnostic in self.reading.diagnostics:
+        for diagnostic in self.result.diagnostics:
             place = diagnostic.location
             path = place.block or ""
             inside = bool(self.prefix) and path.startswith(self.prefix)
@@ -203,23 +202,23 @@ class Facts:
 
     def value(self, block: str, port: str) -> NDArray[Any] | None:
         """What an output gives, if that is known; of a page, what comes out of it."""
-        if self.reading is None:
+        if self.result is None:
             return None
-        values = self.reading.values
+        values = self.result.values
         found = values.get(f"{self.prefix}{block}.{port}")
         if found is None and isinstance(self.scene.page.blocks.get(block), PageBlock):
             found = values.get(f"{self.prefix}{block}/{port}.out")
         return found
 
     def _tree(self, block: str, port: str) -> Tree | None:
-        trees = {} if self.reading is None else self.reading.trees
+        trees = {} if self.result is None else self.result.trees
         found = trees.get(f"{self.prefix}{block}.{port}")
         if found is None and isinstance(self.scene.page.blocks.get(block), PageBlock):
             found = trees.get(f"{self.prefix}{block}/{port}.out")
         return found
 
     def _gradient(self, i: int) -> NDArray[Any] | None:
-        gradients = {} if self.reading is None else self.reading.gradients
+        gradients = {} if self.result is None else self.result.gradients
         return gradients.get(self.prefix + self.scene.names[i])
 
     def _values(self, i: int) -> list[NDArray[Any] | None]:
@@ -227,7 +226,7 @@ class Facts:
         return [self.value(name, port) for port in self.scene.slots[i].outputs]
 
     def _sections(self, i: int) -> tuple[Section, ...]:
-        if self.reading is None:
+        if self.result is None:
             return ()
         name, outputs, values = self.scene.names[i], self.scene.slots[i].outputs, self._values(i)
         if len(values) != 1:
@@ -237,7 +236,7 @@ class Facts:
             )
         if values[0] is None:
             tree = self._tree(name, outputs[0])
-            return () if tree is None else (Section("", outline(tree, self.reading.ports)),)
+            return () if tree is None else (Section("", outline(tree, self.result.ports)),)
         shown = [charted(values[0])]
         if self.scene.least_rows[i] > 1:
             shown.append(Section("∇", gradient_readout(self._gradient(i))))
@@ -255,8 +254,8 @@ class Facts:
         """
         if self._inside is None:
             self._inside = {}
-            calm = self.reading is None or is_lossless(self.reading)
-            states = {} if self.reading is None or calm else self.reading.states
+            calm = self.result is None or self.result.is_lossless
+            states = {} if self.result is None or calm else self.result.states
             for key, state in states.items():
                 block, deeper, _ = key.removeprefix(self.prefix).partition("/")
                 if deeper and key.startswith(self.prefix) and state.name in _BADNESS:

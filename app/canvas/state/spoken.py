@@ -91,7 +91,7 @@ def wire_told(facts: Facts, key: str) -> str:
     several = len(facts.scene.slots[facts.scene.index[source.block]].outputs) > 1
     head = f"{_say('wire')} {source if several else source.block} {_say('to')} {key}"
     told = [_lane_told(strand, wire) for strand in facts.strands]
-    if facts.stale and facts.reading is not None:
+    if facts.stale and facts.result is not None:
         told.append(_say("stale, of an older diagram"))
     return ", ".join([head, *filter(None, told)])
 

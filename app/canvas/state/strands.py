@@ -1,4 +1,4 @@
-"""What a reading says of the wires of a scene: the state, the width and the words of each lane."""
+"""What a result says of the wires of a scene: the state, the width and the words of each lane."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from app.canvas.paint.lanes import (
     lane_width,
 )
 from app.canvas.state.formatting import number, power_of_ten
-from app.canvas.state.reading import is_lossless
 from runtime.flow import State
 from runtime.flow.lazy import MANY
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.canvas.scene.geometry import Floats, Ints, Scene
-    from app.canvas.state.reading import Reading
+    from app.evaluation.result import Result
     from runtime.flow import Verdict
 
 
@@ -43,13 +42,13 @@ class Strand:
     """
 
     def __init__(
-        self, scene: Scene, reading: Reading | None, prefix: str, *, stale: bool, name: str = ""
+        self, scene: Scene, result: Result | None, prefix: str, *, stale: bool, name: str = ""
     ) -> None:
         self.name = name
         self._keys = [prefix + key for key in scene.wire_keys]
-        self._reading = reading
+        self._result = result
         self._prefix = prefix
-        self._origins = frozenset() if reading is None else reading.badges.origins
+        self._origins = frozenset() if result is None else result.badges.origins
         self._asked: set[str] = set()
         self._cutting: set[str] = set()
         self.codes: NDArray[np.int8]
@@ -70,26 +69,26 @@ class Strand:
         Before them, of a wire with a tree, how many of its leaves carry: ``1/4``. ``in_full``,
         the rms of a gradient that needs no warning, too.
         """
-        if self._reading is None:
+        if self._result is None:
             return ""
-        words, leaves = self._size(wire, self._reading, in_full), self.leaves(wire)
+        words, leaves = self._size(wire, self._result, in_full), self.leaves(wire)
         return words if leaves is None else f"{leaves[0]}/{leaves[1]} {words}".rstrip()
 
     def leaves(self, wire: int) -> tuple[int, int] | None:
         """How many leaves of a wire's tree carry gradient, of how many; None for a bare array."""
-        if self._reading is None:
+        if self._result is None:
             return None
-        return self._reading.badges.leaves.get(self._reading.loss, {}).get(self._keys[wire])
+        return self._result.badges.leaves.get(self._result.loss, {}).get(self._keys[wire])
 
-    def _size(self, wire: int, reading: Reading, in_full: bool) -> str:
+    def _size(self, wire: int, result: Result, in_full: bool) -> str:
         code, key = self.codes[wire], self._keys[wire]
-        norm = reading.norms.get(key)
+        norm = result.norms.get(key)
         if code == ZERO:
             return "0"
         if code == NONFINITE:
             return "NaN"
         if code == PARTIAL:
-            share = reading.zeros.get(key)
+            share = result.zeros.get(key)
             return "" if share is None else f"{100.0 * share:.0f} %"
         if code in (FAINT, FLOOD):
             arrow = "▽" if code == FAINT else "▲"
@@ -104,7 +103,7 @@ class Strand:
 
     def is_origin(self, wire: int) -> bool:
         """A NaN or infinity is made where this wire ends."""
-        known = self._reading is not None and self.codes[wire] == NONFINITE
+        known = self._result is not None and self.codes[wire] == NONFINITE
         return known and self._keys[wire] in self._origins
 
     def cut(self, wire: int, until: float = math.inf) -> bool | None:
@@ -134,17 +133,17 @@ class Strand:
         return tuple(dict.fromkeys(block.removeprefix(self._prefix) for block in blocks))
 
     def _verdict(self, wire: int) -> Verdict | None:
-        """What the reading says of a wire; None of one that has come since."""
-        reading, key = self._reading, self._keys[wire]
-        return reading.verdict(key) if reading is not None and key in reading.states else None
+        """What the result says of a wire; None of one that has come since."""
+        result, key = self._result, self._keys[wire]
+        return result.verdict(key) if result is not None and key in result.states else None
 
     def _read(self, stale: bool) -> None:
-        if self._reading is None:
+        if self._result is None:
             self.codes = np.full(len(self._keys), NOT_READ, np.int8)
             self.widths = np.ones(len(self._keys))
             return
-        states, norms = self._reading.states, self._reading.norms
-        unknown = NOT_READ if is_lossless(self._reading) else CODES["UNKNOWN"]
+        states, norms = self._result.states, self._result.norms
+        unknown = NOT_READ if self._result.is_lossless else CODES["UNKNOWN"]
         unread = NOT_READ if stale else unknown
         by_state = {state: CODES[state.name] for state in set(states.values())}
         by_state[State.UNKNOWN] = unknown

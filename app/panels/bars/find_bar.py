@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidg
 from app.canvas.search import found
 
 if TYPE_CHECKING:
-    from app.canvas.state.reading import Reading
+    from app.evaluation.result import Result
     from runtime.diagram import Diagram
 
 
@@ -25,7 +25,7 @@ class FindBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._diagram: Diagram | None = None
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self._paths: list[str] = []
         self._at = -1
         self.line = QLineEdit(self)
@@ -59,9 +59,9 @@ class FindBar(QWidget):
         self.line.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.line.selectAll()
 
-    def set_reading(self, reading: Reading | None) -> None:
+    def set_result(self, result: Result | None) -> None:
         """Look through another evaluation from now on."""
-        self._reading = reading
+        self._result = result
         if self.isVisible():
             self._look()
 
@@ -95,7 +95,7 @@ class FindBar(QWidget):
         """Find again; the place in the list stays as far as it is still there."""
         shown = self._paths[self._at] if self._at >= 0 else None
         text = self.line.text()
-        self._paths = found(self._diagram, self._reading, text) if self._diagram else []
+        self._paths = found(self._diagram, self._result, text) if self._diagram else []
         self._at = self._paths.index(shown) if shown in self._paths else -1
         self._show_count()
 

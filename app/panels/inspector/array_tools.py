@@ -132,7 +132,7 @@ class ArrayTools(QToolButton):
 
     def _read(self, path: Path) -> dict[str, arrays.Array] | None:
         """The arrays of a file; None where there are none, or nobody waits for them any more."""
-        text = self.tr("Reading {0}").format(path.name)
+        text = self.tr("Result {0}").format(path.name)
         try:
             found = worker_of(self)(text, lambda pulse: arrays.read(path), pure=True)
         except Cancelled:

@@ -21,7 +21,7 @@ from runtime.diagram import MAIN, Diagram, PortName, ports
 from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from app.services.theme import Theme
 
 _NAME_WIDTH = 88
@@ -84,14 +84,14 @@ class BlockForm(QWidget):
         """Say under the name why it can't be the new one."""
         labels.show_or_hide(self._name_complaint, text)
 
-    def show_reading(self, reading: Reading | None, prefix: str) -> None:
+    def show_result(self, result: Result | None, prefix: str) -> None:
         """Shapes, values, gradient and problems of this block in the run."""
         for port, label in self._outputs.items():
-            label.setText(_carried(reading, f"{prefix}{self.name}.{port}"))
+            label.setText(_carried(result, f"{prefix}{self.name}.{port}"))
         for source, label in self._sources.values():
-            label.setText(_carried(reading, f"{prefix}{source}"))
-        self._show_problems(reading, prefix)
-        labels.show_or_hide(self._gradient, _gradient_text(reading, prefix + self.name))
+            label.setText(_carried(result, f"{prefix}{source}"))
+        self._show_problems(result, prefix)
+        labels.show_or_hide(self._gradient, _gradient_text(result, prefix + self.name))
 
     def _add_head(self, theme: Theme) -> None:
         tile = Tile(self)
@@ -217,12 +217,12 @@ class BlockForm(QWidget):
         if text != self.name:
             self.renamed.emit(text)
 
-    def _show_problems(self, reading: Reading | None, prefix: str) -> None:
+    def _show_problems(self, result: Result | None, prefix: str) -> None:
         """Problems of a port under its field, the others under the name."""
         here = ((self.page, self.name), (MAIN, prefix + self.name))
         of_block: list[str] = []
         self._found.clear()
-        for found in reading.diagnostics if reading else ():
+        for found in result.diagnostics if result else ():
             if (found.location.page, found.location.block) in here:
                 text = " ".join(filter(None, (found.what, found.next_step)))
                 if found.location.port in self._complaints:
@@ -258,28 +258,28 @@ def _code(text: str) -> str:
     return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
 
 
-def _carried(reading: Reading | None, port: str) -> str:
+def _carried(result: Result | None, port: str) -> str:
     """``1 × 2 · float32`` and the value, as far as they are known."""
-    if reading is None:
+    if result is None:
         return ""
-    value = reading.values.get(port)
-    known = value if value is not None else reading.ports.get(port)
+    value = result.values.get(port)
+    known = value if value is not None else result.ports.get(port)
     if known is None:
-        tree = reading.trees.get(port)
-        shown = "" if tree is None else escape(listed(tree, reading.ports))
+        tree = result.trees.get(port)
+        shown = "" if tree is None else escape(listed(tree, result.ports))
         return shown.replace("\n", "<br>")
     kind = f"{dimensions(tuple(known.shape))} · {known.dtype}"
     shown = "" if value is None else f"<br>{escape(notation.glimpse(value))}"
     return f"<span>{kind}</span>{shown}"
 
 
-def _gradient_text(reading: Reading | None, variable: str) -> str:
-    if reading is None or variable not in reading.gradients:
+def _gradient_text(result: Result | None, variable: str) -> str:
+    if result is None or variable not in result.gradients:
         return ""
-    gradient = reading.gradients[variable]
+    gradient = result.gradients[variable]
     if gradient is not None:
         return f"Gradient {escape(notation.glimpse(gradient))}"
-    verdict = reading.variable(variable)
+    verdict = result.variable(variable)
     return f"Gradient None. {linked(verdict)}" if verdict else "Gradient None."
 
 

@@ -16,7 +16,7 @@ from blocks.values import Tensor
 from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, apply
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
 
 
 class Inspector(QScrollArea):
@@ -38,7 +38,7 @@ class Inspector(QScrollArea):
         self._diagram = Diagram()
         self._page = MAIN
         self._selection: frozenset[str] = frozenset()
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self._prefix = ""
         self._theme = LIGHT
         self._drafts: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
@@ -72,11 +72,11 @@ class Inspector(QScrollArea):
         self._selection = names
         self._refresh()
 
-    def set_reading(self, reading: Reading | None, prefix: str = "") -> None:
+    def set_result(self, result: Result | None, prefix: str = "") -> None:
         """Show what a run found; ``prefix`` is the instance path of the page, ``enc/``."""
-        self._reading, self._prefix = reading, prefix
+        self._result, self._prefix = result, prefix
         if self.form:
-            self.form.show_reading(reading, prefix)
+            self.form.show_result(result, prefix)
 
     def set_theme(self, theme: Theme) -> None:
         """Take the tints of ``theme``."""
@@ -126,7 +126,7 @@ class Inspector(QScrollArea):
         form.blockRequested.connect(self.blockRequested)
         for field, (text, complaint) in self._drafts_of(form).items():
             form.show_draft(field, text, complaint)
-        form.show_reading(self._reading, self._prefix)
+        form.show_result(self._result, self._prefix)
         self._show(form)
 
     def _keep_contracts(self, draft: str | None) -> None:

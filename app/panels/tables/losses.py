@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
-from app.canvas.state.reading import is_lossless
 from app.evaluation.result import MOST_APART
 from app.panels import labels
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
 
 
 APART = "*"
@@ -27,8 +26,8 @@ class Losses(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._reading: Reading | None = None
-        self._about: Reading | None = None
+        self._result: Result | None = None
+        self._about: Result | None = None
         self.label = QLabel(self)
         self.switch = QComboBox(self)
         self.switch.setAccessibleName(self.tr("Gradient of"))
@@ -65,17 +64,17 @@ class Losses(QWidget):
         if loss in ports:
             self.switch.setCurrentIndex(ports.index(loss))
 
-    def about(self, reading: Reading) -> Reading:
-        """``reading`` as to the chosen loss, which stays chosen while there is one of its name."""
-        if reading is not self._reading:
-            self._reading, self._about = reading, None
-            self._fill(reading.losses, apart=reading.is_by_loss)
-            lossless = bool(reading.states) and is_lossless(reading)
+    def about(self, result: Result) -> Result:
+        """``result`` as to the chosen loss, which stays chosen while there is one of its name."""
+        if result is not self._result:
+            self._result, self._about = result, None
+            self._fill(result.losses, apart=result.is_by_loss)
+            lossless = bool(result.states) and result.is_lossless
             self.label.setText(
-                self.tr("No loss, so no gradient") if lossless else labels.losses(reading)
+                self.tr("No loss, so no gradient") if lossless else labels.losses(result)
             )
         if self._about is None:
-            self._about = reading.side_by_side() if self.apart else reading.of(self.chosen)
+            self._about = result.side_by_side() if self.apart else result.of(self.chosen)
         return self._about
 
     def _fill(self, losses: tuple[str, ...], *, apart: bool = False) -> None:

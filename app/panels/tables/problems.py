@@ -86,7 +86,7 @@ class Problems(Lines):
         self.activated.connect(self._ask)
 
     def show_problems(self, problems: Sequence[Diagnostic]) -> None:
-        """Show what the newest reading found."""
+        """Show what the newest result found."""
         before = len(self.table.problems)
         self.table.show_problems(problems)
         if len(self.table.problems) != before:

@@ -13,7 +13,7 @@ from app.panels.tables.lines import Table
 from runtime.flow import dialects
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -23,18 +23,18 @@ class VariableModel(QAbstractTableModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self.names: tuple[str, ...] = ()
 
-    def show_reading(self, reading: Reading | None) -> None:
+    def show_result(self, result: Result | None) -> None:
         """Show another run."""
-        names = tuple(reading.gradients) if reading else ()
+        names = tuple(result.gradients) if result else ()
         if names != self.names:
             self.beginResetModel()
-            self._reading, self.names = reading, names
+            self._result, self.names = result, names
             self.endResetModel()
         elif names:
-            self._reading = reading
+            self._result = result
             self.dataChanged.emit(self.index(0, 0), self.index(len(names) - 1, 3))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
@@ -65,26 +65,26 @@ class VariableModel(QAbstractTableModel):
         return name
 
     def _kind(self, name: str) -> str:
-        value = self._reading.values.get(f"{name}.out") if self._reading else None
+        value = self._result.values.get(f"{name}.out") if self._result else None
         return "" if value is None else f"{dimensions(value.shape)} · {value.dtype}"
 
     def _value(self, name: str) -> str:
-        value = self._reading.values.get(f"{name}.out") if self._reading else None
+        value = self._result.values.get(f"{name}.out") if self._result else None
         return "" if value is None else notation.glimpse(value)
 
     def _gradient(self, name: str) -> str:
-        gradient = self._reading.gradients[name] if self._reading else None
+        gradient = self._result.gradients[name] if self._result else None
         if gradient is not None:
             return notation.glimpse(gradient)
-        verdict = self._reading.variable(name) if self._reading else None
+        verdict = self._result.variable(name) if self._result else None
         return f"None — {verdict.sentence}" if verdict else "None"
 
     def _fates(self, name: str) -> list[str]:
         """What each optimiser would do with it, as PyTorch has them."""
-        reading = self._reading
-        if reading is None or reading.flow is None:
+        result = self._result
+        if result is None or result.flow is None:
             return []
-        told = dialects(reading.flow, name, reading.loss)
+        told = dialects(result.flow, name, result.loss)
         fates = told.fates[told.reports[0].system]
         decayed = self.tr("{0}: {1}; with weight decay: {2}")
         return [
@@ -123,9 +123,9 @@ class Variables(Table):
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
 
-    def show_reading(self, reading: Reading | None) -> None:
-        """Show what the newest reading found."""
-        self.table.show_reading(reading)
+    def show_result(self, result: Result | None) -> None:
+        """Show what the newest result found."""
+        self.table.show_result(result)
 
     def _ask(self, index: QModelIndex) -> None:
         self.blockRequested.emit(self.table.names[index.row()])

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.state.formatting import dimensions, number
-from app.canvas.state.reading import is_lossless
 from app.panels import labels, notation
 from app.panels.inspector.block_form import linked
 from app.panels.inspector.grid import Grid
@@ -35,7 +34,7 @@ from runtime.flow.words import sentences
 
 if TYPE_CHECKING:
     from app.evaluation.answers import Reasons
-    from app.evaluation.result import Reading
+    from app.evaluation.result import Result
     from blocks.trees import Tree
 
 WORDS = {
@@ -74,7 +73,7 @@ class Why(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._diagram, self._page = Diagram(), MAIN
-        self._reading: Reading | None = None
+        self._result: Result | None = None
         self._prefix = ""
         self._key = ""
         self._leaf = ""
@@ -110,9 +109,9 @@ class Why(QScrollArea):
             self._rebuild()
             self.leafChosen.emit(path)
 
-    def set_reading(self, reading: Reading | None, prefix: str = "") -> None:
+    def set_result(self, result: Result | None, prefix: str = "") -> None:
         """Take verdicts and numbers from another run."""
-        self._reading, self._prefix = reading, prefix
+        self._result, self._prefix = result, prefix
         self._rebuild()
 
     def show_answers(self, answers: Reasons | None) -> None:
@@ -135,7 +134,7 @@ class Why(QScrollArea):
         source = self._source()
         if source is None:
             self._say(self.tr("Click a wire to see whether a gradient passes, and why not."))
-            if self._reading is not None and self._reading.states and is_lossless(self._reading):
+            if self._result is not None and self._result.states and self._result.is_lossless:
                 self._say(self.tr("There is no loss yet: wire a Loss to the number to make small."))
         else:
             self._column.addWidget(labels.heading(f"{source} → {self._key}"))
@@ -155,7 +154,7 @@ class Why(QScrollArea):
 
     @property
     def _wire(self) -> str:
-        """The wire, or the leaf of it, as readings name it."""
+        """The wire, or the leaf of it, as results name it."""
         return f"{self._prefix}{self._key}{self._suffix}"
 
     @property
@@ -164,46 +163,46 @@ class Why(QScrollArea):
 
     def _add_leaves(self) -> None:
         """One row a leaf, or which one is shown by itself."""
-        reading = self._reading
-        tree = None if reading is None else reading.wire_trees.get(self._prefix + self._key)
-        if reading is None or tree is None:
+        result = self._result
+        tree = None if result is None else result.wire_trees.get(self._prefix + self._key)
+        if result is None or tree is None:
             return
-        shown = leaf_head(self._leaf) if self._leaf else leaf_rows(self._leaf_rows(reading, tree))
+        shown = leaf_head(self._leaf) if self._leaf else leaf_rows(self._leaf_rows(result, tree))
         shown.linkActivated.connect(lambda target: self.show_leaf(target.removeprefix(LEAF)))
         if not self._leaf:
             self._column.addWidget(labels.heading(self.tr("Leaves")))
         self._column.addWidget(shown)
 
-    def _leaf_rows(self, reading: Reading, tree: Tree) -> list[LeafRow]:
+    def _leaf_rows(self, result: Result, tree: Tree) -> list[LeafRow]:
         rows = []
         for path, wire in tree.arrays.items():
-            state, norm = reading.states[wire], reading.norms.get(wire)
+            state, norm = result.states[wire], result.norms.get(wire)
             colour = self._theme.lane(state.name).name()
             size = "" if norm is None else number(norm, 3)
             rows.append(LeafRow(path_text(path), self.tr(WORDS[state]), colour, size))
         return rows
 
     def _add_verdicts(self) -> None:
-        reading, wire = self._reading, self._wire
-        if reading is None or wire not in reading.states:
+        result, wire = self._result, self._wire
+        if result is None or wire not in result.states:
             self._say(self.tr("Not computed."))
             return
-        several = len(reading.losses) > 1 and reading.loss is None
-        if several and (reading.is_by_loss or reading.flow is None):
-            self._add_verdicts_by_loss(reading, wire)
-        elif (verdict := reading.verdict(wire, None)) is not None:
+        several = len(result.losses) > 1 and result.loss is None
+        if several and (result.is_by_loss or result.flow is None):
+            self._add_verdicts_by_loss(result, wire)
+        elif (verdict := result.verdict(wire, None)) is not None:
             self._add_verdict(verdict, "")
 
-    def _add_verdicts_by_loss(self, reading: Reading, wire: str) -> None:
+    def _add_verdicts_by_loss(self, result: Result, wire: str) -> None:
         """One verdict a loss, those it has no path to in one line; in one where it has none."""
-        told = {loss: reading.verdict(wire, loss) for loss in reading.losses}
+        told = {loss: result.verdict(wire, loss) for loss in result.losses}
         known = {loss: verdict for loss, verdict in told.items() if verdict is not None}
         off = [loss for loss, verdict in known.items() if verdict.state is State.OFF_ROUTE]
         if len(off) == len(known):
-            if (verdict := reading.verdict(wire, None)) is not None:
+            if (verdict := result.verdict(wire, None)) is not None:
                 self._add_verdict(verdict, "")
             return
-        numbers = {about.loss: place for place, about in enumerate(reading.apart, start=1)}
+        numbers = {about.loss: place for place, about in enumerate(result.apart, start=1)}
         for loss, verdict in known.items():
             if loss not in off:
                 number = f"{numbers[loss]}  " if loss in numbers else ""
@@ -244,16 +243,16 @@ class Why(QScrollArea):
             self._column.addWidget(section)
 
     def _add_numbers(self, source: PortName) -> None:
-        reading = self._reading
-        if reading is None:
+        result = self._result
+        if result is None:
             return
         wire, port = self._wire, f"{self._prefix}{source}{self._suffix}"
-        norm = reading.norms.get(wire)
+        norm = result.norms.get(wire)
         if norm is not None:
             self._say(self.tr("Contribution, rms {0}").format(number(norm)))
-            self._add_array(reading.contributions.get(wire))
-        if port in reading.values:
-            value = reading.values[port]
+            self._add_array(result.contributions.get(wire))
+        if port in result.values:
+            value = result.values[port]
             kind = f"{dimensions(value.shape)} · {value.dtype}"
             self._say(self.tr("Value, {0}").format(kind))
             self._add_array(value)

@@ -1,19 +1,18 @@
-"""Small diagrams, readings of them, and a shell that does what the canvas asks for."""
+"""Small diagrams, results of them, and a shell that does what the canvas asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.evaluation.badges import NONE, Badges
+from app.evaluation.result import Result
 from blocks import registry
 from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
-from runtime.flow import State, Verdict
+from runtime.flow import State
 
 if TYPE_CHECKING:
     from app.canvas import CanvasView
@@ -74,29 +73,10 @@ def seed() -> Diagram:
     )
 
 
-@dataclass(frozen=True)
-class Reading:
-    diagram: Diagram
-    values: Mapping[str, Any] = field(default_factory=dict)
-    gradients: Mapping[str, Any] = field(default_factory=dict)
-    states: Mapping[str, State] = field(default_factory=dict)
-    norms: Mapping[str, float | None] = field(default_factory=dict)
-    zeros: Mapping[str, float] = field(default_factory=dict)
-    diagnostics: tuple[Any, ...] = ()
-    verdict: Callable[[str], Verdict | None] = lambda wire: None
-    badges: Badges = NONE
-    trees: Mapping[str, Any] = field(default_factory=dict)
-    ports: Mapping[str, Any] = field(default_factory=dict)
-    loss: str | None = None
-    losses: tuple[str, ...] = ()
-    apart: tuple[Reading, ...] = ()
-    flow: None = None
-
-
-def seed_reading(shown: Diagram) -> Reading:
+def seed_result(shown: Diagram) -> Result:
     values = {"a": [[1, 2]], "b": [[0, 1]], "mul1": [[0, 3]], "stop1": [[0, 3]]}
     values |= {"add1": [[1, 5]], "loss": [[1, 5]]}
-    return Reading(
+    return Result(
         shown,
         {f"{name}.out": np.array(value, np.float32) for name, value in values.items()},
         {"a": np.ones((1, 2), np.float32), "b": None},

@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QApplication
 from app.canvas import CanvasView
 from app.canvas.accessibility import Item
 from app.canvas.scene.focus import Focus, Kind
+from app.evaluation.result import Result
 from runtime.diagram import Note, Point, RemoveBlocks, SetNote
 from runtime.flow import Cutter, State, Verdict
-from tests.app.canvas.pages import Reading, Shell, click, seed, seed_reading
+from tests.app.canvas.pages import Shell, click, seed, seed_result
 
 NAME = QAccessible.Text.Name
 
@@ -27,13 +28,13 @@ def names(canvas) -> list[str]:
 
 
 def read(canvas, shell) -> None:
-    base = seed_reading(shell.diagram)
+    base = seed_result(shell.diagram)
 
     def verdict(wire: str) -> Verdict:
         return Verdict(wire, "loss.out", State.STOPPED, "", (Cutter("stop1", "x", "stop"),))
 
-    canvas.set_reading(
-        Reading(base.diagram, base.values, base.gradients, base.states, base.norms, verdict=verdict)
+    canvas.set_result(
+        Result(base.diagram, base.values, base.gradients, base.states, base.norms, verdict=verdict)
     )
 
 

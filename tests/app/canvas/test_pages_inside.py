@@ -5,16 +5,17 @@ import pytest
 from app.canvas.paint.faces import _INSIDE, draw_picture
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.facts import STATES_WORST_FIRST, Facts
+from app.evaluation.result import Result
 from app.services.theme import DARK, LIGHT
 from runtime.flow import State
-from tests.app.canvas.pages import Reading, block, diagram, page
+from tests.app.canvas.pages import block, diagram, page
 
 
 def facts(states: dict[str, State], prefix: str = "") -> Facts:
     shown = diagram({"enc": block("Page", page="inner"), "a": block("Variable")})
     shown = shown.with_page("inner", page({"t": block("Tanh"), "in": block("Page", page="deep")}))
     scene = Scene(shown.with_page("deep", page({})), "inner" if prefix else "main")
-    return Facts(scene, Reading(scene.diagram, states=states, losses=("loss.out",)), prefix)
+    return Facts(scene, Result(scene.diagram, states=states, losses=("loss.out",)), prefix)
 
 
 def test_a_page_shows_the_worst_state_inside_it_at_any_depth():

@@ -5,11 +5,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from app.canvas.search import found
+from app.evaluation.result import Result
 from app.panels.bars.find_bar import FindBar
 from blocks.errors import Location
 from runtime.diagram import Diagnostic
 from runtime.flow import State
-from tests.app.canvas.pages import Reading, Shell, block, diagram, move, page, seed, seed_reading
+from tests.app.canvas.pages import Shell, block, diagram, move, page, seed, seed_result
 
 
 def nested():
@@ -35,7 +36,7 @@ class TestFinding:
         ],
     )
     def test_by_name_type_and_state(self, text, paths):
-        assert found(seed(), seed_reading(seed()), text) == paths
+        assert found(seed(), seed_result(seed()), text) == paths
 
     def test_by_error(self):
         shown = seed()
@@ -43,14 +44,14 @@ class TestFinding:
             severity="error", location=Location("main", "loss", "x"), what="Shapes do not fit.",
             code="shape",
         )  # fmt: skip
-        reading = Reading(shown, diagnostics=(problem,))
-        assert found(shown, reading, "error") == ["loss"]
-        assert found(shown, reading, "shapes fit") == ["loss"]
+        result = Result(shown, diagnostics=(problem,))
+        assert found(shown, result, "error") == ["loss"]
+        assert found(shown, result, "shapes fit") == ["loss"]
 
     def test_in_every_use_of_every_page(self):
         assert found(nested(), None, "tanh") == ["enc/deep", "dec/deep"]
-        reading = Reading(nested(), states={"dec/mul9.a": State.NONFINITE})
-        assert found(nested(), reading, "nan") == ["dec/mul9"]
+        result = Result(nested(), states={"dec/mul9.a": State.NONFINITE})
+        assert found(nested(), result, "nan") == ["dec/mul9"]
 
     def test_a_page_that_holds_itself_is_looked_through_once(self):
         shown = diagram({"p": block("Page", page="p")}).with_page(
@@ -65,7 +66,7 @@ class TestFindBar:
         made = FindBar()
         qtbot.addWidget(made)
         made.set_diagram(seed())
-        made.set_reading(seed_reading(seed()))
+        made.set_result(seed_result(seed()))
         made.open()
         return made
 
@@ -95,7 +96,7 @@ class TestTrace:
         move(canvas, at, Qt.MouseButton.NoButton)
 
     def test_a_wire_that_the_pointer_rests_on_is_shown_alone(self, qtbot, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         before = canvas.grab().toImage()
         self.rest_on(canvas, canvas.wire_position("loss.x"))
         qtbot.waitUntil(lambda: canvas.view.traced == "loss.x", timeout=2000)

@@ -39,14 +39,14 @@ from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import (
     LEFT,
     PLAIN,
-    Reading,
+    Result,
     Shell,
     block,
     click,
     diagram,
     page,
     seed,
-    seed_reading,
+    seed_result,
 )
 
 NO_PIXELS = QPoint(0, 0)
@@ -375,19 +375,19 @@ class TestPages:
         assert canvas.port_position("enc", "x").x() < canvas.port_position("enc", "y").x()
 
 
-class TestReadings:
+class TestResults:
     def test_values_of_an_older_diagram_are_dimmed(self, qtbot, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         fresh = ink(canvas, "mul1")
         edit = apply(shell.diagram, Disconnect(PortName("loss", "x")))
         canvas.set_diagram(edit.after)
-        assert ink(canvas, "mul1") == fresh, "not at once: a new reading is on its way"
+        assert ink(canvas, "mul1") == fresh, "not at once: a new result is on its way"
         qtbot.waitUntil(lambda: ink(canvas, "mul1") > fresh + 10)
-        canvas.set_reading(seed_reading(edit.after))
+        canvas.set_result(seed_result(edit.after))
         assert ink(canvas, "mul1") == fresh
 
     def test_a_move_leaves_them_as_they_are(self, qtbot, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         canvas.set_diagram(apply(shell.diagram, MoveBlocks({"a": Point(480, 200)})).after)
         qtbot.wait(200)
         assert not canvas.view.facts.stale
@@ -397,17 +397,17 @@ class TestReadings:
         canvas.set_diagram(shown)
         small = canvas.block_rect("m").height()
         at = canvas.port_position("m", "out")
-        canvas.set_reading(Reading(shown, {"m.out": np.ones((3, 2), np.float32)}))
+        canvas.set_result(Result(shown, {"m.out": np.ones((3, 2), np.float32)}))
         assert canvas.block_rect("m").height() > small
         assert canvas.port_position("m", "out") == at
 
-    def test_without_a_reading_there_are_no_values(self, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
-        canvas.set_reading(None)
+    def test_without_a_result_there_are_no_values(self, canvas, shell):
+        canvas.set_result(seed_result(shell.diagram))
+        canvas.set_result(None)
         assert not canvas.view.facts.look(0).sections
 
     def test_tooltips_tell_of_ports_and_blocks(self, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
 
         def tip(at: QPoint) -> str:
             event = QHelpEvent(QEvent.Type.ToolTip, at, canvas.mapToGlobal(at))
@@ -439,7 +439,7 @@ def ink(canvas: CanvasView, name: str) -> int:
 
 class TestPictures:
     def test_the_page_is_fitted_into_an_image(self, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         image = QImage(800, 300, QImage.Format.Format_RGB32)
         canvas.select(["mul1"])
         canvas.render_to(image)
@@ -466,7 +466,7 @@ class TestPictures:
         assert image.pixelColor(1, 1) == LIGHT.canvas
 
     def test_faces_of_another_zoom_stand_in_for_a_while(self, qtbot, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         canvas.set_zoom(1.0)
         canvas._faces.budget = 0.0
         canvas.grab()
@@ -481,17 +481,17 @@ class TestPictures:
         assert canvas.grab().toImage() != hurried
 
     def test_signs_stand_on_the_lanes(self, canvas, shell):
-        states = seed_reading(shell.diagram).states
+        states = seed_result(shell.diagram).states
         states |= {"add1.a": State.OFF_ROUTE, "loss.x": State.ZERO, "add1.b": State.FLOOD}
 
         def verdict(wire):
             return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
 
-        plain = replace(seed_reading(shell.diagram), states=states)
+        plain = replace(seed_result(shell.diagram), states=states)
         canvas.view.patience = math.inf  # all signs in one painting, however busy the machine is
-        canvas.set_reading(plain)
+        canvas.set_result(plain)
         without = canvas.grab().toImage()
-        canvas.set_reading(replace(plain, verdict=verdict))
+        canvas.set_result(replace(plain, verdict=verdict))
         cut = canvas.grab().toImage()
         end, near = canvas.port_position("stop1", "x"), QRect(0, 0, 24, 24)
         near.moveCenter(end + QPoint(-9, 6))
@@ -534,20 +534,20 @@ def test_no_event_leaves_a_trace_without_a_diagram(canvas):
 
 class TestFlowing:
     def test_chevrons_of_the_selected_wire_move(self, qtbot, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         canvas.select_wire("loss.x")
         qtbot.waitUntil(lambda: canvas.view.phase > 0)
         canvas.select_wire(None)
         assert canvas.view.phase == 0
 
     def test_nothing_moves_where_no_gradient_flows(self, qtbot, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         canvas.select_wire("stop1.x")
         qtbot.wait(150)
         assert canvas.view.phase == 0
 
     def test_nothing_moves_unseen(self, qtbot, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         canvas.select_wire("loss.x")
         canvas.hide()
         qtbot.wait(150)
@@ -556,7 +556,7 @@ class TestFlowing:
         qtbot.waitUntil(lambda: canvas.view.phase > 0)
 
     def test_it_stops_when_the_wire_goes(self, qtbot, canvas, shell):
-        canvas.set_reading(seed_reading(shell.diagram))
+        canvas.set_result(seed_result(shell.diagram))
         canvas.select_wire("loss.x")
         canvas.set_diagram(apply(shell.diagram, Disconnect(PortName("loss", "x"))).after)
         qtbot.wait(120)

@@ -214,7 +214,7 @@ class TestPanel:
         before = window.document.diagram
         qtbot.mouseClick(repair(qtbot, window).apply_button, LEFT)
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
-        assert window.evaluator.reading.gradients["w"].item() == 3.0
+        assert window.evaluator.result.gradients["w"].item() == 3.0
         assert window.document.undo_stack.count() == 1
         window.actions_by_name["undo"].trigger()
         assert window.document.diagram is before
@@ -226,7 +226,7 @@ class TestPanel:
         tried(qtbot, window)
         qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
-        assert window.evaluator.reading.gradients["w"].item() == 3.0
+        assert window.evaluator.result.gradients["w"].item() == 3.0
         assert window.document.undo_stack.count() == 1
 
     def test_what_a_block_cannot_repair_is_only_told(self, opened, qtbot):

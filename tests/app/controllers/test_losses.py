@@ -1,4 +1,4 @@
-"""States with numbers, per loss: what the reading knows and how the window switches."""
+"""States with numbers, per loss: what the result knows and how the window switches."""
 
 import numpy as np
 import pytest
@@ -46,13 +46,13 @@ def lane(window, key):
     return NAMES[int(view.facts.codes[view.scene.wire_index[key]])]
 
 
-class TestReading:
+class TestResult:
     def test_states_and_sentences_come_from_the_numbers(self):
-        reading = evaluate(numeric())
-        assert reading.states["gate.x"] is State.PARTIAL
-        assert reading.zeros["gate.x"] == 3 / 8
-        assert "3 of 8" in reading.verdict("gate.x").sentence
-        assert reading.states["root.x"] is State.NONFINITE
+        result = evaluate(numeric())
+        assert result.states["gate.x"] is State.PARTIAL
+        assert result.zeros["gate.x"] == 3 / 8
+        assert "3 of 8" in result.verdict("gate.x").sentence
+        assert result.states["root.x"] is State.NONFINITE
 
     def test_about_one_loss(self):
         whole = evaluate(two())
@@ -63,22 +63,22 @@ class TestReading:
         assert one.states["sg.x"] is State.STOPPED
         assert other.states["sg.x"] is State.OFF_ROUTE
         assert one.verdict("sg.x").loss == "L1.out"
-        gradients = [reading.gradients["w"].item() for reading in (whole, one, other)]
+        gradients = [result.gradients["w"].item() for result in (whole, one, other)]
         assert gradients == [9.0, 1.0, 8.0]
 
     def test_of_many_losses_only_the_sum_is_run(self):
         w = variable("w", [1.0])
         heads = [loss(w * float(i), name=f"L{i}") for i in range(MOST_LOSSES + 1)]
-        reading = evaluate(build(*heads))
-        assert reading.gradients["w"].item() == sum(range(MOST_LOSSES + 1))
-        about = reading.of("L3.out")
+        result = evaluate(build(*heads))
+        assert result.gradients["w"].item() == sum(range(MOST_LOSSES + 1))
+        about = result.of("L3.out")
         assert about.states["L3.x"] is State.CARRIES
         assert about.contributions == {}
 
     def test_without_a_loss_the_values_are_there(self):
-        reading = evaluate(build(relu(variable("x", [[1.0, -1.0]]), name="gate")))
-        assert reading.error is None
-        assert np.array_equal(reading.values["gate.out"], [[1.0, 0.0]])
+        result = evaluate(build(relu(variable("x", [[1.0, -1.0]]), name="gate")))
+        assert result.error is None
+        assert np.array_equal(result.values["gate.out"], [[1.0, 0.0]])
 
 
 class TestSwitch:
@@ -138,7 +138,7 @@ class TestSideBySide:
     def test_gradients_are_those_of_the_sum(self, window):
         window.losses.choose(APART)
         assert window.losses.chosen is None
-        assert window.canvas.view.facts.reading.gradients["w"].item() == 9.0
+        assert window.canvas.view.facts.result.gradients["w"].item() == 9.0
 
     def test_a_trial_keeps_the_lanes_apart(self, window, qtbot):
         window.losses.choose(APART)
@@ -153,15 +153,15 @@ class TestSideBySide:
     def test_of_many_losses_the_first_are_shown(self):
         w = variable("w", [1.0])
         heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MOST_APART + 2)]
-        reading = evaluate(build(*heads)).side_by_side()
-        assert [about.loss for about in reading.apart] == ["L0.out", "L1.out", "L2.out", "L3.out"]
+        result = evaluate(build(*heads)).side_by_side()
+        assert [about.loss for about in result.apart] == ["L0.out", "L1.out", "L2.out", "L3.out"]
 
     def test_of_too_many_to_run_each_no_lanes_are_offered(self, opened):  # noqa: F811
         w = variable("w", [1.0])
         heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MOST_LOSSES + 1)]
         window = opened(build(*heads))
         assert [port for _, port in window.losses.choices()][:2] == [None, "L0.out"]
-        assert window.evaluator.reading.side_by_side().apart == ()
+        assert window.evaluator.result.side_by_side().apart == ()
 
     def test_those_a_wire_has_no_path_to_are_said_in_one_line(self, window):
         window.canvas.select_wire("L1.x")

@@ -116,7 +116,7 @@ class TestTrial:
         qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
         idle(qtbot, window)
         assert window.document.undo_stack.count() == 1
-        assert window.evaluator.reading.gradients["w"].item() == 6.0
+        assert window.evaluator.result.gradients["w"].item() == 6.0
         assert window.canvas.ghosts() is None
         assert not window.trying.bar.isVisible()
         window.actions_by_name["undo"].trigger()

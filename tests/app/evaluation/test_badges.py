@@ -40,7 +40,7 @@ def tree():
     return build(loss(total, name="loss"), title="Tree")
 
 
-class TestReading:
+class TestResult:
     def test_each_has_its_sentence(self):
         about = evaluate(badged()).badges.about
         told = {key: badge.sentence for key, (badge,) in about.items()}
@@ -50,17 +50,17 @@ class TestReading:
         assert {"w.out", "first", "idle", "u", "straight"} <= set(told)
 
     def test_leaves_are_counted_on_every_wire_with_a_tree(self):
-        reading = evaluate(tree())
-        assert reading.badges.leaves[None]["freeze.x"] == (2, 4)
-        assert reading.badges.leaves["loss.out"]["freeze.x"] == (2, 4)
+        result = evaluate(tree())
+        assert result.badges.leaves[None]["freeze.x"] == (2, 4)
+        assert result.badges.leaves["loss.out"]["freeze.x"] == (2, 4)
 
     def test_where_nothing_is_stated_no_variable_is_unowned(self):
         assert "u" not in evaluate(replace(badged(), contracts=())).badges.about
 
     def test_a_line_that_is_no_contract_is_left_to_the_doctor(self):
-        reading = evaluate(replace(badged(), contracts=("update(opt -> w)",)))
-        assert "u" not in reading.badges.about
-        assert reading.error is None
+        result = evaluate(replace(badged(), contracts=("update(opt -> w)",)))
+        assert "u" not in result.badges.about
+        assert result.error is None
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def corner(window):
 
 def test_numbers_of_an_older_diagram_are_said_to_be_stale(window, qtbot):
     assert QColor(LIGHT.warning).rgb() not in corner(window)
-    older = window.evaluator.reading
+    older = window.evaluator.result
     window.canvas.set_diagram(apply(older.diagram, SetParameters("w", {"value": [5.0]})).after)
     qtbot.waitUntil(lambda: window.canvas.view.facts.dimmed, timeout=5_000)
     assert QColor(LIGHT.warning).rgb() in corner(window)

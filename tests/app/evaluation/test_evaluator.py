@@ -1,4 +1,4 @@
-"""Readings of the newest diagram only, whatever happens on the way."""
+"""Results of the newest diagram only, whatever happens on the way."""
 
 import gc
 import threading
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.evaluation.evaluator import Evaluation, Evaluator, evaluate, train
-from app.evaluation.result import Reading
+from app.evaluation.result import Result
 from blocks.library.arithmetic import Mul
 from runtime.build import build, gradient_scale, loss, mul, stop_gradient, variable
 from runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply
@@ -46,7 +46,7 @@ class Slow:
     def __call__(self, diagram, superseded):
         self.began.append(diagram.title)
         assert self.permits.acquire(timeout=5)
-        return Reading(diagram)
+        return Result(diagram)
 
 
 def titled(title: str) -> Diagram:
@@ -60,26 +60,26 @@ def different(number: int) -> Diagram:
 
 class TestEvaluate:
     def test_the_seed_diagram(self):
-        reading = evaluate(seed())
-        (head,) = reading.losses
-        assert reading.values[head].tolist() == [[1.0, 5.0]]
-        assert reading.gradients["a"].tolist() == [[1.0, 1.0]]
-        assert reading.gradients["b"] is None
-        stopped = [wire for wire, state in reading.states.items() if state is State.STOPPED]
+        result = evaluate(seed())
+        (head,) = result.losses
+        assert result.values[head].tolist() == [[1.0, 5.0]]
+        assert result.gradients["a"].tolist() == [[1.0, 1.0]]
+        assert result.gradients["b"] is None
+        stopped = [wire for wire, state in result.states.items() if state is State.STOPPED]
         assert stopped
-        assert "stop_gradient1" in reading.verdict(stopped[0]).sentence
-        assert reading.error is None
+        assert "stop_gradient1" in result.verdict(stopped[0]).sentence
+        assert result.error is None
 
     def test_what_can_run_runs(self):
         diagram = apply(seed(), AddBlock("mul9", Mul())).after
-        reading = evaluate(diagram)
-        assert reading.error is None
-        assert any(found.location.block == "mul9" for found in reading.diagnostics)
-        assert reading.gradients["a"] is not None
+        result = evaluate(diagram)
+        assert result.error is None
+        assert any(found.location.block == "mul9" for found in result.diagnostics)
+        assert result.gradients["a"] is not None
 
     def test_nothing_at_all_is_no_error(self):
-        reading = evaluate(Diagram())
-        assert (reading.error, dict(reading.values), reading.losses) == (None, {}, ())
+        result = evaluate(Diagram())
+        assert (result.error, dict(result.values), result.losses) == (None, {}, ())
 
     def test_a_superseded_run_stops_on_the_way(self):
         assert evaluate(seed(), superseded=lambda: True) is None
@@ -98,14 +98,14 @@ class TestEvaluation:
         )
         evaluation = Evaluation()
         for number in (1, 2, 3):
-            reading = evaluation(different(number))
-            assert reading.diagram.title == str(number)
-            assert reading.values["a.out"].tolist() == [[number, 0.0]]
+            result = evaluation(different(number))
+            assert result.diagram.title == str(number)
+            assert result.values["a.out"].tolist() == [[number, 0.0]]
         assert len(traced) == 1
         evaluation(apply(different(3), AddBlock("mul9", Mul())).after)
         assert len(traced) == 2
 
-    def test_each_reading_is_what_it_would_be_alone(self):
+    def test_each_result_is_what_it_would_be_alone(self):
         evaluation = Evaluation()
         more = apply(different(4), AddBlock("mul9", Mul())).after
         for diagram in (different(1), more, different(2), Diagram(), different(3), different(5)):
@@ -126,20 +126,20 @@ class TestEvaluation:
         assert evaluation(seed()).error is None
 
 
-def test_a_request_brings_a_reading(qtbot, started):
+def test_a_request_brings_a_result(qtbot, started):
     evaluator = started()
-    with qtbot.waitSignal(evaluator.readingChanged, timeout=5000) as caught:
+    with qtbot.waitSignal(evaluator.resultChanged, timeout=5000) as caught:
         evaluator.request(seed())
         assert evaluator.busy
     assert not evaluator.busy
-    assert evaluator.reading is caught.args[0]
-    assert np.array_equal(evaluator.reading.gradients["a"], [[1.0, 1.0]])
+    assert evaluator.result is caught.args[0]
+    assert np.array_equal(evaluator.result.gradients["a"], [[1.0, 1.0]])
 
 
 def test_only_the_newest_request_is_shown_and_those_between_never_run(qtbot, started):
     run = Slow()
     evaluator, shown = started(run), []
-    evaluator.readingChanged.connect(lambda reading: shown.append(reading.diagram.title))
+    evaluator.resultChanged.connect(lambda result: shown.append(result.diagram.title))
     evaluator.request(different(1))
     qtbot.waitUntil(lambda: run.began == ["1"])
     for number in (2, 3, 4):
@@ -154,7 +154,7 @@ def test_only_the_newest_request_is_shown_and_those_between_never_run(qtbot, sta
 def test_a_result_that_was_posted_before_a_newer_request_is_dropped(qtbot, started):
     run = Slow()
     evaluator, shown = started(run), []
-    evaluator.readingChanged.connect(lambda reading: shown.append(reading.diagram.title))
+    evaluator.resultChanged.connect(lambda result: shown.append(result.diagram.title))
     evaluator.request(different(1))
     run.permits.release()
     deadline = time.monotonic() + 2
@@ -177,17 +177,17 @@ def test_requests_do_not_wait_for_the_run(qtbot, started):
     qtbot.waitUntil(lambda: not evaluator.busy)
 
 
-def test_a_moved_block_runs_nothing_and_the_reading_follows(qtbot, started):
+def test_a_moved_block_runs_nothing_and_the_result_follows(qtbot, started):
     run = Slow()
     evaluator = started(run)
     run.permits.release()
     first = seed()
-    with qtbot.waitSignal(evaluator.readingChanged):
+    with qtbot.waitSignal(evaluator.resultChanged):
         evaluator.request(first)
     moved = apply(first, MoveBlocks({"a": Point(1.0, 1.0)})).after
-    with qtbot.waitSignal(evaluator.readingChanged):
+    with qtbot.waitSignal(evaluator.resultChanged):
         evaluator.request(moved)
-    assert evaluator.reading.diagram is moved
+    assert evaluator.result.diagram is moved
     assert len(run.began) == 1
 
 
@@ -198,9 +198,9 @@ def test_a_block_that_is_moved_during_a_run_does_not_begin_it_again(qtbot, start
     evaluator.request(first)
     moved = apply(first, MoveBlocks({"a": Point(1.0, 1.0)})).after
     evaluator.request(moved)
-    with qtbot.waitSignal(evaluator.readingChanged):
+    with qtbot.waitSignal(evaluator.resultChanged):
         run.permits.release()
-    assert evaluator.reading.diagram is moved
+    assert evaluator.result.diagram is moved
     assert len(run.began) == 1
 
 
@@ -208,21 +208,21 @@ def test_a_run_that_raises_does_not_end_the_thread(qtbot, started):
     def run(diagram, superseded):
         if diagram.title == "1":
             raise RuntimeError("the plug-in fell over")
-        return Reading(diagram)
+        return Result(diagram)
 
     evaluator, told = started(run), []
     evaluator.problem.connect(told.append)
     evaluator.request(different(1))
     qtbot.waitUntil(lambda: not evaluator.busy)
     assert told == ["the plug-in fell over"]
-    with qtbot.waitSignal(evaluator.readingChanged):
+    with qtbot.waitSignal(evaluator.resultChanged):
         evaluator.request(different(2))
 
 
 def test_shutdown_drops_what_is_under_way(qtbot, started):
     run = Slow()
     evaluator, shown = started(run), []
-    evaluator.readingChanged.connect(shown.append)
+    evaluator.resultChanged.connect(shown.append)
     evaluator.request(different(1))
     qtbot.waitUntil(lambda: bool(run.began))
     threading.Timer(0.1, run.permits.release).start()
@@ -244,13 +244,13 @@ def test_shutdown_does_not_wait_for_a_run_that_never_ends(qtbot, started, monkey
     evaluator._thread.join()
 
 
-def test_no_reading_outlives_its_successor(qtbot, started):
+def test_no_result_outlives_its_successor(qtbot, started):
     evaluator = started()
     kept = []
     for number in range(3):
-        with qtbot.waitSignal(evaluator.readingChanged, timeout=5000):
+        with qtbot.waitSignal(evaluator.resultChanged, timeout=5000):
             evaluator.request(different(number))
-        kept.append(weakref.ref(evaluator.reading))
+        kept.append(weakref.ref(evaluator.result))
     qtbot.wait(20)
     gc.collect()
     assert [ref() is None for ref in kept] == [True, True, False]
@@ -279,8 +279,8 @@ def test_a_step_equals_one_by_hand():
 def test_what_is_no_derivative_is_known_before_there_is_a_loss():
     x = variable("x", [1.0, 2.0])
     scaled = mul(gradient_scale(x, scale=0.5, name="half"), gradient_scale(x, name="same"))
-    reading = evaluate(build(scaled))
-    badges = reading.badges.about
-    assert reading.losses == ()
+    result = evaluate(build(scaled))
+    badges = result.badges.about
+    assert result.losses == ()
     assert [badge.mark for badge in badges["half"]] == [Mark.SURROGATE]
     assert "same" not in badges

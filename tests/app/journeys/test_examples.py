@@ -49,10 +49,10 @@ def shown(canvas):
     """Shows a page of an example with its numbers; its scene then has the final sizes."""
 
     def show(name, page):
-        reading = evaluate(diagram(name))
-        assert reading.error is None and reading.diagnostics == ()
+        result = evaluate(diagram(name))
+        assert result.error is None and result.diagnostics == ()
         canvas.set_diagram(diagram(name), page)
-        canvas.set_reading(reading, use_of(name, page))
+        canvas.set_result(result, use_of(name, page))
         return canvas.view.scene
 
     return show
@@ -156,9 +156,9 @@ class TestWindow:
     def test_it_opens_and_its_numbers_appear(self, qtbot, window, name):
         assert window.files.open_path(path(name))
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
-        reading = window.evaluator.reading
-        assert reading.diagram == diagram(name)
-        assert reading.error is None and reading.diagnostics == ()
+        result = window.evaluator.result
+        assert result.diagram == diagram(name)
+        assert result.error is None and result.diagnostics == ()
         assert diagram(name).main.blocks.keys() == set(window.canvas.view.scene.names)
         assert not window.welcome.isVisible()
         area = window.canvas.rect().adjusted(-1, -1, 1, 1)
@@ -169,10 +169,10 @@ class TestWindow:
         window.files.open_path(path(name))
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
         for stop in stops(name):
-            reading = window.evaluator.reading
-            leaves = reading.verdict(f"{stop}.x").leaves
+            result = window.evaluator.result
+            leaves = result.verdict(f"{stop}.x").leaves
             if leaves is None:
-                assert reading.states[f"{stop}.x"] is State.STOPPED
+                assert result.states[f"{stop}.x"] is State.STOPPED
             window.canvas.select_wire(f"{stop}.x")
             said = "Stopped" if leaves is None else "{} of {} leaves carry".format(*leaves)
             assert said in window.why.text()

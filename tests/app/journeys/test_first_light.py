@@ -23,8 +23,8 @@ def give(qtbot, window, name, value):
 
 def settled(qtbot, window):
     qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
-    assert window.evaluator.reading.diagram is window.document.diagram
-    return window.evaluator.reading
+    assert window.evaluator.result.diagram is window.document.diagram
+    return window.evaluator.result
 
 
 def test_the_seed_diagram_is_built_read_explained_saved_and_run(
@@ -58,26 +58,26 @@ def test_the_seed_diagram_is_built_read_explained_saved_and_run(
         wire(qtbot, window, source, target)
     assert len(window.document.diagram.main.wires) == 5
 
-    reading = settled(qtbot, window)
-    assert reading.error is None
-    assert reading.diagnostics == ()
-    assert reading.values["loss.out"].tolist() == [[1.0, 5.0]]
-    assert reading.gradients["a"].tolist() == [[1.0, 1.0]]
-    assert reading.gradients["b"] is None
+    result = settled(qtbot, window)
+    assert result.error is None
+    assert result.diagnostics == ()
+    assert result.values["loss.out"].tolist() == [[1.0, 5.0]]
+    assert result.gradients["a"].tolist() == [[1.0, 1.0]]
+    assert result.gradients["b"] is None
     states = {
         "mul1.b": State.STOPPED,
         "stop.x": State.STOPPED,
         "add1.b": State.CARRIES,
         "loss.x": State.CARRIES,
     }
-    assert {wire: reading.states[wire] for wire in states} == states
+    assert {wire: result.states[wire] for wire in states} == states
 
     qtbot.mouseClick(window.canvas, LEFT, pos=window.canvas.wire_position("stop.x"))
     assert window.canvas.selected_wire() == "stop.x"
     assert window.why.isVisible()
     said = window.why.text()
     assert "Stopped" in said
-    assert reading.verdict("stop.x").sentence == "stop stops every route to loss."
+    assert result.verdict("stop.x").sentence == "stop stops every route to loss."
     assert " stops every route to " in said  # its blocks are links
     assert 'href="stop"' in said
     assert 'href="loss"' in said
@@ -91,10 +91,10 @@ def test_the_seed_diagram_is_built_read_explained_saved_and_run(
 
     session = Session(load(path))
     run = session.backward()
-    assert np.array_equal(run.values["loss.out"], reading.values["loss.out"])
-    assert np.array_equal(run.gradients["a"], reading.gradients["a"])
+    assert np.array_equal(run.values["loss.out"], result.values["loss.out"])
+    assert np.array_equal(run.gradients["a"], result.gradients["a"])
     assert run.gradients["b"] is None
-    assert dict(analyse(session.program).states()) == dict(reading.states)
+    assert dict(analyse(session.program).states()) == dict(result.states)
 
 
 def test_everything_that_was_built_can_be_undone_and_redone(qtbot, window):

@@ -55,11 +55,11 @@ def built(qtbot, window) -> None:
     main = window.document.diagram.main
     assert {str(target): str(source) for target, source in main.wires.items()} == WIRES
     qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
-    reading = window.evaluator.reading
-    assert reading.diagnostics == ()
-    assert reading.values["loss.out"].tolist() == 4.0
-    assert reading.gradients["a"].tolist() == 1.0
-    assert reading.gradients["b"] is None
+    result = window.evaluator.result
+    assert result.diagnostics == ()
+    assert result.values["loss.out"].tolist() == 4.0
+    assert result.gradients["a"].tolist() == 1.0
+    assert result.gradients["b"] is None
     rects = [window.canvas.block_rect(name) for name in main.blocks]
     assert not any(a.intersects(b) for i, a in enumerate(rects) for b in rects[:i])
 

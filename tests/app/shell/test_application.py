@@ -25,11 +25,11 @@ from app.shell import application, main_window
 class Window(main_window.MainWindow):
     def show(self):
         super().show()
-        self.evaluator.readingChanged.connect(self.tell)
+        self.evaluator.resultChanged.connect(self.tell)
 
-    def tell(self, reading):
-        if reading.values:
-            print(self.windowTitle(), sorted(reading.gradients), flush=True)
+    def tell(self, result):
+        if result.values:
+            print(self.windowTitle(), sorted(result.gradients), flush=True)
             QTimer.singleShot(0, self.close)
 
 main_window.MainWindow = Window

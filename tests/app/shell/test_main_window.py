@@ -56,7 +56,7 @@ def nested() -> Diagram:
 
 @pytest.fixture
 def opened(window, qtbot, tmp_path):
-    """Opens a diagram as a file, and waits for its reading."""
+    """Opens a diagram as a file, and waits for its result."""
 
     def open_diagram(diagram):
         path = tmp_path / "diagram.gradwire.json"
@@ -196,7 +196,7 @@ class TestEditing:
         table = window.variables.table
         rows = {table.names[i]: table.index(i, 2).data() for i in range(table.rowCount())}
         assert rows["b"] == "[[10, 20]]"
-        assert window.evaluator.reading.values["loss.out"].tolist() == [[31.0, 62.0]]
+        assert window.evaluator.result.values["loss.out"].tolist() == [[31.0, 62.0]]
 
     def test_select_all_and_arrange(self, window, opened):
         opened(seed())
@@ -263,10 +263,10 @@ class TestRunning:
 
     def test_evaluate_runs_again(self, window, opened, qtbot):
         opened(seed())
-        before = window.evaluator.reading
-        with qtbot.waitSignal(window.evaluator.readingChanged, timeout=10_000):
+        before = window.evaluator.result
+        with qtbot.waitSignal(window.evaluator.resultChanged, timeout=10_000):
             window.actions_by_name["evaluate"].trigger()
-        assert window.evaluator.reading is not before
+        assert window.evaluator.result is not before
 
     def test_losses_stand_in_the_status_bar(self, window, opened):
         opened(seed())
@@ -513,7 +513,7 @@ class TestWelcome:
         assert window.document.path is None
         assert not window.welcome.isVisible()
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
-        assert window.evaluator.reading.error is None
+        assert window.evaluator.result.error is None
 
     def test_the_help_menu_has_them_too(self, window):
         titles = [action.text() for action in window.menus.by_name["examples"].actions()]
@@ -607,7 +607,7 @@ def lived_in(qtbot, settings) -> MainWindow:
 
 def test_a_closed_window_leaves_nothing_behind(qtbot, settings):
     window = lived_in(qtbot, settings)
-    parts = window.document, window.canvas, window.inspector, window.evaluator.reading
+    parts = window.document, window.canvas, window.inspector, window.evaluator.result
     kept = [weakref.ref(part) for part in parts]
     assert window.close()
     window.deleteLater()

@@ -117,11 +117,11 @@ class TestKept:
         assert lane(window, "mul1.a") == "FLOOD"
 
 
-def test_a_reading_is_judged_anew():
-    reading = evaluate(scaled())
-    assert reading.states["mul1.a"] is State.CARRIES
-    other = reading.judged(Settings(flood=1000.0))
+def test_a_result_is_judged_anew():
+    result = evaluate(scaled())
+    assert result.states["mul1.a"] is State.CARRIES
+    other = result.judged(Settings(flood=1000.0))
     assert other.states["mul1.a"] is State.FLOOD
     assert "Grows ×2.0e3" in other.verdict("mul1.a").sentence
-    assert other.values is reading.values
-    assert reading.states["mul1.a"] is State.CARRIES
+    assert other.values is result.values
+    assert result.states["mul1.a"] is State.CARRIES

@@ -219,7 +219,7 @@ def test_values_are_stale_when_meaning_changes_not_when_places_do():
     assert reading.stale(apply(diagram, SetParameters("x", {"trainable": False})).after)
 
 
-def test_a_reading_of_another_diagram_has_the_badge_stale():
+def test_a_result_of_another_diagram_has_the_badge_stale():
     diagram = b.build(masked())
     reading = observe(Session(diagram))
     assert [x.mark for x in badges(reading, diagram=diagram)] == []

@@ -26,17 +26,17 @@ SAMPLES = {
 
 
 @pytest.fixture(scope="module")
-def reading():
+def result():
     return evaluate(states())
 
 
 @pytest.fixture
-def stage(qapp, qtbot, reading):
+def stage(qapp, qtbot, result):
     made = Stage()
     qtbot.addWidget(made)
     made.resize(2600, 1200)
-    made.set_diagram(reading.diagram)
-    made.set_reading(reading)
+    made.set_diagram(result.diagram)
+    made.set_result(result)
     made.set_zoom(1.0)
     return made
 
@@ -48,8 +48,8 @@ def test_every_state_has_its_sample(stage):
     assert set(SAMPLES) == set(STYLES)
 
 
-def test_every_badge_of_a_run_is_there(reading):
-    marks = {badge.mark for badges in reading.badges.about.values() for badge in badges}
+def test_every_badge_of_a_run_is_there(result):
+    marks = {badge.mark for badges in result.badges.about.values() for badge in badges}
     assert marks == {
         Mark.SURROGATE, Mark.IDLE_STOP, Mark.LEAVES, Mark.CANCELS, Mark.UNOWNED
     }  # fmt: skip
@@ -68,8 +68,8 @@ def test_in_grey_no_two_states_look_alike(stage, name):
     assert alike == []
 
 
-def test_what_made_the_nan_is_told_from_its_victims(stage, reading):
-    assert reading.badges.origins == {"root.x"}
+def test_what_made_the_nan_is_told_from_its_victims(stage, result):
+    assert result.badges.origins == {"root.x"}
     facts = stage.view.facts
     assert "made here" in told(facts, Focus(Kind.WIRE, "root.x"))
     assert "made here" not in told(facts, Focus(Kind.WIRE, "once.a"))
@@ -103,16 +103,16 @@ SAID = {
 
 
 @pytest.mark.parametrize("key", SAID)
-def test_the_messages_have_real_names_and_numbers(reading, key):
-    assert reading.verdict(key).sentence.startswith(SAID[key])
+def test_the_messages_have_real_names_and_numbers(result, key):
+    assert result.verdict(key).sentence.startswith(SAID[key])
 
 
-def test_of_losses_that_were_not_run_apart_the_panel_tells_the_sum(qtbot, reading):
-    assert not reading.is_by_loss
+def test_of_losses_that_were_not_run_apart_the_panel_tells_the_sum(qtbot, result):
+    assert not result.is_by_loss
     panel = Why()
     qtbot.addWidget(panel)
-    panel.set_diagram(reading.diagram)
-    panel.set_reading(reading)
+    panel.set_diagram(result.diagram)
+    panel.set_result(result)
     for key, words in (("root.x", "Not finite"), ("off_route.x", "Off route")):
         panel.set_wire(key)
         lines = [label.text() for label in panel.findChildren(QLabel)]

@@ -7,9 +7,10 @@ from app.canvas.paint.lanes import STYLES
 from app.canvas.paint.legend import Key, key_of, legend_size, paint_legend, title
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.facts import Facts
+from app.evaluation.result import Result
 from app.services.theme import LIGHT
 from runtime.flow import Settings, State
-from tests.app.canvas.pages import Reading, seed
+from tests.app.canvas.pages import seed
 
 
 def test_titles_have_the_values_of_thresholds():
@@ -52,8 +53,8 @@ def test_all_it_says_lies_inside(qapp):
 
 def test_the_key_of_what_is_shown():
     shown = seed()
-    one = Reading(shown, states={"loss.x": State.CARRIES}, loss="L1.out")
-    both = Reading(shown, apart=(one, Reading(shown, loss="L2.out")))
+    one = Result(shown, states={"loss.x": State.CARRIES}, loss="L1.out")
+    both = Result(shown, apart=(one, Result(shown, loss="L2.out")))
     scene = Scene(shown, "main")
     assert key_of(Facts(scene, None)) == Key()
     assert key_of(Facts(scene, one)).losses == ()

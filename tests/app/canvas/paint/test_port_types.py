@@ -7,12 +7,12 @@ import pytest
 from PySide6.QtCore import QPoint, QRect
 
 from app.canvas.paint.port_types import FROM, kind_of
-from tests.app.canvas.pages import seed_reading
+from tests.app.canvas.pages import seed_result
 
 
 @pytest.fixture
 def read(canvas, shell):
-    canvas.set_reading(seed_reading(shell.diagram))
+    canvas.set_result(seed_result(shell.diagram))
     return canvas
 
 
@@ -36,9 +36,9 @@ def test_they_say_shape_and_dtype(read):
 
 
 def test_what_the_face_says_is_not_said_again(read, shell):
-    reading = seed_reading(shell.diagram)
-    large = reading.values | {"mul1.out": np.zeros((20, 30))}
-    read.set_reading(replace(reading, values=large))
+    result = seed_result(shell.diagram)
+    large = result.values | {"mul1.out": np.zeros((20, 30))}
+    read.set_result(replace(result, values=large))
     assert kind_of(read.view, read.view.scene.index["mul1"], "out") == ""
 
 

@@ -12,7 +12,7 @@ from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Note, Page, Point, PortName
-from tests.app.canvas.pages import move, seed_reading
+from tests.app.canvas.pages import move, seed_result
 
 
 def wires(**ends):
@@ -69,7 +69,7 @@ def test_the_words_at_the_ends(canvas, nested):
     assert ends_told(canvas.view, "enc.x") == ("w.out", "enc.x → enc/d/two.a, enc/plus.a")
     assert ends_told(canvas.view, "m.a") == ("enc.y ← enc/plus.out", "m.a")
     canvas.set_diagram(nested, "enc")
-    canvas.set_reading(None, "enc/")
+    canvas.set_result(None, "enc/")
     assert ends_told(canvas.view, "y.x")[1] == "y.x → m.a, m.b"
     assert ends_told(canvas.view, "plus.a")[0] == "x.out ← w.out"
 
@@ -84,7 +84,7 @@ def test_many_readers_are_counted(canvas, nested):
 
 
 def test_shape_and_dtype_stand_at_the_source(canvas, shell):
-    canvas.set_reading(seed_reading(shell.diagram))
+    canvas.set_result(seed_result(shell.diagram))
     assert "float" in ends_told(canvas.view, "loss.x")[0]
 
 

@@ -5,16 +5,17 @@ import numpy as np
 from app.canvas.paint.lanes import CODES, NOT_READ
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.facts import Facts, same_meaning
+from app.evaluation.result import Result
 from blocks.block import Opaque
 from blocks.errors import Location
 from runtime.diagram import Connect, Diagnostic, Diagram, MoveBlocks, Point, PortName, apply
 from runtime.flow import Cutter, State, Verdict
-from tests.app.canvas.pages import Reading, block, diagram, page, seed, seed_reading
+from tests.app.canvas.pages import block, diagram, page, seed, seed_result
 
 
-def facts_of(shown, reading=None, prefix="", **more) -> Facts:
+def facts_of(shown, result=None, prefix="", **more) -> Facts:
     scene = Scene(shown, more.pop("page", "main"))
-    facts = Facts(scene, reading, prefix, **more)
+    facts = Facts(scene, result, prefix, **more)
     scene.set_rows(facts.rows())
     return facts
 
@@ -23,7 +24,7 @@ def look(facts, name):
     return facts.look(facts.scene.index[name])
 
 
-def test_without_a_reading_nothing_is_said():
+def test_without_a_result_nothing_is_said():
     facts = facts_of(seed())
     assert facts.codes.tolist() == [NOT_READ] * 5
     assert facts.codes.dtype == np.int8
@@ -33,21 +34,21 @@ def test_without_a_reading_nothing_is_said():
 
 def test_states_become_codes():
     shown = seed()
-    facts = facts_of(shown, seed_reading(shown))
+    facts = facts_of(shown, seed_result(shown))
     codes = dict(zip(facts.scene.wire_keys, facts.codes.tolist(), strict=True))
     assert codes["stop1.x"] == CODES["STOPPED"]
     assert codes["loss.x"] == CODES["CARRIES"]
 
 
-def test_a_wire_the_reading_leaves_out_is_unknown():
+def test_a_wire_the_result_leaves_out_is_unknown():
     shown = seed()
-    assert set(facts_of(shown, Reading(shown)).codes.tolist()) == {CODES["UNKNOWN"]}
+    assert set(facts_of(shown, Result(shown)).codes.tolist()) == {CODES["UNKNOWN"]}
 
 
-def test_a_wire_newer_than_the_reading_is_plain():
+def test_a_wire_newer_than_the_result_is_plain():
     old = seed()
     new = apply(old, Connect(PortName("b", "out"), PortName("mul1", "a"))).after
-    facts = facts_of(new, seed_reading(old))
+    facts = facts_of(new, seed_result(old))
     assert facts.stale
     assert facts.codes[facts.scene.wire_index["mul1.a"]] == NOT_READ
     assert facts.codes[facts.scene.wire_index["loss.x"]] == CODES["CARRIES"]
@@ -55,8 +56,8 @@ def test_a_wire_newer_than_the_reading_is_plain():
 
 def test_dimming_is_for_stale_readings_only():
     shown = seed()
-    assert not facts_of(shown, seed_reading(shown), dimmed=True).dimmed
-    assert look(facts_of(seed(), seed_reading(shown), dimmed=True), "a").stale
+    assert not facts_of(shown, seed_result(shown), dimmed=True).dimmed
+    assert look(facts_of(seed(), seed_result(shown), dimmed=True), "a").stale
 
 
 def test_places_have_no_meaning():
@@ -72,7 +73,7 @@ def test_places_have_no_meaning():
 class TestFaces:
     def test_a_variable_shows_value_and_gradient(self):
         shown = seed()
-        facts = facts_of(shown, seed_reading(shown))
+        facts = facts_of(shown, seed_result(shown))
         value, gradient = look(facts, "a").sections
         assert (value.mark, value.readout.cells) == ("", (("1", "2"),))
         assert (gradient.mark, gradient.readout.cells) == ("∇", (("1", "1"),))
@@ -81,12 +82,12 @@ class TestFaces:
 
     def test_others_show_their_value(self):
         shown = seed()
-        (value,) = look(facts_of(shown, seed_reading(shown)), "mul1").sections
+        (value,) = look(facts_of(shown, seed_result(shown)), "mul1").sections
         assert value.readout.cells == (("0", "3"),)
 
     def test_a_frozen_variable_has_no_gradient_and_says_why(self):
         shown = diagram({"w": block("Variable", value=1.0, trainable=False)})
-        facts = facts_of(shown, Reading(shown, {"w.out": np.float32(1)}, {"w": None}))
+        facts = facts_of(shown, Result(shown, {"w.out": np.float32(1)}, {"w": None}))
         assert look(facts, "w").label == "frozen"
         assert len(look(facts, "w").sections) == 1
 
@@ -122,7 +123,7 @@ class TestFaces:
 
     def test_plain_looks_are_shared_but_for_the_name(self):
         shown = seed()
-        facts = facts_of(shown, seed_reading(shown))
+        facts = facts_of(shown, seed_result(shown))
         plain = facts.plain_look(facts.scene.index["mul1"])
         assert plain.sections == ()
         assert facts.plain_look(facts.scene.index["mul1"]) is plain
@@ -131,7 +132,7 @@ class TestFaces:
         inner = page({"y": block("PageOutput"), "z": block("PageOutput")})
         shown = Diagram({"main": page({"enc": block("Page", page="inner")}), "inner": inner})
         values = {"enc/y.out": np.ones((64, 64), np.float32)}
-        facts = facts_of(shown, Reading(shown, values))
+        facts = facts_of(shown, Result(shown, values))
         first, second = look(facts, "enc").sections
         assert first.readout.cells == (("64 × 64 float32",),)
         assert second.readout.cells == (("–",),)
@@ -145,8 +146,8 @@ def problem(severity="error", block=None, port=None, page="main", what="wrong"):
 class TestProblems:
     def test_they_sit_on_block_and_port(self):
         shown = seed()
-        reading = Reading(shown, diagnostics=(problem(block="mul1", port="b"),))
-        facts = facts_of(shown, reading)
+        result = Result(shown, diagnostics=(problem(block="mul1", port="b"),))
+        facts = facts_of(shown, result)
         assert look(facts, "mul1").badge == "error"
         assert [p.trouble for p in look(facts, "mul1").inputs] == [False, True]
         assert look(facts, "add1").badge == ""
@@ -156,7 +157,7 @@ class TestProblems:
     def test_the_worst_gives_the_badge(self):
         shown = seed()
         several = (problem("info", "a"), problem("error", "a"), problem("warning", "b"))
-        facts = facts_of(shown, Reading(shown, diagnostics=several))
+        facts = facts_of(shown, Result(shown, diagnostics=several))
         assert look(facts, "a").badge == "error"
         assert look(facts, "b").badge == "warning"
 
@@ -164,35 +165,35 @@ class TestProblems:
         inner = page({"w": block("Mul")})
         shown = Diagram({"main": page({"enc": block("Page", page="inner")}), "inner": inner})
         found = (problem(block="enc/w", port="a"),)
-        assert look(facts_of(shown, Reading(shown, diagnostics=found)), "enc").badge == "error"
-        within = facts_of(shown, Reading(shown, diagnostics=found), "enc/", page="inner")
+        assert look(facts_of(shown, Result(shown, diagnostics=found)), "enc").badge == "error"
+        within = facts_of(shown, Result(shown, diagnostics=found), "enc/", page="inner")
         assert look(within, "w").inputs[0].trouble
 
     def test_those_of_a_page_show_in_every_use(self):
         inner = page({"w": block("Mul")})
         shown = Diagram({"main": page({}), "inner": inner})
         found = (problem(page="inner", block="w", port="b"),)
-        facts = facts_of(shown, Reading(shown, diagnostics=found), "enc/", page="inner")
+        facts = facts_of(shown, Result(shown, diagnostics=found), "enc/", page="inner")
         assert look(facts, "w").badge == "error"
 
     def test_those_of_other_pages_and_of_no_block_do_not(self):
         shown = seed()
         found = (problem(page="other", block="a"), problem(), problem(block="nobody"))
-        assert facts_of(shown, Reading(shown, diagnostics=found)).problems == {}
+        assert facts_of(shown, Result(shown, diagnostics=found)).problems == {}
 
 
 class TestInsideAPage:
     def test_names_are_read_with_the_prefix(self):
         inner = page({"w": block("Variable", value=2.0), "t": block("Tanh")}, {"t.x": "w.out"})
         shown = Diagram({"main": page({"enc": block("Page", page="inner")}), "inner": inner})
-        reading = Reading(
+        result = Result(
             shown,
             {"enc/w.out": np.float32(2), "w.out": np.float32(99)},
             {"enc/w": np.float32(0.25)},
             {"enc/t.x": State.CARRIES},
             {"enc/t.x": 100.0},
         )
-        facts = facts_of(shown, reading, "enc/", page="inner")
+        facts = facts_of(shown, result, "enc/", page="inner")
         value, gradient = look(facts, "w").sections
         assert value.readout.cells == (("2",),)
         assert gradient.readout.cells == (("0.25",),)
@@ -203,7 +204,7 @@ class TestInsideAPage:
 class TestMarks:
     def marks(self, state, norm):
         shown = diagram({"w": block("Variable", value=1.0), "t": block("Tanh")}, {"t.x": "w.out"})
-        facts = facts_of(shown, Reading(shown, {}, {}, {"t.x": state}, {"t.x": norm}))
+        facts = facts_of(shown, Result(shown, {}, {}, {"t.x": state}, {"t.x": norm}))
         return facts.whole.mark(0), facts.whole.mark(0, in_full=True)
 
     def test_what_is_odd_is_marked_always(self):
@@ -230,7 +231,7 @@ def test_a_cut_is_not_looked_for_when_time_is_up():
         asked.append(wire)
         return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
 
-    facts = facts_of(shown, Reading(shown, states=all_stopped(shown), verdict=verdict))
+    facts = facts_of(shown, Result(shown, states=all_stopped(shown), verdict=verdict))
     behind, cutting = (facts.scene.wire_index[key] for key in ("mul1.b", "stop1.x"))
     assert facts.whole.cut(behind, until=0.0) is None
     assert facts.whole.cut(behind) is False
@@ -245,16 +246,16 @@ def test_the_cut_is_where_the_cutter_says():
     def verdict(wire):
         return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
 
-    reading = Reading(shown, states=all_stopped(shown), verdict=verdict)
-    facts = facts_of(shown, reading)
+    result = Result(shown, states=all_stopped(shown), verdict=verdict)
+    facts = facts_of(shown, result)
     cut = [key for i, key in enumerate(facts.scene.wire_keys) if facts.whole.cut(i)]
     assert cut == ["stop1.x"]
-    assert not facts_of(shown, seed_reading(shown)).whole.cut(0), "a verdict of None cuts nothing"
+    assert not facts_of(shown, seed_result(shown)).whole.cut(0), "a verdict of None cuts nothing"
     assert not facts_of(shown).whole.cut(0)
 
 
 def test_rows_stay_as_they_are_while_no_value_is_known():
     shown = seed()
-    facts = facts_of(shown, seed_reading(shown))
-    nothing = Facts(facts.scene, Reading(Diagram()))
+    facts = facts_of(shown, seed_result(shown))
+    nothing = Facts(facts.scene, Result(Diagram()))
     assert nothing.rows() is facts.scene.rows

@@ -12,10 +12,10 @@ from app.canvas.scene.hits import WIRE_REACH
 from app.canvas.state.facts import Facts
 from app.canvas.state.spoken import told
 from app.evaluation.badges import Badges
-from app.evaluation.result import MOST_APART
+from app.evaluation.result import MOST_APART, Result
 from app.services.theme import LIGHT
 from runtime.flow import State
-from tests.app.canvas.pages import Reading, block, diagram
+from tests.app.canvas.pages import block, diagram
 from tests.app.mouse import LEFT
 
 S = State
@@ -29,21 +29,21 @@ def shown_diagram():
 
 
 def apart(*states, **more):
-    """A reading of one loss each, by the state of ``t.x``; ``u.x`` carries for all."""
+    """A result of one loss each, by the state of ``t.x``; ``u.x`` carries for all."""
     shown = shown_diagram()
-    readings = tuple(
-        Reading(
+    results = tuple(
+        Result(
             shown, states={"t.x": state, "u.x": S.CARRIES}, norms={"t.x": 1.0},
             loss=f"L{i}.out", **more,
         )
         for i, state in enumerate(states, start=1)
     )  # fmt: skip
-    return Reading(shown, states={"t.x": states[0]}, apart=readings)
+    return Result(shown, states={"t.x": states[0]}, apart=results)
 
 
 def strands(*states):
-    reading = apart(*states)
-    facts = Facts(Scene(reading.diagram, "main"), reading)
+    result = apart(*states)
+    facts = Facts(Scene(result.diagram, "main"), result)
     return facts, facts.scene.wire_index["t.x"]
 
 
@@ -66,7 +66,7 @@ class TestWhatIsDrawn:
 
     def test_without_apart_there_is_one(self):
         shown = shown_diagram()
-        facts = Facts(Scene(shown, "main"), Reading(shown, states={"t.x": S.OFF_ROUTE}))
+        facts = Facts(Scene(shown, "main"), Result(shown, states={"t.x": S.OFF_ROUTE}))
         assert facts.strands == (facts.whole,)
         assert (facts.whole.shown == facts.whole.codes).all()
 
@@ -75,9 +75,9 @@ class TestWhatIsDrawn:
 
 
 class TestOnTheCanvas:
-    def show(self, canvas, reading):
-        canvas.set_diagram(reading.diagram)
-        canvas.set_reading(reading)
+    def show(self, canvas, result):
+        canvas.set_diagram(result.diagram)
+        canvas.set_result(result)
         canvas.zoom_to_fit()
         return canvas
 
@@ -118,7 +118,7 @@ class TestOnTheCanvas:
 
     def test_a_single_lane_leaves_that_place_free(self, canvas, qtbot):
         shown = shown_diagram()
-        canvas = self.show(canvas, Reading(shown, states={"t.x": S.CARRIES}))
+        canvas = self.show(canvas, Result(shown, states={"t.x": S.CARRIES}))
         away = round((GAP + PITCH * 3) * canvas.view.camera.unit)
         qtbot.mouseClick(canvas, LEFT, pos=canvas.wire_position("t.x") + QPoint(0, away))
         assert canvas.selected_wire() is None
@@ -129,10 +129,10 @@ class TestOnTheCanvas:
         assert said == "wire w to t.x, L1: carries gradient, L2: stopped"
 
 
-def test_a_wire_that_came_since_the_reading_has_nothing_to_say():
+def test_a_wire_that_came_since_the_result_has_nothing_to_say():
     """As the run's own verdict does, this one refuses keys that it does not know."""
     shown = shown_diagram()
-    facts = Facts(Scene(shown, "main"), Reading(shown, {}, {}, {}, verdict={}.__getitem__))
+    facts = Facts(Scene(shown, "main"), Result(shown, {}, {}, {}, verdict={}.__getitem__))
     wire = facts.scene.wire_index["t.x"]
     assert facts.wire_tip(wire) == "w.out → t.x"
     assert facts.whole.cutters(wire) == ()
@@ -143,7 +143,7 @@ class TestLeaves:
     def test_how_many_carry_stands_beside_the_lane(self):
         shown = shown_diagram()
         badges = Badges(leaves={None: {"t.x": (2, 4)}, "L1.out": {"t.x": (1, 4)}})
-        whole = Reading(shown, states={"t.x": S.CARRIES}, norms={"t.x": 1.0}, badges=badges)
+        whole = Result(shown, states={"t.x": S.CARRIES}, norms={"t.x": 1.0}, badges=badges)
         facts = Facts(Scene(shown, "main"), whole)
         wire, other = (facts.scene.wire_index[key] for key in ("t.x", "u.x"))
         assert facts.whole.mark(wire) == "2/4"
@@ -153,15 +153,15 @@ class TestLeaves:
 
     def test_they_are_counted_for_each_loss(self):
         badges = Badges(leaves={"L1.out": {"t.x": (1, 4)}, "L2.out": {"t.x": (3, 4)}})
-        reading = apart(S.CARRIES, S.CARRIES, badges=badges)
-        facts = Facts(Scene(reading.diagram, "main"), reading)
+        result = apart(S.CARRIES, S.CARRIES, badges=badges)
+        facts = Facts(Scene(result.diagram, "main"), result)
         wire = facts.scene.wire_index["t.x"]
         assert [strand.leaves(wire) for strand in facts.strands] == [(1, 4), (3, 4)]
 
 
 def test_codes_of_no_wires():
     empty = diagram({"w": block("Variable", value=1.0)})
-    reading = Reading(empty, apart=(Reading(empty, loss="L1.out"), Reading(empty, loss="L2.out")))
-    facts = Facts(Scene(empty, "main"), reading)
+    result = Result(empty, apart=(Result(empty, loss="L1.out"), Result(empty, loss="L2.out")))
+    facts = Facts(Scene(empty, "main"), result)
     assert all(np.array_equal(strand.shown, []) for strand in facts.strands)
     assert CODES["CARRIES"] not in facts.whole.codes

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel
 
-from app.evaluation.result import Reading
+from app.evaluation.result import Result
 from app.panels.inspector.block_form import BlockForm
 from app.panels.inspector.inspector import Inspector
 from app.services import theme
@@ -277,10 +277,10 @@ def test_a_selected_block_that_goes_leaves_the_title(qtbot, inspector, diagram):
     assert inspector.form is None
 
 
-def test_readings_fill_in_shapes_values_gradients_and_problems(qtbot, inspector, diagram):
+def test_results_fill_in_shapes_values_gradients_and_problems(qtbot, inspector, diagram):
     inspector.set_selection(frozenset({"a"}))
-    inspector.set_reading(
-        Reading(
+    inspector.set_result(
+        Result(
             diagram,
             values={"a.out": np.array([[1.0, 2.0]], np.float32)},
             gradients={"a": np.array([[1.0, 1.0]])},
@@ -302,7 +302,7 @@ def test_a_problem_of_a_port_stands_under_its_field(qtbot, inspector, diagram):
     inspector.set_selection(frozenset({"mul"}))
     place = Location("main", "mul", "a"), Location("main", "mul", "b")
     found = tuple(Diagnostic("error", at, f"Bad {at.port}.") for at in place)
-    inspector.set_reading(Reading(diagram, diagnostics=found))
+    inspector.set_result(Result(diagram, diagnostics=found))
     form = inspector.form
     assert [form._complaints[port].text() for port in "ab"] == ["Bad a.", "Bad b."]
     assert form._complaints["a"].isVisible()
@@ -311,7 +311,7 @@ def test_a_problem_of_a_port_stands_under_its_field(qtbot, inspector, diagram):
     assert "Bad a." not in form._complaints["a"].text()
     qtbot.keyClick(form.fields["a"].value.line, Qt.Key.Key_Escape)
     assert form._complaints["a"].text() == "Bad a."
-    inspector.set_reading(Reading(diagram))
+    inspector.set_result(Result(diagram))
     assert not form._complaints["a"].isVisible()
 
 
@@ -321,16 +321,16 @@ def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, ins
         "a", "loss.out", State.STOPPED, "stop1 stops every route to loss.",
         (Cutter("stop1", "x", "stop"),),
     )  # fmt: skip
-    inspector.set_reading(
-        Reading(diagram, gradients={"a": None}, variable=lambda name, loss=None: verdict)
+    inspector.set_result(
+        Result(diagram, gradients={"a": None}, variable=lambda name, loss=None: verdict)
     )
     assert "Gradient None." in texts(inspector)
     assert 'href="stop1"' in texts(inspector)
 
 
-def test_readings_of_a_page_in_use_are_found_by_its_path(qtbot, inspector, diagram):
+def test_results_of_a_page_in_use_are_found_by_its_path(qtbot, inspector, diagram):
     inspector.set_selection(frozenset({"a"}))
-    inspector.set_reading(Reading(diagram, values={"enc/a.out": np.array(7.5)}), "enc/")
+    inspector.set_result(Result(diagram, values={"enc/a.out": np.array(7.5)}), "enc/")
     assert "7.5" in texts(inspector)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app.evaluation.result import Reading
+from app.evaluation.result import Result
 from app.panels.inspector.block_form import linked
 from app.panels.inspector.grid import Grid
 from app.panels.why.why import WORDS, Why
@@ -33,9 +33,9 @@ def why(qtbot, diagram):
     return made
 
 
-def reading(diagram, *verdicts, prefix="", **more):
+def result(diagram, *verdicts, prefix="", **more):
     by_loss = {verdict.loss: verdict for verdict in verdicts}
-    return Reading(
+    return Result(
         diagram,
         states={f"{prefix}f.x": verdicts[0].state},
         losses=tuple(by_loss),
@@ -48,7 +48,7 @@ def test_without_a_wire_it_says_what_to_do(why):
     assert "Click a wire" in why.text()
 
 
-def test_without_a_reading_it_says_so(why):
+def test_without_a_result_it_says_so(why):
     why.set_wire("f.x")
     assert "a.out → f.x" in why.text()
     assert "Not computed" in why.text()
@@ -57,7 +57,7 @@ def test_without_a_reading_it_says_so(why):
 def test_a_cut_wire_names_and_links_the_cutter(why, diagram, qtbot):
     why.set_wire("f.x")
     verdict = Verdict("f.x", "loss.out", State.STOPPED, "stop stops every route to loss.", (STOP,))
-    why.set_reading(reading(diagram, verdict))
+    why.set_result(result(diagram, verdict))
     assert "<b>Stopped</b>" in why.text()
     (sentence,) = [label for label in why.findChildren(QLabel) if "every route" in label.text()]
     with qtbot.waitSignal(why.blockRequested) as asked:
@@ -69,7 +69,7 @@ def test_a_cut_wire_names_and_links_the_cutter(why, diagram, qtbot):
 def test_cutters_that_the_sentence_leaves_out_are_listed(why, diagram):
     why.set_wire("f.x")
     verdict = Verdict("f.x", "loss.out", State.NO_RULE, "2 blocks cut.", (STOP,))
-    why.set_reading(reading(diagram, verdict))
+    why.set_result(result(diagram, verdict))
     assert "Cut by" in why.text()
     assert 'href="stop"' in why.text()
 
@@ -78,7 +78,7 @@ def test_several_losses_have_a_verdict_each(why, diagram):
     why.set_wire("f.x")
     one = Verdict("f.x", "L1.out", State.CARRIES, "Carries L1.")
     two = Verdict("f.x", "L2.out", State.STOPPED, "stop stops L2.", (STOP,))
-    why.set_reading(reading(diagram, one, two))
+    why.set_result(result(diagram, one, two))
     text = why.text()
     assert text.index("Carries gradient") < text.index("Stopped")
     assert "L1" in text
@@ -90,8 +90,8 @@ def test_numbers_of_the_wire_stand_in_tables(why, diagram):
     verdict = Verdict("f.x", "loss.out", State.CARRIES, "Carries.")
     values = {"a.out": np.array([[1.0, 2.0]], np.float32)}
     contribution = {"f.x": np.array([[0.5, 0.25]])}
-    why.set_reading(
-        reading(diagram, verdict, values=values, norms={"f.x": 0.4}, contributions=contribution)
+    why.set_result(
+        result(diagram, verdict, values=values, norms={"f.x": 0.4}, contributions=contribution)
     )
     assert "rms 0.4" in why.text()
     assert "1 × 2 · float32" in why.text()
@@ -106,7 +106,7 @@ def test_numbers_of_the_wire_stand_in_tables(why, diagram):
 def test_large_and_deep_values_are_one_line(why, diagram):
     why.set_wire("f.x")
     verdict = Verdict("f.x", "loss.out", State.CARRIES, "Carries.")
-    why.set_reading(reading(diagram, verdict, values={"a.out": np.zeros((2, 2, 2))}))
+    why.set_result(result(diagram, verdict, values={"a.out": np.zeros((2, 2, 2))}))
     assert not why.findChildren(Grid)
     assert "[0, 0, 0, 0, 0, 0, …]" in why.text()
 
@@ -114,7 +114,7 @@ def test_large_and_deep_values_are_one_line(why, diagram):
 def test_inside_a_page_the_wire_of_this_use_is_meant(why, diagram):
     why.set_wire("f.x")
     verdict = Verdict("enc/f.x", "loss.out", State.CARRIES, "Carries.")
-    why.set_reading(reading(diagram, verdict, prefix="enc/"), "enc/")
+    why.set_result(result(diagram, verdict, prefix="enc/"), "enc/")
     assert "Carries gradient" in why.text()
 
 

@@ -1,12 +1,13 @@
-"""Arithmetic as data: traced values, primitives in tables, and the reverse sweep.
+"""Arithmetic as data: traced values, a table of primitives, and the reverse sweep.
 
-Knows nothing of diagrams. A computation is a ``Trace``: a list of ``Value`` in the order of
-evaluation, each the result of one primitive. ``Namespace`` (the ``xp`` of a block) appends to it;
-``sweep`` appends its derivatives, which are again primitives.
+Independent of diagrams. A computation is a ``Trace``: a list of ``Value`` in the order of
+evaluation, each the result of one primitive. ``Namespace`` (the ``xp`` of a block) appends to the
+trace; ``sweep`` appends the derivatives, which are primitives too and can be differentiated again.
 """
 
 from runtime.calculus.namespace import Namespace
-from runtime.calculus.reverse import passes, sweep, unwrap
-from runtime.calculus.trace import Primitive, Trace, Value
+from runtime.calculus.reverse import passes_gradient, sweep, unwrap
+from runtime.calculus.trace import Trace
+from runtime.calculus.value import Primitive, Value
 
-__all__ = ["Namespace", "Primitive", "Trace", "Value", "passes", "sweep", "unwrap"]
+__all__ = ["Namespace", "Primitive", "Trace", "Value", "passes_gradient", "sweep", "unwrap"]

@@ -2,15 +2,63 @@
 
 from __future__ import annotations
 
-from runtime.calculus.primitives.random import RandomNames
+from typing import TYPE_CHECKING, Any
+
+from blocks.errors import DTypeError
+from runtime.calculus.dtypes import is_float
+from runtime.calculus.primitives.convolution import ConvolutionOps
+from runtime.calculus.primitives.elementwise import ElementwiseOps
+from runtime.calculus.primitives.gather import GatherOps
+from runtime.calculus.primitives.gradient import GradientOps
+from runtime.calculus.primitives.linear import LinearOps
+from runtime.calculus.primitives.logic import LogicOps
+from runtime.calculus.primitives.random import RandomOps
+from runtime.calculus.primitives.reduce import ReduceOps
+from runtime.calculus.primitives.shape import ShapeOps
+from runtime.calculus.reverse import sweep, unwrap
+
+if TYPE_CHECKING:
+    from runtime.calculus.value import Value
 
 
-class Namespace(RandomNames):
-    """All names; each family's module has its own, and stands on the families below it.
+class Namespace(
+    ElementwiseOps,
+    LogicOps,
+    ShapeOps,
+    GatherOps,
+    ReduceOps,
+    LinearOps,
+    ConvolutionOps,
+    GradientOps,
+    RandomOps,
+):
+    """Every operation, one mixin a family; the mixins stand on ``BaseOps`` alone.
 
-    Arguments are traced values, Python scalars (weak: they take the dtype of what they meet) or
-    numpy arrays. Each call appends primitives to the trace. Raises ShapeError and DTypeError with
-    shapes and dtypes in the message; nothing is computed.
+    Arguments are traced values, Python scalars (weak: they take the dtype of the other operand) or
+    numpy arrays. Each call appends primitives to the trace and computes nothing. Raises
+    ShapeError and DTypeError with the shapes and dtypes in the message.
     """
 
     __slots__ = ()
+
+    def gradient(self, of: Any, wrt: Any) -> Value:
+        """``d Σ of / d wrt`` in primitives, so that it can be differentiated again.
+
+        Stops inside ``of`` hold. Where no path that passes gradient leads from ``wrt`` to ``of``,
+        the result is zeros and the trace keeps a remark. Raises DTypeError unless both are floats.
+        """
+        of, wrt = self.asarray(of), self.asarray(wrt)
+        for name, x in (("of", of), ("wrt", wrt)):
+            if not is_float(x.dtype):
+                raise DTypeError(
+                    f"{x.dtype} has no gradient: input {name!r} must be a float.",
+                    next_step="Cast it before it is used.",
+                )
+        source = unwrap(wrt)
+        found = sweep([(of, self.ones_like(of))], [source]).get(source)
+        if found is None:
+            self.trace.remark(
+                "No path that passes gradient leads from wrt to of; it is 0.", "no-path"
+            )
+            return self.zeros_like(wrt)
+        return found

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.gradient import WIRE
+from runtime.calculus.primitives.base import WIRE
 
 if TYPE_CHECKING:
-    from runtime.calculus.trace import Value
+    from runtime.calculus.value import Value
 
 
-def passes(value: Value, slot: int) -> bool:
+def passes_gradient(value: Value, slot: int) -> bool:
     """Whether gradient passes from ``value`` to its input ``slot``: read off the rule that runs.
 
     Closed where the primitive has no rule for the slot, or either side is no float.
@@ -54,7 +54,7 @@ def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict
         slots = [
             slot
             for slot, source in enumerate(value.inputs)
-            if (source in targets or source in open_slots) and passes(value, slot)
+            if (source in targets or source in open_slots) and passes_gradient(value, slot)
         ]
         if slots:
             open_slots[value] = slots

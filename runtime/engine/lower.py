@@ -162,6 +162,6 @@ class _Lowering:
             LEAF, shape=literal.tensor.shape, dtype=dtype, weak=literal.weak
         )
         if literal.weak and isinstance(number := literal.tensor.array.item(), int):
-            self.program.trace.whole[value] = number, port
+            self.program.trace.weak_integers[value] = number, port
         self.program.leaves[instance.port(port)] = Leaf(value, literal)
         return value

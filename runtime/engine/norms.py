@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.trace import Primitive
+from runtime.calculus.value import Primitive
 
 if TYPE_CHECKING:
     from blocks.block import Shape

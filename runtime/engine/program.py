@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from blocks.block import Block, Shape, Source
 from blocks.library.view import Display
-from runtime.calculus import Trace, Value, passes
+from runtime.calculus import Trace, Value, passes_gradient
 from runtime.calculus.dtypes import FLOATS
 from runtime.engine.flatten import Flat, Instance, block_of
 from runtime.engine.trees import without_leaf
@@ -120,7 +120,7 @@ class Program:
         found = {self.leaves[path].value for path in variables if path in self.leaves}
         for value in self.trace.values[: self.forward_end]:
             for slot, source in enumerate(value.inputs):
-                if source in found and passes(value, slot):
+                if source in found and passes_gradient(value, slot):
                     found.add(value)
                     break
         return found

@@ -1,4 +1,4 @@
-"""What every family stands on: leaves, constants, casts, promotion, shape rules."""
+"""What every family of operations builds on: leaves, constants, casts, promotion, shapes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from runtime.calculus.dtypes import (
     to_float,
     to_number,
 )
-from runtime.calculus.trace import Primitive, Trace, Value
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape, Source
+    from runtime.calculus.namespace import Namespace
+    from runtime.calculus.trace import Trace
 
 Axis = int | tuple[int, ...] | None
 
@@ -123,15 +125,31 @@ RESHAPE = Primitive(
     (lambda xp, g, out, x, *, shape: xp.reshape(g, x.shape),),
     view=True,
 )
+WIRE = Primitive(
+    "wire", lambda x: (x.shape, x.dtype), lambda x: x, (lambda xp, g, out, x: g,), view=True
+)
+"""Marks a wire. Identity; its adjoint is the contribution of that wire."""
 
 
-class BaseNames:
-    """Lifting of Python data, casts and promotion."""
+class BaseOps:
+    """Constants, casts and promotion: what every family needs.
+
+    ``xp`` is the whole namespace, which a family uses for the operations of the others.
+    """
 
     __slots__ = ("trace",)
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+
+    @property
+    def xp(self) -> Namespace:
+        """The namespace that this is a part of."""
+        return self.trace.xp
+
+    def wire(self, x: Value) -> Value:
+        """A marker that the engine puts on every wire."""
+        return self.trace.apply(WIRE, x, weak=x.weak)
 
     def asarray(self, x: Any, dtype: str | None = None) -> Value:
         """``x`` as a value: scalars and lists are float32, int64 or bool, arrays keep their dtype.
@@ -279,8 +297,8 @@ class BaseNames:
             return self._constant(x, dtype)
         if x.dtype == dtype:
             return x
-        if x in self.trace.whole:
-            _require_fit(*self.trace.whole[x], dtype)
+        if x in self.trace.weak_integers:
+            _require_fit(*self.trace.weak_integers[x], dtype)
         return self.trace.apply(CAST, x, dtype=dtype)
 
 
@@ -293,7 +311,7 @@ def _require_fit(number: int, port: str, dtype: str) -> None:
         raise
 
 
-def _operand(xp: BaseNames, x: Any) -> Any:
+def _operand(xp: BaseOps, x: Any) -> Any:
     """``x`` itself where it is a value or a Python scalar, else lifted."""
     if isinstance(x, Value) or is_scalar(x):
         return x

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from blocks.errors import ShapeError
-from runtime.calculus.primitives.linear import LinearNames
-from runtime.calculus.trace import Primitive, Value
+from runtime.calculus.primitives.base import BaseOps
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -227,7 +227,7 @@ FOLD = Primitive(
 )
 
 
-class ConvolutionNames(LinearNames):
+class ConvolutionOps(BaseOps):
     """Images are (batch, channels, rows, columns), weights (filters, channels, rows, columns)."""
 
     __slots__ = ()
@@ -285,11 +285,11 @@ class ConvolutionNames(LinearNames):
         patches = self.windows(
             self._pooled(x, "max_pool2d"), Geometry(window, stride, padding), -np.inf
         )
-        return self.max(patches, (0, 1))
+        return self.xp.max(patches, (0, 1))
 
     def avg_pool2d(
         self, x: Any, window: Pair, stride: Pair, padding: Padding = ((0, 0), (0, 0))
     ) -> Value:
         """Mean of each window, padding counted as zeros."""
         patches = self.windows(self._pooled(x, "avg_pool2d"), Geometry(window, stride, padding))
-        return self.mean(patches, (0, 1))
+        return self.xp.mean(patches, (0, 1))

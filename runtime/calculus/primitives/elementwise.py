@@ -11,9 +11,9 @@ import numpy as np
 
 from blocks.errors import DTypeError, TraceError
 from runtime.calculus.dtypes import FLOATS, array_of, common_dtype, scalar_dtype
-from runtime.calculus.primitives.base import BaseNames, broadcast_shapes
+from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
 from runtime.calculus.primitives.erf import erf_kernel
-from runtime.calculus.trace import Primitive, Value
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -144,7 +144,7 @@ ROUND = _unary("round", np.rint, _flat)
 CLIP = _unary("clip", _clip_kernel, _clip_rule)
 
 
-class ElementwiseNames(BaseNames):
+class ElementwiseOps(BaseOps):
     """Arithmetic and functions; operands broadcast and promote."""
 
     __slots__ = ()

@@ -8,9 +8,8 @@ import numpy as np
 
 from blocks.errors import DTypeError, ShapeError
 from runtime.calculus.dtypes import INTEGERS, checked_dtype
-from runtime.calculus.primitives.base import axis_of, lengths_of
-from runtime.calculus.primitives.shape import ShapeNames
-from runtime.calculus.trace import Primitive, Value
+from runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -146,7 +145,7 @@ ONE_HOT = Primitive(
 )
 
 
-class GatherNames(ShapeNames):
+class GatherOps(BaseOps):
     """Indices are integer values; they have no gradient, what they pick has."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Primitives about gradient itself: wire, stop, surrogate, loss head."""
+"""Primitives that change the gradient and leave the value: stop, surrogate, loss head."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from blocks.errors import DTypeError, ShapeError, TraceError
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.convolution import ConvolutionNames
-from runtime.calculus.trace import Primitive, Value
+from runtime.calculus.primitives.base import BaseOps
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -28,16 +28,13 @@ def _loss_rule(
     normalization: str,
     threshold: float,
 ) -> Value:
-    """``scale / n`` whatever arrives: n = 1, the length of the batch, or the count of x > t."""
+    """``scale / n``, whatever g is: n = 1, the length of the batch, or the count of x > t."""
     if normalization == "valid":
         count = xp.maximum(xp.sum(x > threshold), 1)
         return xp.broadcast_to(scale / xp.astype(count, x.dtype), x.shape)
     n = x.shape[0] if normalization == "batch" else 1
     return xp.full_like(x, scale / n)
 
-
-WIRE = Primitive("wire", _same, lambda x: x, (lambda xp, g, out, x: g,), view=True)
-"""Marks a wire. Identity; its adjoint is that wire's contribution."""
 
 STOP_GRADIENT = Primitive("stop_gradient", _same, lambda x: x, (None,), view=True, stops=True)
 
@@ -52,14 +49,10 @@ SURROGATE = Primitive(
 LOSS_HEAD = Primitive("loss_head", _same, lambda x, **_: x, (_loss_rule,), view=True)
 
 
-class GradientNames(ConvolutionNames):
-    """Names that say what gradient does."""
+class GradientOps(BaseOps):
+    """Identities with a gradient of their own."""
 
     __slots__ = ()
-
-    def wire(self, x: Value) -> Value:
-        """A marker that the engine puts on every wire."""
-        return self.trace.apply(WIRE, x, weak=x.weak)
 
     def stop_gradient(self, x: Any) -> Value:
         """The same value, of any dtype; no gradient of any order passes."""
@@ -113,27 +106,3 @@ class GradientNames(ConvolutionNames):
         return self.trace.apply(
             LOSS_HEAD, x, scale=scale, normalization=normalization, threshold=threshold
         )
-
-    def gradient(self, of: Any, wrt: Any) -> Value:
-        """``d Σ of / d wrt``, in primitives: it can be differentiated again, and respects stops.
-
-        Where no path that passes gradient leads from ``wrt`` to ``of`` the result is zeros, and
-        the trace keeps a remark.
-        """
-        from runtime.calculus.reverse import sweep, unwrap
-
-        of, wrt = self.asarray(of), self.asarray(wrt)
-        for name, x in (("of", of), ("wrt", wrt)):
-            if not is_float(x.dtype):
-                raise DTypeError(
-                    f"{x.dtype} has no gradient: input {name!r} must be a float.",
-                    next_step="Cast it before it is used.",
-                )
-        source = unwrap(wrt)
-        found = sweep([(of, self.ones_like(of))], [source]).get(source)
-        if found is None:
-            self.trace.remark(
-                "No path that passes gradient leads from wrt to of; it is 0.", "no-path"
-            )
-            return self.zeros_like(wrt)
-        return found

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import ShapeError, TraceError
-from runtime.calculus.primitives.base import broadcast_shapes
-from runtime.calculus.primitives.reduce import ReduceNames
-from runtime.calculus.trace import Primitive, Value
+from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -107,7 +106,7 @@ MATMUL = Primitive(
 EINSUM = Primitive("einsum", _einsum_infer, _einsum_kernel, (_einsum_rule,), variadic=True)
 
 
-class LinearNames(ReduceNames):
+class LinearOps(BaseOps):
     """Products that contract axes."""
 
     __slots__ = ()

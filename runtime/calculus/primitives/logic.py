@@ -8,9 +8,8 @@ import numpy as np
 
 from blocks.errors import DTypeError
 from runtime.calculus.dtypes import INTEGERS, strong
-from runtime.calculus.primitives.base import broadcast_shapes
-from runtime.calculus.primitives.elementwise import ElementwiseNames
-from runtime.calculus.trace import Primitive, Value
+from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -67,7 +66,7 @@ WHERE = Primitive(
 )
 
 
-class LogicNames(ElementwiseNames):
+class LogicOps(BaseOps):
     """Comparisons give bool; logic wants bool; bits want integers."""
 
     __slots__ = ()

@@ -15,18 +15,17 @@ import numpy as np
 
 from blocks.errors import DTypeError
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import LEAF, lengths_of
-from runtime.calculus.primitives.gradient import GradientNames
+from runtime.calculus.primitives.base import LEAF, BaseOps, lengths_of
 
 if TYPE_CHECKING:
-    from runtime.calculus.trace import Value
+    from runtime.calculus.value import Value
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 _MANTISSA = {"float16": 10, "float32": 23, "float64": 52}
 
 
-class RandomNames(GradientNames):
+class RandomOps(BaseOps):
     """Uniform and normal numbers: constants to the gradient."""
 
     __slots__ = ()
@@ -41,14 +40,17 @@ class RandomNames(GradientNames):
 
     def threefry(self, key: tuple[Any, Any], x: Value, y: Value) -> tuple[Value, Value]:
         """The 20-round Threefry-2x32 of counters ``x``, ``y`` (uint32) under two key words."""
+        xp = self.xp
         first, second = (self.asarray(word, "uint32") for word in key)
-        keys = (first, second, self.bitwise_xor(self.bitwise_xor(first, second), _PARITY))
+        keys = (first, second, xp.bitwise_xor(xp.bitwise_xor(first, second), _PARITY))
         x, y = x + keys[0], y + keys[1]
         for group in range(5):
             for bits in _ROTATIONS[group % 2]:
                 x = x + y
-                turned = self.bitwise_or(self.left_shift(y, bits), self.right_shift(y, 32 - bits))
-                y = self.bitwise_xor(turned, x)
+                turned = self.xp.bitwise_or(
+                    self.xp.left_shift(y, bits), self.xp.right_shift(y, 32 - bits)
+                )
+                y = xp.bitwise_xor(turned, x)
             x = x + keys[(group + 1) % 3]
             y = y + keys[(group + 2) % 3] + (group + 1)
         return x, y
@@ -74,9 +76,9 @@ class RandomNames(GradientNames):
         )
         bits = _MANTISSA[dtype]
         if dtype == "float64":
-            low = self.astype(self.right_shift(y, 64 - bits), dtype) * 2.0**-bits
+            low = self.astype(self.xp.right_shift(y, 64 - bits), dtype) * 2.0**-bits
             return self.reshape(self.astype(x, dtype) * 2.0**-32 + low, lengths)
-        high = self.astype(self.right_shift(x, 32 - bits), dtype)
+        high = self.astype(self.xp.right_shift(x, 32 - bits), dtype)
         return self.reshape(high * 2.0**-bits, lengths)
 
     def random_normal(
@@ -93,9 +95,9 @@ class RandomNames(GradientNames):
         count = math.prod(lengths)
         work = "float64" if dtype == "float64" else "float32"
         uniform = self.random_uniform((2, (count + 1) // 2), seed, work)
-        radius = self.sqrt(-2.0 * self.log(1.0 - uniform[0]))
+        radius = self.xp.sqrt(-2.0 * self.xp.log(1.0 - uniform[0]))
         angle = (2.0 * math.pi) * uniform[1]
-        both = self.concat([radius * self.cos(angle), radius * self.sin(angle)])
+        both = self.xp.concat([radius * self.xp.cos(angle), radius * self.xp.sin(angle)])
         return self.astype(self.reshape(both[:count], lengths), dtype)
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from blocks.errors import ShapeError
 from runtime.calculus.dtypes import FLOATS, UNSIGNED
-from runtime.calculus.primitives.base import Axis, axes_of, axis_of
-from runtime.calculus.primitives.gather import GatherNames
-from runtime.calculus.trace import Primitive, Value
+from runtime.calculus.primitives.base import Axis, BaseOps, axes_of, axis_of
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -124,7 +123,7 @@ ARGMIN = Primitive("argmin", _to_index, _arg(np.argmin), (None,))
 CUMULATIVE_SUM = Primitive("cumulative_sum", _same, _cumulative_kernel, (_cumulative_rule,))
 
 
-class ReduceNames(GatherNames):
+class ReduceOps(BaseOps):
     """``axis`` is an int, a tuple, or None for all axes; ``keepdims`` leaves length 1."""
 
     __slots__ = ()
@@ -184,13 +183,13 @@ class ReduceNames(GatherNames):
         rest = tuple(i for i in range(x.ndim) if i not in axes)
         lengths = tuple(x.shape[i] for i in rest)
         count = math.prod(x.shape[i] for i in axes)
-        rows = self.reshape(self.permute_dims(x, rest + axes), (*lengths, count))
+        rows = self.reshape(self.xp.permute_dims(x, rest + axes), (*lengths, count))
         if not count:
-            rows = self.pad(rows, (*[(0, 0)] * len(lengths), (0, 1)), 1)
+            rows = self.xp.pad(rows, (*[(0, 0)] * len(lengths), (0, 1)), 1)
         while (length := rows.shape[-1]) > 1:
             half = length // 2
             pairs = rows[..., :half] * rows[..., half : 2 * half]
-            rows = self.concat([pairs, rows[..., 2 * half :]], -1) if length % 2 else pairs
+            rows = self.xp.concat([pairs, rows[..., 2 * half :]], -1) if length % 2 else pairs
         return self.reshape(rows, _kept(x.shape, axes) if keepdims else lengths)
 
     def any(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
@@ -246,8 +245,10 @@ class ReduceNames(GatherNames):
         x = self._float(x)
         wide = self._widened(x)
         total = self.sum(wide * wide, axis, keepdims)
-        zero = self.equal(total, 0)
-        return self.astype(self.where(zero, 0.0, self.sqrt(self.where(zero, 1.0, total))), x.dtype)
+        zero = self.xp.equal(total, 0)
+        return self.astype(
+            self.xp.where(zero, 0.0, self.xp.sqrt(self.xp.where(zero, 1.0, total))), x.dtype
+        )
 
     def cumulative_sum(self, x: Any, axis: int = 0) -> Value:
         """Running sum along an axis, the first element included."""

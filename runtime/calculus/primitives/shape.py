@@ -10,9 +10,8 @@ import numpy as np
 
 from blocks.errors import DTypeError, ShapeError
 from runtime.calculus.dtypes import array_of
-from runtime.calculus.primitives.base import Axis, axes_of, axis_of, broadcast_shapes
-from runtime.calculus.primitives.logic import LogicNames
-from runtime.calculus.trace import Primitive, Value
+from runtime.calculus.primitives.base import Axis, BaseOps, axes_of, axis_of, broadcast_shapes
+from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -134,7 +133,7 @@ def _as_slice(part: Any, axis: int, length: int) -> slice:
     )
 
 
-class ShapeNames(LogicNames):
+class ShapeOps(BaseOps):
     """Names that move elements; all of them pass gradient."""
 
     __slots__ = ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURROGATE, WIRE
+from runtime.calculus.primitives.base import CONSTANT, LEAF, WIRE
+from runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURROGATE
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

@@ -7,9 +7,9 @@ from collections.abc import Container, Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.calculus import Value, passes
+from runtime.calculus import Value, passes_gradient
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.gradient import WIRE
+from runtime.calculus.primitives.base import WIRE
 from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
@@ -193,7 +193,9 @@ def _kind(value: Value, slot: int) -> Kind:
     From one integer or boolean to another it counts as open: gradient is lost where floats end
     and where they begin, and those are the slots to name.
     """
-    if passes(value, slot) or not (is_float(value.dtype) or is_float(value.inputs[slot].dtype)):
+    if passes_gradient(value, slot) or not (
+        is_float(value.dtype) or is_float(value.inputs[slot].dtype)
+    ):
         return Kind.OPEN
     return Kind.STOP if value.primitive.stops else Kind.NO_RULE
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from blocks.library.gradient import Gradient
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.gradient import WIRE
+from runtime.calculus.primitives.base import WIRE
 from runtime.engine.flatten import block_of
 from runtime.flow.lazy import MANY, Deferred
 from runtime.flow.structure.reachability import Edge, Kind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from blocks.library.gradient import StopGradient
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.gradient import WIRE
+from runtime.calculus.primitives.base import WIRE
 from runtime.engine.trees import without_leaf
 from runtime.flow.structure.reachability import Edge, Kind
 from runtime.flow.words import sentences

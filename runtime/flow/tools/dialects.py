@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus import passes
+from runtime.calculus import passes_gradient
 from runtime.engine.lookup import find_port
 from runtime.flow.words.formatting import size
 from runtime.flow.words.states import State
@@ -158,7 +158,7 @@ def _reached(program: Program, heads: tuple[str, ...], all_slots: bool) -> froze
     reached = {program.ports[find_port(program, head)] for head in heads}
     for value in reversed(program.trace.values[: program.forward_end]):
         if value in reached and (all_slots or value.primitive.name not in ROUNDING):
-            reached |= {s for slot, s in enumerate(value.inputs) if passes(value, slot)}
+            reached |= {s for slot, s in enumerate(value.inputs) if passes_gradient(value, slot)}
     return frozenset(reached)
 
 

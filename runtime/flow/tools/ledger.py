@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.library.gradient import Gradient
-from runtime.calculus.primitives.gradient import WIRE
+from runtime.calculus.primitives.base import WIRE
 from runtime.engine.norms import rms
 from runtime.flow.words.formatting import cosine
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from blocks.library.gradient import Gradient, StopGradient
-from runtime.calculus import passes
+from runtime.calculus import passes_gradient
 from runtime.engine import Run, Session
 from runtime.flow import Flow, State, analyse
 from runtime.flow.structure.reachability import Kind
@@ -113,11 +113,11 @@ def test_carries_is_a_path_through_primitives() -> None:
         trained = {program.leaves[path].value for path in program.trainable}
         reached, reaching = set(trained), {program.ports[loss] for loss in studied.run.losses}
         for value in values:
-            if any(x in reached and passes(value, i) for i, x in enumerate(value.inputs)):
+            if any(x in reached and passes_gradient(value, i) for i, x in enumerate(value.inputs)):
                 reached.add(value)
         for value in reversed(values):
             if value in reaching:
-                reaching |= {x for i, x in enumerate(value.inputs) if passes(value, i)}
+                reaching |= {x for i, x in enumerate(value.inputs) if passes_gradient(value, i)}
         for wire, marker in program.wires.items():
             both = marker in reached and marker in reaching
             assert both == (studied.states[wire] is State.CARRIES), (studied.seed, wire)

@@ -1,0 +1,201 @@
+"""Primitives, and the traced values that are their results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus.trace import Trace
+
+Attributes = Mapping[str, Any]
+NO_ATTRIBUTES: Attributes = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Primitive:
+    """One operation: its type rule, its kernel and its derivative rules.
+
+    ``infer(*inputs, **attributes) -> (shape, dtype)`` raises TraceError where the inputs don't fit.
+    ``kernel(*arrays, out=array, **attributes)`` writes into ``out``. With ``view`` it is
+    ``kernel(array, **attributes)``, and the result may share memory with the input.
+    ``rules[slot](xp, g, out, *inputs, **attributes)`` is the vector-Jacobian product (vjp) for
+    that input, written in primitives; None closes the slot. It may have the broadcast shape of
+    the output: the sweep sums it to the shape of the input. With ``variadic`` there is one rule
+    for any number of inputs, called with ``slot`` and a tuple of all inputs after ``out``.
+    ``unread`` lists the slots whose numbers the kernel does not need. ``stops`` separates a slot
+    that is closed on purpose (stop_gradient) from one that has no derivative.
+    """
+
+    name: str
+    infer: Callable[..., tuple[Shape, str]]
+    kernel: Callable[..., Any]
+    rules: tuple[Callable[..., Any] | None, ...] = ()
+    variadic: bool = False
+    view: bool = False
+    stops: bool = False
+    unread: frozenset[int] = frozenset()
+    elementwise: bool = False
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def rule(self, slot: int) -> Callable[..., Any] | None:
+        """The derivative rule of an input slot, or None where it is closed."""
+        return self.rules[0] if self.variadic else self.rules[slot]
+
+
+class Value:
+    """The result of one primitive: its shape, dtype and origin, but no numbers.
+
+    ``owner`` is the ``Trace.owner`` of the moment (the engine sets block paths and wire keys).
+    ``weak`` marks a scalar that takes the dtype of the other operand.
+    """
+
+    __slots__ = ("attributes", "dtype", "index", "inputs", "owner", "primitive", "shape", "trace",
+                 "weak")  # fmt: skip
+
+    __array_ufunc__ = None  # so that numpy_array * value calls __rmul__
+
+    def __init__(
+        self,
+        trace: Trace,
+        primitive: Primitive,
+        inputs: tuple[Value, ...],
+        attributes: Attributes,
+        shape: Shape,
+        dtype: str,
+        weak: bool = False,
+    ) -> None:
+        self.trace = trace
+        self.primitive = primitive
+        self.inputs = inputs
+        self.attributes = attributes
+        self.shape = shape
+        self.dtype = dtype
+        self.weak = weak
+        self.owner = trace.owner
+        self.index = len(trace.values)
+        trace.values.append(self)
+
+    @property
+    def ndim(self) -> int:
+        """The rank: the number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def T(self) -> Value:
+        """The axes in reverse order: the transpose of a matrix."""
+        return self.trace.xp.permute_dims(self, tuple(reversed(range(self.ndim))))
+
+    def __repr__(self) -> str:
+        return f"<{self.primitive.name} {self.dtype}{list(self.shape)} #{self.index}>"
+
+    def __bool__(self) -> bool:
+        raise DTypeError(
+            f"A traced value ({self.dtype}{list(self.shape)}) has no truth value: the choice of a "
+            "branch can't depend on data.",
+            next_step="Use xp.where.",
+        )
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeError("A scalar has no length and can't be iterated over.", got="shape []")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Value]:
+        return (self[row] for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        """Identity, which containers need; numbers and arrays are refused (see ``xp.equal``)."""
+        self._refuse_to_compare(other, "equal")
+        return NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        self._refuse_to_compare(other, "not_equal")
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
+    def _refuse_to_compare(self, other: object, name: str) -> None:
+        if isinstance(other, Value | bool | int | float | np.ndarray | np.generic):
+            raise DTypeError(
+                f"A traced value ({self.dtype}{list(self.shape)}) can't be compared with == or !=.",
+                next_step=f"Use xp.{name}.",
+            )
+
+    def __add__(self, other: Any) -> Value:
+        return self.trace.xp.add(self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return self.trace.xp.add(other, self)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.trace.xp.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.trace.xp.subtract(other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.trace.xp.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return self.trace.xp.multiply(other, self)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.trace.xp.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self.trace.xp.divide(other, self)
+
+    def __pow__(self, other: Any) -> Value:
+        return self.trace.xp.power(self, other)
+
+    def __rpow__(self, other: Any) -> Value:
+        return self.trace.xp.power(other, self)
+
+    def __matmul__(self, other: Any) -> Value:
+        return self.trace.xp.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Value:
+        return self.trace.xp.matmul(other, self)
+
+    def __neg__(self) -> Value:
+        return self.trace.xp.negative(self)
+
+    def __lt__(self, other: Any) -> Value:
+        return self.trace.xp.less(self, other)
+
+    def __le__(self, other: Any) -> Value:
+        return self.trace.xp.less_equal(self, other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self.trace.xp.greater(self, other)
+
+    def __ge__(self, other: Any) -> Value:
+        return self.trace.xp.greater_equal(self, other)
+
+    def __and__(self, other: Any) -> Value:
+        return self.trace.xp.logical_and(self, other)
+
+    def __or__(self, other: Any) -> Value:
+        return self.trace.xp.logical_or(self, other)
+
+    def __invert__(self) -> Value:
+        return self.trace.xp.logical_not(self)
+
+    def __getitem__(self, index: Any) -> Value:
+        return self.trace.xp.index(self, index)

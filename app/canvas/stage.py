@@ -18,7 +18,7 @@ from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Floats, Scene
 from app.canvas.state.facts import Facts
 from app.canvas.state.view_state import View
-from app.document.renamed import renamed
+from app.document.diff import renamed_pages
 from app.services.theme import Theme, system
 from runtime.diagram import Diagram
 from runtime.diagram.model import MAIN, Point
@@ -279,7 +279,7 @@ class Stage(QWidget):
 
     def _rename_cameras(self, diagram: Diagram) -> None:
         """Let pages that have other names in ``diagram`` keep their views."""
-        for old, new in renamed(self.view.scene.diagram, diagram).items():
+        for old, new in renamed_pages(self.view.scene.diagram, diagram).items():
             if old in self._cameras:
                 self._cameras[new] = self._cameras.pop(old)
 

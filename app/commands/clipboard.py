@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.canvas.state.view_state import Picked
     from app.commands.edit import Commands
     from app.document.document import Document
-    from app.document.navigation import Place
+    from app.document.navigation import Navigation
     from runtime.diagram import Diagram
     from runtime.diagram.edits.clipboard import Paste
 
@@ -32,13 +32,13 @@ class ClipboardCommands(QObject):
     """The rows of the Edit menu that need the clipboard, or do as if."""
 
     def __init__(
-        self, commands: Commands, document: Document, canvas: CanvasView, place: Place
+        self, commands: Commands, document: Document, canvas: CanvasView, navigation: Navigation
     ) -> None:
         super().__init__(commands)
         self._commands = commands
         self._document = document
         self._canvas = canvas
-        self._place = place
+        self._navigation = navigation
         self._last: tuple[str, str, Point | None] | None = None
         self._times = 0
 
@@ -75,10 +75,10 @@ class ClipboardCommands(QObject):
         blocks, notes, _ = self._held()
         if not (blocks or notes):
             return ""
-        return copied(self._document.diagram, self._place.page, blocks, notes)
+        return copied(self._document.diagram, self._navigation.page, blocks, notes)
 
     def _put(self, text: str, at: Point | None, label: str) -> None:
-        page = self._place.page
+        page = self._navigation.page
         here = (text, page, at)
         self._times = self._times + 1 if here == self._last else 0
         self._last = here

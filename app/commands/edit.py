@@ -9,8 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
 from app.canvas.input.entry.candidates import type_choice
-from app.document.diff import touched
-from app.document.renamed import renamed
+from app.document.diff import page_diff, renamed_pages
 from app.panels.dialogs.thresholds import Thresholds
 from blocks.errors import Location
 from runtime.diagram import (
@@ -30,7 +29,7 @@ from runtime.version import __version__
 if TYPE_CHECKING:
     from app.canvas import CanvasView
     from app.document.document import Document
-    from app.document.navigation import Place
+    from app.document.navigation import Navigation
     from app.evaluation.evaluator import Evaluator
     from app.panels.palette.palette import Palette
     from app.services.settings import Settings
@@ -51,7 +50,7 @@ class Commands(QObject):
         evaluator: Evaluator,
         canvas: CanvasView,
         palette: Palette,
-        place: Place,
+        navigation: Navigation,
         settings: Settings,
     ) -> None:
         super().__init__(window)
@@ -60,7 +59,7 @@ class Commands(QObject):
         self._evaluator = evaluator
         self._canvas = canvas
         self._palette = palette
-        self._place = place
+        self._navigation = navigation
         self._settings = settings
         evaluator.stepped.connect(self._take_step)
         evaluator.problem.connect(self._tell_no_step)
@@ -81,7 +80,7 @@ class Commands(QObject):
 
     def reveal(self, location: Location) -> None:
         """Show and select the block of ``location``, wherever in the diagram it is."""
-        name = self._place.reveal(location)
+        name = self._navigation.reveal(location)
         if name is not None:
             self.reveal_here(name)
 
@@ -100,13 +99,13 @@ class Commands(QObject):
 
         Of one wire alone, the wire is selected.
         """
-        found = touched(before, after, self._place.page)
+        found = page_diff(before, after, self._navigation.page)
         if found is None:
             return
-        if found.page != self._place.page and renamed(before, after):
+        if found.page != self._navigation.page and renamed_pages(before, after):
             return  # the page that is shown may be the one: its uses elsewhere tell nothing new
-        if found.page != self._place.page:
-            self._place.open(found.page)
+        if found.page != self._navigation.page:
+            self._navigation.open(found.page)
         canvas, blocks, wires = self._canvas, found.blocks, found.wires
         if found.wires_only:
             blocks = found.cut.union(PortName.parse(wire).block for wire in wires)
@@ -161,7 +160,7 @@ class Commands(QObject):
         """Put the page in order, or several selected blocks, about where they are."""
         chosen = self._canvas.selection()
         names = tuple(sorted(chosen)) if len(chosen) > 1 else ()
-        self.change(Arrange(self._place.page, names))
+        self.change(Arrange(self._navigation.page, names))
 
     def add_note(self) -> None:
         """Write a note."""

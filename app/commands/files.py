@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from app.document.file_watch import DiskWatch
+from app.document.file_watch import FileWatch
 from app.panels.bars.offer import Offer
 from app.services.background import Occupied
 from app.services.examples import SUFFIX
@@ -37,7 +37,7 @@ class FileCommands(QObject):
         self._windows = windows
         self._settings = windows.settings
         self.offer = Offer(window)
-        self.disk = DiskWatch(document)
+        self.disk = FileWatch(document)
         self.disk.changed.connect(self.offer_reload)
         self.disk.gone.connect(self.tell_gone)
         self.disk.settled.connect(self.offer.withdraw)
@@ -118,7 +118,7 @@ class FileCommands(QObject):
         Not while something is under way in the window.
         """
         try:
-            self._window.waiting.require_idle()
+            self._window.background.require_idle()
         except Occupied as occupied:
             self._document.problem.emit(str(occupied))
             return False

@@ -35,7 +35,7 @@ class PageCommands(QObject):
         self._window = window
         self._document = window.document
         self._canvas = window.canvas
-        self._place = window.place
+        self._navigation = window.navigation
         palette = window.palette_panel
         palette.pageChosen.connect(self.use)
         palette.pageOpened.connect(self.open)
@@ -68,12 +68,12 @@ class PageCommands(QObject):
 
     def leave_page(self) -> None:
         """Go back to the page that uses this one."""
-        self._place.leave()
+        self._navigation.leave()
 
     def use(self, name: str) -> None:
         """Put one more block that stands for a page where the canvas is looking."""
         diagram = self._document.diagram
-        if reason := page_refusal(diagram, self._place.page, name):
+        if reason := page_refusal(diagram, self._navigation.page, name):
             self._canvas.hint(reason)
             return
         self._canvas.put(page_choice(diagram, name))
@@ -81,7 +81,7 @@ class PageCommands(QObject):
 
     def open(self, name: str) -> None:
         """Show a page, whether it is in use or not."""
-        self._place.open(name)
+        self._navigation.open(name)
         self._canvas.setFocus()
 
     def rename(self, old: str, new: str) -> None:
@@ -97,13 +97,13 @@ class PageCommands(QObject):
         self._window.commands.change(RemovePage(name))
 
     def _selected_uses(self) -> list[str]:
-        blocks = self._document.diagram.pages[self._place.page].blocks
+        blocks = self._document.diagram.pages[self._navigation.page].blocks
         return [n for n in sorted(self._canvas.selection()) if isinstance(blocks[n], PageBlock)]
 
     def _made(self, make: Callable[..., Batch], *what: object) -> Batch | None:
         """The change that ``make`` makes of the page; None, and told, where it can't be."""
         try:
-            return make(self._document.diagram, self._place.page, *what)
+            return make(self._document.diagram, self._navigation.page, *what)
         except ChangeError as error:
             self._document.problem.emit(str(error))
             return None

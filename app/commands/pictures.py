@@ -128,7 +128,7 @@ class PictureCommands(QObject):
             return draw()
 
         try:
-            return self._window.waiting.run(text, job)
+            return self._window.background.run(text, job)
         except Cancelled:
             return None
         except Occupied as occupied:
@@ -149,7 +149,7 @@ class PictureCommands(QObject):
 
     def _stage(self, names: frozenset[str]) -> Stage:
         """The page as the window shows it, or no more of it than these blocks."""
-        window, page = self._window, self._window.place.page
+        window, page = self._window, self._window.navigation.page
         diagram = window.document.diagram
         if names:
             diagram = _only(diagram, page, names)
@@ -160,7 +160,7 @@ class PictureCommands(QObject):
         if result is not None:
             if result.diagram is window.document.diagram:
                 result = replace(result, diagram=diagram)
-            stage.set_result(result, window.place.prefix)
+            stage.set_result(result, window.navigation.prefix)
         return stage
 
     def _size(self, stage: Stage) -> QSizeF:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runtime.engine import Session
 
 
-class Checkup(QObject):
+class DoctorController(QObject):
     """Has the diagram of one window looked through by a thread of its own."""
 
     def __init__(self, window: MainWindow) -> None:
@@ -53,17 +53,17 @@ class Checkup(QObject):
     def reveal(self, finding: Finding) -> None:
         """Show the wire with its route, the variable, the block or the port of a finding."""
         flow = None if self._result is None else self._result.flow
-        insight, canvas = self._window.insight, self._window.canvas
+        explanation, canvas = self._window.explanation, self._window.canvas
         if flow is not None and finding.key in flow.program.wire_sources:
-            insight.follow_link(WIRE + finding.key)
+            explanation.follow_link(WIRE + finding.key)
             if (wire := canvas.selected_wire()) is not None:
-                insight.explain(wire)
+                explanation.explain(wire)
         elif flow is not None and finding.key in flow.program.sources("variable"):
-            insight.explain_variable(finding.key)
+            explanation.explain_variable(finding.key)
         else:
             path, _, name = finding.key.rpartition("/")
             block = name.partition(".")[0]
-            insight.follow_link(f"{path}/{block}" if path else block)
+            explanation.follow_link(f"{path}/{block}" if path else block)
 
     def _look(self) -> None:
         result = self._result

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runtime.flow import Verdict
 
 
-class Insight(QObject):
+class Explanation(QObject):
     """Keeps the Why panel and the route on the canvas to the newest result of one window."""
 
     def __init__(self, window: MainWindow) -> None:
@@ -65,20 +65,20 @@ class Insight(QObject):
 
     def explain_block(self, name: str) -> None:
         """Show the route of a variable of the page; of another block nothing is shown."""
-        path = f"{self._window.place.prefix}{name}"
+        path = f"{self._window.navigation.prefix}{name}"
         if self._result is not None and path in self._result.gradients:
             self.explain_variable(path)
 
     def explain_variable(self, path: str) -> None:
         """Show the route from the loss to a variable, and what its wire on that route says."""
         window = self._window
-        name = window.place.reveal(Location(MAIN, path))
+        name = window.navigation.reveal(Location(MAIN, path))
         verdict = None if self._result is None else self._result.variable(path)
         if name is None or verdict is None:
             return
-        page = window.document.diagram.pages[window.place.page]
+        page = window.document.diagram.pages[window.navigation.page]
         window.commands.reveal_here(name)
-        window.canvas.select_wire(_first_wire(page, name, verdict, window.place.prefix))
+        window.canvas.select_wire(_first_wire(page, name, verdict, window.navigation.prefix))
         self._variable = path
         self._draw(True)
 
@@ -89,7 +89,7 @@ class Insight(QObject):
             self._window.commands.reveal_path(path)
             return
         block, _, port = path.rpartition(".")
-        name = self._window.place.reveal(Location(MAIN, block))
+        name = self._window.navigation.reveal(Location(MAIN, block))
         if name is not None:
             self._window.canvas.select(())
             self._window.canvas.select_wire(f"{name}.{port}")
@@ -102,8 +102,8 @@ class Insight(QObject):
     def ask(self) -> None:
         """Have the fix, the dialects and the ledger of the selected wire worked out."""
         window, result = self._window, self._result
-        key, prefix = window.canvas.selected_wire(), window.place.prefix
-        page = window.document.diagram.pages[window.place.page]
+        key, prefix = window.canvas.selected_wire(), window.navigation.prefix
+        page = window.document.diagram.pages[window.navigation.page]
         source = page.wires.get(PortName.parse(key)) if key else None
         window.why.show_answers(None)
         if result is None or source is None:
@@ -120,9 +120,9 @@ class Insight(QObject):
 
     def _draw(self, wanted: bool) -> None:
         window, verdict = self._window, self._verdict() if wanted else None
-        page = window.document.diagram.pages[window.place.page]
+        page = window.document.diagram.pages[window.navigation.page]
         key = window.canvas.selected_wire() or ""
-        route = None if verdict is None else route_of(verdict, key, page, window.place.prefix)
+        route = None if verdict is None else route_of(verdict, key, page, window.navigation.prefix)
         window.canvas.show_route(route)
 
     def _verdict(self) -> Verdict | None:
@@ -134,7 +134,7 @@ class Insight(QObject):
             known = self._variable in result.gradients
             return result.variable(self._variable) if known else None
         leaf = self._window.why.leaf
-        wire = f"{self._window.place.prefix}{key}" + (f"{SIGN}{leaf}" if leaf else "")
+        wire = f"{self._window.navigation.prefix}{key}" + (f"{SIGN}{leaf}" if leaf else "")
         return result.verdict(wire) if key is not None and wire in result.states else None
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 
-class Proving(QObject):
+class GradientCheck(QObject):
     """Checks on request; what was found stands on the faces until the diagram changes."""
 
     def __init__(self, window: MainWindow) -> None:
@@ -57,4 +57,4 @@ class Proving(QObject):
         told = self.tr("{0} blocks agree with a difference, {1} do not, {2} need not.")
         rest = len(answer) - agreeing - len(wrong)
         self._window.canvas.hint(told.format(agreeing, len(wrong), rest))
-        self._window.showing.show_place()
+        self._window.presenter.show_place()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runtime.engine import Session
 
 
-class Ownership(QObject):
+class LossComparison(QObject):
     """Has the gradients of all losses compared by a thread of its own."""
 
     def __init__(self, window: MainWindow) -> None:
@@ -47,7 +47,7 @@ class Ownership(QObject):
         """Show the route of a variable, as to one loss."""
         if loss is not None:
             self._window.losses.choose(loss)
-        self._window.insight.explain_variable(variable)
+        self._window.explanation.explain_variable(variable)
 
     def _look(self) -> None:
         flow = None if self._result is None else self._result.flow

@@ -44,7 +44,7 @@ class Tried(NamedTuple):
     badges: Badges
 
 
-class Trying(QObject):
+class Trial(QObject):
     """One trial of one window: the steps that are tried, and what runs say of them."""
 
     def __init__(self, window: MainWindow) -> None:
@@ -83,7 +83,7 @@ class Trying(QObject):
 
     def hover(self, key: str) -> None:
         """Show what a cut of this wire of the page would change; an empty key is no wire."""
-        self._hovered = f"{self._window.place.prefix}{key}" if key else ""
+        self._hovered = f"{self._window.navigation.prefix}{key}" if key else ""
         self._found.pop(HOVER, None)
         if self._hovered:
             self._ask(HOVER, (*self._steps, Cut(self._hovered)))
@@ -95,13 +95,13 @@ class Trying(QObject):
         """Try a cut of this wire of the page, or no more."""
         if self._idle():
             return
-        self._toggle([Cut(f"{self._window.place.prefix}{key}")])
+        self._toggle([Cut(f"{self._window.navigation.prefix}{key}")])
 
     def toggle(self, name: str) -> None:
         """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
         if self._idle():
             return
-        path = f"{self._window.place.prefix}{name}"
+        path = f"{self._window.navigation.prefix}{name}"
         tried = [s for s in self._steps if isinstance(s, Open | Close) and s.block == path]
         is_open = bool(open_stops(self._window.document.diagram, [path]))
         self._toggle(tried or [Close(path) if is_open else Open(path)])
@@ -120,7 +120,7 @@ class Trying(QObject):
 
     def _idle(self) -> bool:
         """Whether nothing of the page runs, so that there is nothing to try."""
-        idle = self._window.place.root != MAIN
+        idle = self._window.navigation.root != MAIN
         if idle:
             text = self.tr("Nothing uses this page, so there is nothing to try.")
             self._window.canvas.hint(text)
@@ -195,7 +195,7 @@ class Trying(QObject):
 
     def _refresh(self) -> None:
         """Let canvas and panels show the result again, with the trial or without."""
-        self._window.showing.show_place()
+        self._window.presenter.show_place()
 
     def _tell(self) -> None:
         parts = [self._told(step) for step in self._steps]
@@ -245,7 +245,7 @@ class Trying(QObject):
 
     def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of the paths that lie on the page, as they are called there."""
-        prefix = self._window.place.prefix
+        prefix = self._window.navigation.prefix
         inside = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
         return tuple(name for name in inside if "/" not in name)
 

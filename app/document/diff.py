@@ -1,4 +1,4 @@
-"""What an undo or a redo has changed, and on which page: where one wants to look."""
+"""The difference between two diagrams, page by page: where to look after an undo or a redo."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram, Page, Point
 
 
-class Touched(NamedTuple):
+class PageDiff(NamedTuple):
     """What differs on one page, as far as it is there afterwards."""
 
     page: str
@@ -31,7 +31,7 @@ class Touched(NamedTuple):
         return not (self.blocks or self.notes or self.gone)
 
 
-def touched(before: Diagram, after: Diagram, page: str) -> Touched | None:
+def page_diff(before: Diagram, after: Diagram, page: str) -> PageDiff | None:
     """What differs between two diagrams; None where no page does that is in both.
 
     Of several pages the one with other blocks or notes, of those ``page``, else the first.
@@ -40,24 +40,24 @@ def touched(before: Diagram, after: Diagram, page: str) -> Touched | None:
     return found[0] if found else None
 
 
-def _pages(before: Diagram, after: Diagram) -> Iterator[Touched]:
+def _pages(before: Diagram, after: Diagram) -> Iterator[PageDiff]:
     for name, now in after.pages.items():
         was = before.pages.get(name, now)
         if was is not now:
             yield _differing(name, was, now)
 
 
-def _differing(name: str, was: Page, now: Page) -> Touched:
+def _differing(name: str, was: Page, now: Page) -> PageDiff:
     moved = _others(was.layout, now.layout) | (was.layout.keys() - now.layout.keys())
     blocks = (_others(was.blocks, now.blocks) | moved) & now.blocks.keys()
     notes = _others(was.notes, now.notes)
     gone = [was.layout[b] for b in was.blocks.keys() - now.blocks.keys() if b in was.layout]
     gone += [was.notes[note].at for note in was.notes.keys() - now.notes.keys()]
-    found = Touched(name, frozenset(blocks), frozenset(notes), (), frozenset(), tuple(gone))
+    found = PageDiff(name, frozenset(blocks), frozenset(notes), (), frozenset(), tuple(gone))
     return _with_wires(found, was, now) if found.wires_only else found
 
 
-def _with_wires(found: Touched, was: Page, now: Page) -> Touched:
+def _with_wires(found: PageDiff, was: Page, now: Page) -> PageDiff:
     bent = _others(was.bends, now.bends) | (was.bends.keys() - now.bends.keys())
     wires = _others(was.wires, now.wires) | (bent & now.wires.keys())
     cut = {target.block for target in was.wires.keys() - now.wires.keys()} & now.blocks.keys()
@@ -73,3 +73,10 @@ def _others(was: Mapping[Any, object], now: Mapping[Any, object]) -> set[Any]:
         for key, value in now.items()
         if (old := was.get(key)) is not value and old != value  # mostly the same, at once
     }
+
+
+def renamed_pages(before: Diagram, after: Diagram) -> dict[str, str]:
+    """Pages of ``before`` whose name is gone, with the new name of the very same page."""
+    gone = {id(page): name for name, page in before.pages.items() if name not in after.pages}
+    new = {name: page for name, page in after.pages.items() if name not in before.pages}
+    return {gone[id(page)]: name for name, page in new.items() if id(page) in gone}

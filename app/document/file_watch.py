@@ -47,7 +47,7 @@ def _arrays(path: Path, data: bytes) -> tuple[int, int] | None:
     return None
 
 
-class DiskWatch(QObject):
+class FileWatch(QObject):
     """Watches the file of a document and the folder it is in.
 
     The folder, because many programs write beside a file and then rename. Each new content is

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.document.renamed import renamed
+from app.document.diff import renamed_pages
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import MAIN, Diagram
 
@@ -18,7 +18,7 @@ MOST_USES = 10_000
 """Uses of pages that are looked through for a place; pages can nest without end."""
 
 
-class Place(QObject):
+class Navigation(QObject):
     """The page that is shown, as the names of the page blocks that lead there from ``main``."""
 
     changed = Signal()
@@ -55,7 +55,7 @@ class Place(QObject):
 
     def set_diagram(self, diagram: Diagram) -> None:
         """Stay where it was as far as that place still exists, perhaps by another name."""
-        root = renamed(self._diagram, diagram).get(self._root, self._root)
+        root = renamed_pages(self._diagram, diagram).get(self._root, self._root)
         root, trail = (root, self._trail) if root in diagram.pages else (MAIN, ())
         self._diagram = diagram
         while page_at(diagram, trail, root) is None:

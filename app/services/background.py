@@ -50,11 +50,11 @@ def at_once(text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
 
 def worker_of(widget: QWidget) -> Worker:
     """The work of the window that a widget is in; here and now where it has none."""
-    found = widget.window().findChild(Waiting)
-    return found.run if isinstance(found, Waiting) else at_once
+    found = widget.window().findChild(Background)
+    return found.run if isinstance(found, Background) else at_once
 
 
-class Waiting(QObject):
+class Background(QObject):
     """The work of one window, one piece at a time.
 
     What takes no longer than ``AT_ONCE`` is done as if there were no thread. While it takes

@@ -34,15 +34,15 @@ def docks(window: MainWindow) -> dict[str, QDockWidget]:
             ("why", window.tr("Why"), window.why, right),
             ("variables", window.tr("Variables"), window.variables, bottom),
             ("problems", window.tr("Problems"), window.problems, bottom),
-            ("doctor", window.tr("Doctor"), window.checkup.panel, bottom),
-            ("matrix", window.tr("Losses"), window.ownership.panel, bottom),
+            ("doctor", window.tr("Doctor"), window.doctor.panel, bottom),
+            ("matrix", window.tr("Losses"), window.loss_comparison.panel, bottom),
         )
     }
     window.tabifyDockWidget(made["variables"], made["problems"])
     window.tabifyDockWidget(made["problems"], made["doctor"])
     window.tabifyDockWidget(made["doctor"], made["matrix"])
-    made["doctor"].visibilityChanged.connect(window.checkup.see)
-    made["matrix"].visibilityChanged.connect(window.ownership.see)
+    made["doctor"].visibilityChanged.connect(window.doctor.see)
+    made["matrix"].visibilityChanged.connect(window.loss_comparison.see)
     made["variables"].raise_()
     window.resize(1280, 820)
     horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical

@@ -21,14 +21,14 @@ from app.commands.help import HelpCommands
 from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
 from app.commands.pictures import PictureCommands
-from app.controllers.doctor import Checkup, count_in
-from app.controllers.explanation import Insight
-from app.controllers.gradient_check import Proving
-from app.controllers.loss_matrix import Ownership
-from app.controllers.trial import Trying
+from app.controllers.doctor import DoctorController, count_in
+from app.controllers.explanation import Explanation
+from app.controllers.gradient_check import GradientCheck
+from app.controllers.loss_matrix import LossComparison
+from app.controllers.trial import Trial
 from app.document.autosave import Autosave
 from app.document.document import Document
-from app.document.navigation import Place
+from app.document.navigation import Navigation
 from app.evaluation.evaluator import Evaluator
 from app.panels.bars.breadcrumbs import Breadcrumbs
 from app.panels.bars.find_bar import FindBar
@@ -41,14 +41,14 @@ from app.panels.tables.problems import Problems
 from app.panels.tables.variables import Variables
 from app.panels.why.why import Why
 from app.services import theme as look
-from app.services.background import Waiting
+from app.services.background import Background
 from app.services.examples import examples
 from app.services.settings import Settings
 from app.services.style_sheet import sheet
 from app.shell import actions
 from app.shell.docks import docks, dress
 from app.shell.menus import Menus
-from app.shell.presenter import Showing
+from app.shell.presenter import Presenter
 from app.shell.status import Status
 from app.shell.windows import Windows
 from blocks.registry import registry
@@ -68,11 +68,11 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.windows = windows or Windows(settings or Settings())
         self.settings = self.windows.settings
-        self.waiting = Waiting(self)
-        self.document = Document(self, self.waiting.run)
+        self.background = Background(self)
+        self.document = Document(self, self.background.run)
         self.autosave = Autosave(self.document, self.windows.journal)
         self.evaluator = Evaluator(parent=self)
-        self.place = Place(self)
+        self.navigation = Navigation(self)
         self.canvas = CanvasView(self)
         self.canvas.favourites = self.windows.favourites
         self.palette_panel = Palette(registry(), self.windows.favourites, self)
@@ -81,10 +81,10 @@ class MainWindow(QMainWindow):
         self.problems = Problems(self)
         self.variables = Variables(self)
         self.losses = Losses(self)
-        self.trying = Trying(self)
-        self.checkup = Checkup(self)
-        self.ownership = Ownership(self)
-        self.proving = Proving(self)
+        self.trial = Trial(self)
+        self.doctor = DoctorController(self)
+        self.loss_comparison = LossComparison(self)
+        self.gradient_check = GradientCheck(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
         self.find_bar = FindBar(self)
@@ -95,11 +95,13 @@ class MainWindow(QMainWindow):
             self.evaluator,
             self.canvas,
             self.palette_panel,
-            self.place,
+            self.navigation,
             self.settings,
         )
         self.pages = PageCommands(self)
-        self.clipboard = ClipboardCommands(self.commands, self.document, self.canvas, self.place)
+        self.clipboard = ClipboardCommands(
+            self.commands, self.document, self.canvas, self.navigation
+        )
         self.welcome = Welcome(self.canvas, examples())
         self._arrange_panels()
         pictures, finding = PictureCommands(self), HelpCommands(self)
@@ -110,8 +112,8 @@ class MainWindow(QMainWindow):
             self.pages,
             pictures,
             finding,
-            self.trying,
-            self.proving,
+            self.trial,
+            self.gradient_check,
             PanelCommands(self),
         )
         self.actions_by_name, menus = actions.build(self.menuBar(), targets, self.canvas)
@@ -120,15 +122,15 @@ class MainWindow(QMainWindow):
         self.canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
         self.canvas.legend.clicked.connect(self.actions_by_name["legend"].trigger)
         self.status = Status(self)
-        self.insight = Insight(self)
-        self.showing = Showing(self)
+        self.explanation = Explanation(self)
+        self.presenter = Presenter(self)
         self._connect_history()
         self._connect_canvas()
         self._connect_panels()
         self.setAcceptDrops(True)
         self.restyle()
         QApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
-        self.showing.show_diagram(self.document.diagram)
+        self.presenter.show_diagram(self.document.diagram)
         geometry, state = self.settings.arrangement
         self.restoreGeometry(geometry)
         self.restoreState(state)
@@ -155,8 +157,8 @@ class MainWindow(QMainWindow):
     # ---- what the window is told --------------------------------------------------------------
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self.waiting.busy:
-            self.waiting.afterwards(self.close)
+        if self.background.busy:
+            self.background.afterwards(self.close)
             event.ignore()
             return
         if (typing := self.focusWidget()) is not None:
@@ -194,9 +196,9 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notice)
-        column.addWidget(self.waiting.bar)
+        column.addWidget(self.background.bar)
         column.addWidget(self.files.offer)
-        column.addWidget(self.trying.bar)
+        column.addWidget(self.trial.bar)
         column.addWidget(self.breadcrumbs)
         column.addWidget(self.find_bar)
         column.addWidget(self.canvas, 1)
@@ -216,7 +218,7 @@ class MainWindow(QMainWindow):
         canvas.changeRequested.connect(self.commands.change)
         canvas.selectionChanged.connect(self._show_selection)
         canvas.wireClicked.connect(self._show_wire)
-        canvas.pageEntered.connect(self.place.enter)
+        canvas.pageEntered.connect(self.navigation.enter)
         canvas.statusMessage.connect(self.statusBar().showMessage)
         canvas.inspectRequested.connect(self._show_inspector)
         canvas.menuRequested.connect(self._show_menu)
@@ -234,8 +236,8 @@ class MainWindow(QMainWindow):
         self.variables.blockRequested.connect(self.commands.reveal_path)
         self.problems.placeRequested.connect(self.commands.reveal)
         self.problems.countChanged.connect(partial(count_in, self.docks["problems"]))
-        self.breadcrumbs.trailRequested.connect(self.place.go)
-        self.losses.lossChosen.connect(self.showing.show_place)
+        self.breadcrumbs.trailRequested.connect(self.navigation.go)
+        self.losses.lossChosen.connect(self.presenter.show_place)
         self.welcome.exampleRequested.connect(self.files.open_example)
         self.welcome.fileRequested.connect(self.files.open_path)
         self.commands.themeChosen.connect(self._choose_theme)
@@ -256,7 +258,7 @@ class MainWindow(QMainWindow):
         self._show_enabled()
 
     def _show_wire(self, key: str) -> None:
-        self.insight.show_wire(key)
+        self.explanation.show_wire(key)
         self._show_enabled()
 
     def _show_enabled(self) -> None:
@@ -296,8 +298,8 @@ class MainWindow(QMainWindow):
         dress(self.docks.values(), self._theme)
         for panel in (
             self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
-            self.files.offer, self.trying.bar, self.checkup.panel, self.waiting.bar,
-            self.ownership.panel,
+            self.files.offer, self.trial.bar, self.doctor.panel, self.background.bar,
+            self.loss_comparison.panel,
         ):  # fmt: skip
             panel.set_theme(self._theme)
         chosen = name.replace(" ", "_") if name in look.THEMES else "system"

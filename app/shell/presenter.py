@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 
-class Showing(QObject):
+class Presenter(QObject):
     """Leads what document and evaluator say to all that shows it."""
 
     def __init__(self, window: MainWindow) -> None:
@@ -27,14 +27,14 @@ class Showing(QObject):
         document.cleanChanged.connect(self._show_title)
         document.problem.connect(window.notice.tell)
         window.autosave.failed.connect(self._warn_of_autosave)
-        window.place.changed.connect(self.show_place)
+        window.navigation.changed.connect(self.show_place)
         window.evaluator.resultChanged.connect(self._show_result)
 
     def show_diagram(self, diagram: Diagram) -> None:
         """Show the document's diagram, and have it evaluated."""
         window = self._window
         window.notice.dismiss()
-        window.place.set_diagram(diagram)
+        window.navigation.set_diagram(diagram)
         self.show_place()
         self._show_title()
         self._show_welcome()
@@ -46,14 +46,14 @@ class Showing(QObject):
     def show_place(self) -> None:
         """Show the page that the window is on, as it is now, with the newest result."""
         window = self._window
-        diagram, page = window.document.diagram, window.place.page
+        diagram, page = window.document.diagram, window.navigation.page
         window.canvas.set_diagram(diagram, page)
         window.inspector.set_diagram(diagram, page)
         window.why.set_diagram(diagram, page)
         window.find_bar.set_diagram(diagram)
         window.palette_panel.set_diagram(diagram, page)
-        window.breadcrumbs.show_trail(window.place.trail, window.place.root)
-        window.actions_by_name["leave_page"].setEnabled(bool(window.place.prefix))
+        window.breadcrumbs.show_trail(window.navigation.trail, window.navigation.root)
+        window.actions_by_name["leave_page"].setEnabled(bool(window.navigation.prefix))
         if window.evaluator.result is not None:
             self._show_result(window.evaluator.result)
 
@@ -61,24 +61,24 @@ class Showing(QObject):
         window = self._window
         window.notice.dismiss()
         window.inspector.forget()
-        window.place.go(())
+        window.navigation.go(())
         window.canvas.select(())
         window.canvas.select_wire(None)
         self._fit_wanted = True
 
     def _show_result(self, result: Result) -> None:
         window = self._window
-        prefix, result = window.place.prefix, window.trying.over(window.losses.about(result))
-        result = window.proving.over(result)
+        prefix, result = window.navigation.prefix, window.trial.over(window.losses.about(result))
+        result = window.gradient_check.over(result)
         window.canvas.set_result(result, prefix)
         window.inspector.set_result(result, prefix)
         window.why.set_result(result, prefix)
-        window.insight.show_result(result)
+        window.explanation.show_result(result)
         window.find_bar.set_result(result)
         window.variables.show_result(result)
         window.problems.show_problems(result.diagnostics)
-        window.checkup.show_result(result)
-        window.ownership.show_result(result)
+        window.doctor.show_result(result)
+        window.loss_comparison.show_result(result)
         if result.error is not None:
             window.notice.tell(result.error)
 

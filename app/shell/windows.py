@@ -94,8 +94,8 @@ class Windows(QObject):
         Where something is under way, its end is waited for.
         """
         for window in self._windows:
-            if window.waiting.busy:
-                window.waiting.afterwards(self.close_all)
+            if window.background.busy:
+                window.background.afterwards(self.close_all)
                 return False
         return all(window.close() for window in reversed(self.listed))
 
@@ -103,7 +103,7 @@ class Windows(QObject):
         """Show what a crash left unsaved, if anything."""
         text, read = self.tr("Result what was not saved"), self.journal.orphans
         try:
-            entries = self.active().waiting.run(text, lambda pulse: read(), pure=True)
+            entries = self.active().background.run(text, lambda pulse: read(), pure=True)
         except Cancelled:
             return None  # it will be offered at the next start
         if not entries or not self._windows:
@@ -139,7 +139,7 @@ class Windows(QObject):
 
 
 def _is_free(window: MainWindow) -> bool:
-    return window.document.is_untouched and not window.waiting.busy
+    return window.document.is_untouched and not window.background.busy
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -60,7 +60,7 @@ def change(monkey: Monkey) -> None:
 def grow(monkey: Monkey) -> None:
     """Add a block of a type that diagrams are mostly made of, and wire it up."""
     dice, window = monkey.dice, monkey.window
-    diagram, title = window.document.diagram, window.place.page
+    diagram, title = window.document.diagram, window.navigation.page
     page = diagram.pages[title]
     kind = dice.choice([name for name in TYPICAL if name in registry().classes])
     name = fresh_name(page, kind)

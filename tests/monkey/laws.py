@@ -127,8 +127,8 @@ def agrees(window: MainWindow) -> None:
     """What the window shows is of its document, and what is selected exists."""
     document, canvas = window.document, window.canvas
     scene = canvas.view.scene
-    assert window.place.page in document.diagram.pages
-    assert scene.page_name == window.place.page
+    assert window.navigation.page in document.diagram.pages
+    assert scene.page_name == window.navigation.page
     assert scene.diagram is document.diagram, "the canvas shows another diagram"
     assert window.isWindowModified() == (not document.is_clean)
     if canvas._hand.gesture is None:

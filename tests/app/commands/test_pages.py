@@ -106,7 +106,7 @@ class TestReuse:
         assert window.document.diagram.main.ends.inward["loss"]
 
     def test_a_page_is_refused_on_itself_with_the_reason(self, window):
-        window.place.enter("group1")
+        window.navigation.enter("group1")
         row = page_row(window, "group1")
         assert "itself" in row.data(REFUSAL_ROLE)
         assert not row.flags() & Qt.ItemFlag.ItemIsDragEnabled
@@ -118,11 +118,11 @@ class TestReuse:
         assert uses(window, "group1", "group1") == []
 
     def test_a_page_that_stands_on_this_one_is_refused_too(self, window):
-        window.place.open("idle")
+        window.navigation.open("idle")
         page_row(window, "group1")
         press(window, Key.Key_Return)
         assert uses(window, "idle", "group1")
-        window.place.open("group1")
+        window.navigation.open("group1")
         page_row(window, "idle")
         press(window, Key.Key_Return)
         assert "stands on page 'group1'" in told(window)
@@ -195,18 +195,18 @@ class TestKept:
     def test_a_page_without_a_use_is_entered_named_and_left(self, window, qtbot):
         page_row(window, "idle")
         press(window, Key.Key_Return, CONTROL)
-        assert window.place.page == "idle"
+        assert window.navigation.page == "idle"
         assert window.breadcrumbs.isVisible()
         window.commands.add_block("Tanh")
         assert "tanh1" in window.document.diagram.pages["idle"].blocks
         window.pages.rename("idle", "draft")
-        assert window.place.page == "draft"
+        assert window.navigation.page == "draft"
         main = window.breadcrumbs.layout().itemAt(0).widget()
         qtbot.mouseClick(main, LEFT)
-        assert window.place.page == "main"
+        assert window.navigation.page == "main"
         window.pages.open("draft")
         window.actions_by_name["leave_page"].trigger()
-        assert window.place.page == "main"
+        assert window.navigation.page == "main"
 
     def test_delete_removes_a_page_that_nothing_uses_and_no_other(self, window):
         page_row(window, "group1")
@@ -220,7 +220,7 @@ class TestKept:
         window.commands.change(RemoveBlocks(("group1",)))
         page_row(window, "group1")
         press(window, Key.Key_Return, CONTROL)
-        assert window.place.page == "group1"
+        assert window.navigation.page == "group1"
 
     def test_the_menu_of_a_row_copies_a_page(self, window):
         index = page_row(window, "group1")
@@ -251,13 +251,13 @@ def test_a_page_by_itself_can_be_asked_about_although_nothing_of_it_ran(window, 
     for key in (Key.Key_W, Key.Key_T, Key.Key_X):
         QTest.keyClick(window.canvas, key)
     QTest.keyClick(window.canvas, Key.Key_T, CONTROL)
-    assert not window.trying.active
+    assert not window.trial.active
     assert "nothing to try" in told(window)
     assert any("Nothing uses group1" in x.text() for x in window.breadcrumbs.findChildren(QLabel))
     window.canvas.grab()
     QTest.keyClick(window.canvas, Key.Key_Delete)
     assert "stop.x" not in {str(t) for t in window.document.diagram.pages["group1"].wires}
-    window.place.leave()
+    window.navigation.leave()
     window.actions_by_name["undo"].trigger()
-    assert window.place.page == "group1"
+    assert window.navigation.page == "group1"
     assert window.canvas.selected_wire() == "stop.x"

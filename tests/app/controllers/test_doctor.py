@@ -17,15 +17,15 @@ def ill():
 
 def looked(qtbot, window):
     window.docks["doctor"].raise_()
-    qtbot.waitUntil(lambda: not window.checkup.panel.visibleRegion().isEmpty(), timeout=5_000)
-    qtbot.waitUntil(lambda: not window.checkup.asker.waits("doctor"), timeout=10_000)
-    table = window.checkup.panel.table
+    qtbot.waitUntil(lambda: not window.doctor.panel.visibleRegion().isEmpty(), timeout=5_000)
+    qtbot.waitUntil(lambda: not window.doctor.asker.waits("doctor"), timeout=10_000)
+    table = window.doctor.panel.table
     rows = range(table.rowCount())
     return [[table.index(row, column).data() for column in range(3)] for row in rows]
 
 
 def click(qtbot, window, row):
-    panel = window.checkup.panel
+    panel = window.doctor.panel
     at = panel.visualRect(panel.table.index(row, 2)).center()
     qtbot.mouseClick(panel.viewport(), LEFT, pos=at)
 
@@ -36,8 +36,8 @@ def row_of(rows, words):
 
 def test_it_looks_only_while_it_is_in_view(opened, qtbot):  # noqa: F811
     window = opened(ill())
-    assert window.checkup.panel.table.rowCount() == 0
-    assert not window.checkup.asker.waits("doctor")
+    assert window.doctor.panel.table.rowCount() == 0
+    assert not window.doctor.asker.waits("doctor")
     assert looked(qtbot, window)
 
 
@@ -64,7 +64,7 @@ def test_a_click_or_enter_leads_to_the_variable(opened, qtbot):  # noqa: F811
     click(qtbot, window, row)
     assert window.canvas.selection() == {"w"}
     window.canvas.select(())
-    panel = window.checkup.panel
+    panel = window.doctor.panel
     panel.setCurrentIndex(panel.table.index(row, 0))
     qtbot.keyClick(panel, Qt.Key.Key_Return)
     assert window.canvas.selection() == {"w"}

@@ -72,11 +72,11 @@ def repair(qtbot, window):
 
 
 def tried(qtbot, window):
-    qtbot.waitUntil(lambda: not window.trying.asker.waits("trial"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"), timeout=10_000)
 
 
 def answered(qtbot, window):
-    qtbot.waitUntil(lambda: not window.insight.asker.waits("why"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.explanation.asker.waits("why"), timeout=10_000)
     return window.why.text()
 
 
@@ -167,7 +167,7 @@ class TestRoute:
 
     def test_inside_a_page_the_numbers_go_on(self, opened, qtbot):
         window = opened(nested())
-        window.place.enter("enc")
+        window.navigation.enter("enc")
         click_wire(qtbot, window, "stop.x")
         route = window.canvas.route()
         assert route.cutters == {"stop.x": "⊣"}
@@ -200,12 +200,12 @@ class TestPanel:
         qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
         tried(qtbot, window)
         assert dict(window.canvas.ghosts().changes) == {"w": "None → 3.00"}
-        assert "sg open" in window.trying.bar.text()
+        assert "sg open" in window.trial.bar.text()
         assert "Carries gradient" in window.why.text()
         assert window.document.diagram is before
         answered(qtbot, window)
         qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
-        assert not window.trying.active
+        assert not window.trial.active
         assert window.document.diagram is before
 
     def test_the_repair_is_one_undo_and_gives_the_number_it_promised(self, window, qtbot):
@@ -224,7 +224,7 @@ class TestPanel:
         answered(qtbot, window)
         qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
         tried(qtbot, window)
-        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        qtbot.mouseClick(window.trial.bar.apply_button, LEFT)
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
         assert window.evaluator.result.gradients["w"].item() == 3.0
         assert window.document.undo_stack.count() == 1

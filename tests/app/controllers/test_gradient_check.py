@@ -25,7 +25,7 @@ def window(opened):  # noqa: F811
 
 def check(qtbot, window):
     qtbot.keyClick(window.canvas, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.waitUntil(lambda: not window.proving.asker.waits("check"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.gradient_check.asker.waits("check"), timeout=10_000)
 
 
 def test_what_agrees_has_a_tick_and_what_need_not_a_sign(window, qtbot):

@@ -143,7 +143,7 @@ class TestSideBySide:
     def test_a_trial_keeps_the_lanes_apart(self, window, qtbot):
         window.losses.choose(APART)
         window.canvas.stopTried.emit("sg")
-        asker = window.trying.asker
+        asker = window.trial.asker
         qtbot.waitUntil(lambda: not asker.waits("trial"), timeout=10_000)
         facts = window.canvas.view.facts
         wire = facts.scene.wire_index["sg.x"]
@@ -174,18 +174,18 @@ class TestSideBySide:
 class TestDuringATrial:
     def test_the_switch_shows_the_trial_for_the_other_loss(self, window, qtbot):
         window.canvas.stopTried.emit("sg")
-        qtbot.waitUntil(lambda: not window.trying.asker.waits("trial"), timeout=10_000)
+        qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"), timeout=10_000)
         assert lane(window, "sg.x") == "CARRIES"
         assert dict(window.canvas.ghosts().changes) == {"w": "9.00 → 11.0 (+22 %)"}
         window.losses.choose("L2.out")
         assert lane(window, "sg.x") == "OFF_ROUTE"
-        assert window.trying.active
+        assert window.trial.active
         assert dict(window.canvas.ghosts().changes) == {}
         window.losses.choose("L1.out")
         assert lane(window, "sg.x") == "CARRIES"
         assert dict(window.canvas.ghosts().changes) == {"w": "1.00 → 3.00 (+200 %)"}
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
-        assert not window.trying.active
+        assert not window.trial.active
         assert lane(window, "sg.x") == "STOPPED"
         assert window.losses.chosen == "L1.out"
 

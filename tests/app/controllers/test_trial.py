@@ -28,7 +28,7 @@ def window(opened):  # noqa: F811
 
 
 def idle(qtbot, window):
-    trying, evaluator = window.trying.asker, window.evaluator
+    trying, evaluator = window.trial.asker, window.evaluator
     qtbot.waitUntil(
         lambda: not (trying.waits("trial") or trying.waits("hover") or evaluator.busy),
         timeout=10_000,
@@ -66,7 +66,7 @@ class TestHover:
         qtbot.keyRelease(window.canvas, X)
         assert window.canvas.ghosts() is None
         assert window.document.diagram is before
-        assert not window.trying.bar.isVisible()
+        assert not window.trial.bar.isVisible()
 
     def test_with_x_held_the_ghost_goes_along_with_the_pointer(self, window, qtbot):
         qtbot.keyPress(window.canvas, X)
@@ -88,7 +88,7 @@ class TestHover:
         qtbot.keyRelease(window.canvas, X)
         assert window.canvas.ghosts().cuts == ("mul1.a",)
         assert lane(window, "mul1.a") == "STOPPED"
-        assert "mul1.a cut" in window.trying.bar.text()
+        assert "mul1.a cut" in window.trial.bar.text()
 
 
 class TestTrial:
@@ -98,59 +98,59 @@ class TestTrial:
         click_sign(qtbot, window)
         assert lane(window, "sg.x") == "CARRIES"
         assert changes(window) == {"w": "3.00 → 6.00 (+100 %)"}
-        assert window.trying.bar.isVisible()
-        assert "sg open" in window.trying.bar.text()
+        assert window.trial.bar.isVisible()
+        assert "sg open" in window.trial.bar.text()
         assert window.document.diagram is before
         assert window.document.is_clean
 
     def test_a_second_click_closes_it_again(self, window, qtbot):
         click_sign(qtbot, window)
         click_sign(qtbot, window)
-        assert not window.trying.active
+        assert not window.trial.active
         assert lane(window, "sg.x") == "STOPPED"
-        assert not window.trying.bar.isVisible()
+        assert not window.trial.bar.isVisible()
 
     def test_apply_is_one_undo(self, window, qtbot):
         before = window.document.diagram
         click_sign(qtbot, window)
-        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        qtbot.mouseClick(window.trial.bar.apply_button, LEFT)
         idle(qtbot, window)
         assert window.document.undo_stack.count() == 1
         assert window.evaluator.result.gradients["w"].item() == 6.0
         assert window.canvas.ghosts() is None
-        assert not window.trying.bar.isVisible()
+        assert not window.trial.bar.isVisible()
         window.actions_by_name["undo"].trigger()
         assert window.document.diagram is before
 
     def test_a_click_on_an_open_stop_tries_it_closed(self, window, qtbot):
         click_sign(qtbot, window)
-        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        qtbot.mouseClick(window.trial.bar.apply_button, LEFT)
         idle(qtbot, window)
         before = window.document.diagram
         click_sign(qtbot, window)
         assert changes(window) == {"w": "6.00 → 3.00 (−50 %)"}
-        assert "sg closed" in window.trying.bar.text()
+        assert "sg closed" in window.trial.bar.text()
         assert window.canvas.ghosts().opened == ()
         assert window.document.diagram is before
-        qtbot.mouseClick(window.trying.bar.apply_button, LEFT)
+        qtbot.mouseClick(window.trial.bar.apply_button, LEFT)
         idle(qtbot, window)
         assert lane(window, "sg.x") == "STOPPED"
 
     def test_escape_and_the_button_drop_it(self, window, qtbot):
         click_sign(qtbot, window)
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
-        assert not window.trying.active
+        assert not window.trial.active
         assert lane(window, "sg.x") == "STOPPED"
         click_sign(qtbot, window)
-        qtbot.mouseClick(window.trying.bar.discard_button, LEFT)
-        assert not window.trying.active
+        qtbot.mouseClick(window.trial.bar.discard_button, LEFT)
+        assert not window.trial.active
         assert window.document.undo_stack.count() == 0
 
     def test_an_edit_ends_it(self, window, qtbot):
         click_sign(qtbot, window)
         window.commands.change(SetParameters("w", {"value": [2.0]}))
         idle(qtbot, window)
-        assert not window.trying.active
+        assert not window.trial.active
         assert lane(window, "sg.x") == "STOPPED"
 
     def test_by_keyboard(self, window, qtbot):
@@ -158,7 +158,7 @@ class TestTrial:
         window.actions_by_name["try_selected"].trigger()
         idle(qtbot, window)
         assert window.canvas.ghosts().opened == ("sg",)
-        window.trying.discard()
+        window.trial.discard()
         window.canvas.select(())
         window.canvas.select_wire("mul1.a")
         window.actions_by_name["try_selected"].trigger()
@@ -168,7 +168,7 @@ class TestTrial:
     def test_the_sign_can_still_be_dragged(self, window, qtbot):
         at = window.canvas.block_rect("sg").topLeft() + QPoint(12, 8)
         pull(qtbot, window.canvas, at, at + QPoint(60, 80))
-        assert not window.trying.active
+        assert not window.trial.active
         assert window.document.undo_stack.count() == 1
 
 

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.document.diff import touched
+from app.document.diff import page_diff
 from blocks.registry import registry
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import (
@@ -117,15 +117,15 @@ def test_notes_are_selected_too(window, qtbot):
 
 def test_it_goes_to_the_page_where_it_happened(window, qtbot):
     window.commands.change(group(window.document.diagram, "main", ["b", "mul1"]))
-    window.place.enter("group1")
+    window.navigation.enter("group1")
     window.commands.change(MoveBlocks({"mul1": FAR}, page="group1"))
-    window.place.leave()
+    window.navigation.leave()
     undo(qtbot, window)
-    assert window.place.trail == ("group1",)
+    assert window.navigation.trail == ("group1",)
     assert window.canvas.selection() == {"mul1"}
     assert in_sight(window, "mul1")
     undo(qtbot, window)  # the page itself goes
-    assert window.place.trail == ()
+    assert window.navigation.trail == ()
     assert window.canvas.selection() >= {"b", "mul1"}
     redo(window)
     assert window.canvas.selection() >= {"group1"}
@@ -142,19 +142,19 @@ def test_an_edit_itself_leaves_selection_and_view_alone(window):
 class TestTouched:
     def test_a_title_is_on_no_page(self):
         before = seed()
-        assert touched(before, apply(before, SetTitle("x")).after, "main") is None
+        assert page_diff(before, apply(before, SetTitle("x")).after, "main") is None
 
     def test_wires_are_told_apart_from_blocks(self):
         before = seed()
         wire = Connect(PortName("b", "out"), PortName("stop", "x"))
-        found = touched(before, apply(before, wire).after, "main")
+        found = page_diff(before, apply(before, wire).after, "main")
         assert found.wires == ("stop.x",)
         assert found.wires_only
 
     def test_a_wire_that_is_led_another_way_is_told(self):
         before = seed()
         bent = apply(before, BendWire(PortName("stop", "x"), (FAR,))).after
-        for found in (touched(before, bent, "main"), touched(bent, before, "main")):
+        for found in (page_diff(before, bent, "main"), page_diff(bent, before, "main")):
             assert found.wires == ("stop.x",)
             assert found.wires_only
 
@@ -163,4 +163,4 @@ class TestTouched:
         port = next(iter(grouped.pages["group1"].layout))
         after = apply(grouped, MoveBlocks({port: FAR}, page="group1")).after
         after = apply(after, Disconnect(PortName("stop", "x"))).after
-        assert touched(grouped, after, "main").page == "group1"
+        assert page_diff(grouped, after, "main").page == "group1"

@@ -1,4 +1,4 @@
-from app.document.navigation import Place, page_at
+from app.document.navigation import Navigation, page_at
 from blocks.errors import Location
 from blocks.library.pages import Page as PageBlock
 from blocks.library.sources import Variable
@@ -16,8 +16,8 @@ def nested() -> Diagram:
     )
 
 
-def at(diagram) -> Place:
-    place = Place()
+def at(diagram) -> Navigation:
+    place = Navigation()
     place.set_diagram(diagram)
     return place
 

@@ -96,7 +96,7 @@ def _(window):
     go(window, Kind.BLOCK, "stop")
     press(window, Key.Key_S)
     press(window, Key.Key_T, held=CONTROL)
-    assert window.trying.active
+    assert window.trial.active
 
 
 @way("Double-click")
@@ -212,7 +212,7 @@ def _(window):
 def _(window):
     go(window, Kind.WIRE, "stop.x")
     press(window, Key.Key_T, held=CONTROL)
-    assert window.trying.active
+    assert window.trial.active
 
 
 @way("Rest on a wire")
@@ -255,9 +255,9 @@ def _(window):
     window.commands.change(group(window.document.diagram, "main", ["mul1"]))
     go(window, Kind.BLOCK, "group1")
     press(window, Key.Key_Return)
-    assert window.place.page == "group1"
+    assert window.navigation.page == "group1"
     press(window, Key.Key_Up, held=ALT)
-    assert window.place.page == "main"
+    assert window.navigation.page == "main"
 
 
 @way("Drag the legend")
@@ -291,7 +291,7 @@ def _(window):
     press(window, Key.Key_Space, held=CONTROL)
     QTest.keyClicks(QApplication.focusWidget(), "page1")
     press(window, Key.Key_Return, held=CONTROL)
-    assert window.place.page == "page1"
+    assert window.navigation.page == "page1"
 
 
 @way("Click into a panel")

@@ -183,7 +183,7 @@ class TestWindow:
         qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
         face = window.canvas.block_rect("gibbs")
         qtbot.mouseDClick(window.canvas, LEFT, pos=face.center())
-        assert window.place.trail == ("gibbs",)
+        assert window.navigation.trail == ("gibbs",)
         assert set(window.canvas.view.scene.names) >= {"drive", "hidden", "echo"}
         window.canvas.select_wire("echo.x")
         assert "Stopped" in window.why.text() and "reconstruction" in window.why.text()

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.commands import clipboard
-from app.services.background import Cancelled, Occupied, Waiting
+from app.services.background import Background, Cancelled, Occupied
 from blocks.library.arithmetic import Add
 from blocks.library.sources import Variable
 from runtime.build import build, loss, variable
@@ -60,7 +60,7 @@ def meanwhile(window, *acts):
     waiting = list(acts)
 
     def look():
-        if window.waiting.bar.isVisible() and waiting:
+        if window.background.bar.isVisible() and waiting:
             waiting.pop(0)()
         if waiting:
             QTimer.singleShot(20, window, look)
@@ -70,7 +70,7 @@ def meanwhile(window, *acts):
 
 def saved(window, qtbot):
     qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
-    qtbot.waitUntil(lambda: not window.waiting.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.background.busy, timeout=10_000)
 
 
 def contents(path):
@@ -78,7 +78,7 @@ def contents(path):
 
 
 def cancel(window, qtbot):
-    return lambda: qtbot.mouseClick(window.waiting.bar.button, LEFT)
+    return lambda: qtbot.mouseClick(window.background.bar.button, LEFT)
 
 
 class TestSaving:
@@ -87,13 +87,13 @@ class TestSaving:
 
         def look():
             qtbot.keyClick(window.canvas, Qt.Key.Key_Plus, CTRL)
-            bar = window.waiting.bar
+            bar = window.background.bar
             seen.append((bar.text(), window.isWindowModified(), window.canvas.zoom() > zoom))
 
         meanwhile(window, look, slow_disk.open)
         saved(window, qtbot)
         assert seen == [("Saving mine.gradwire.json …", True, True)]
-        assert not window.waiting.bar.isVisible()
+        assert not window.background.bar.isVisible()
         assert not window.isWindowModified()
         assert load(path) == window.document.diagram
 
@@ -221,7 +221,7 @@ class TestOpening:
     def test_the_window_lives_on(self, window, qtbot, path, slow_reading):
         window.document.new()
         texts = []
-        meanwhile(window, lambda: texts.append(window.waiting.bar.text()), slow_reading.open)
+        meanwhile(window, lambda: texts.append(window.background.bar.text()), slow_reading.open)
         drop_file(window, path)
         qtbot.waitUntil(lambda: window.document.path == path, timeout=10_000)
         assert texts == ["Opening mine.gradwire.json …"]
@@ -257,7 +257,7 @@ class TestArranging:
 
     def test_the_window_lives_on_and_it_is_one_undo(self, window, qtbot, slow_layout):
         before, texts = window.document.diagram, []
-        meanwhile(window, lambda: texts.append(window.waiting.bar.text()), slow_layout.open)
+        meanwhile(window, lambda: texts.append(window.background.bar.text()), slow_layout.open)
         self.arrange(window, qtbot)
         assert texts == ["Arranging …"]
         assert len(set(window.document.diagram.main.layout.values())) > 500
@@ -269,7 +269,7 @@ class TestArranging:
         meanwhile(window, cancel(window, qtbot))  # the layout itself goes on
         self.arrange(window, qtbot)
         assert window.document.diagram is before
-        assert not window.waiting.busy
+        assert not window.background.busy
 
     def test_a_change_meanwhile_stands(self, window, qtbot, slow_layout):
         nudge = MoveBlocks({"a0": Point(-500, -500)})
@@ -304,7 +304,7 @@ class TestWork:
     def test_what_is_done_at_once_lets_no_event_in(self, qapp, window):
         let_in = []
         QTimer.singleShot(0, window, lambda: let_in.append(1))
-        assert Waiting(window).run("x", lambda pulse: 7) == 7
+        assert Background(window).run("x", lambda pulse: 7) == 7
         assert not let_in
 
     def test_it_raises_what_the_work_raises(self, window):
@@ -312,10 +312,10 @@ class TestWork:
             raise ValueError("why")
 
         with pytest.raises(ValueError, match="why"):
-            Waiting(window).run("x", job)
+            Background(window).run("x", job)
 
     def test_one_thing_at_a_time(self, window):
-        waiting, gate = Waiting(window), threading.Event()
+        waiting, gate = Background(window), threading.Event()
 
         def second():
             with pytest.raises(Occupied):
@@ -326,7 +326,7 @@ class TestWork:
         assert waiting.run("x", lambda pulse: gate.wait(10))
 
     def test_the_share_that_is_done_is_shown(self, window, qtbot):
-        waiting, gate, seen = window.waiting, threading.Event(), []
+        waiting, gate, seen = window.background, threading.Event(), []
 
         def job(pulse):
             pulse(0.25)
@@ -346,7 +346,7 @@ class TestWork:
 
         meanwhile(window, cancel(window, qtbot), gate.set)
         with pytest.raises(Cancelled):
-            window.waiting.run("x", job)
+            window.background.run("x", job)
         assert not done
 
 

@@ -141,7 +141,7 @@ class TestRecovery:
     def test_the_window_lives_on_while_a_huge_journal_is_read(self, window, tmp_path, monkeypatch):
         left_behind(tmp_path, one=(drawn("One", a=Add()), None))
         gate, seen = Gate(monkeypatch, journal, "_read"), []
-        meanwhile(window, lambda: seen.append(window.waiting.bar.text()), gate.open)
+        meanwhile(window, lambda: seen.append(window.background.bar.text()), gate.open)
         assert window.windows.offer_recovery().list.topLevelItemCount() == 1
         assert seen == ["Reading what was not saved …"]
 

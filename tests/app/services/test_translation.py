@@ -127,7 +127,7 @@ def test_panels_of_a_diagram_bars_and_dialogs(window, qtbot):
     window.actions_by_name["find"].trigger()
     window.document.problem.emit("")
     window.files.offer_reload()
-    window.waiting.bar.tell("", 0.5)
+    window.background.bar.tell("", 0.5)
     qtbot.wait(300)
     dialogs = [Shortcuts(window), Part(np.zeros((2, 2)), window), Generate(None, window)]
     names = {"stop", "a", "b", "loss", "mul1", "Seed"}

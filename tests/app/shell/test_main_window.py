@@ -319,7 +319,7 @@ class TestPages:
         assert not window.breadcrumbs.isVisible()
         face = window.canvas.block_rect("enc")
         qtbot.mouseDClick(window.canvas, LEFT, pos=face.center())
-        assert window.place.page == "twice"
+        assert window.navigation.page == "twice"
         assert window.breadcrumbs.isVisible()
         assert window.actions_by_name["leave_page"].isEnabled()
         window.canvas.select_wire("stop.x")
@@ -328,12 +328,12 @@ class TestPages:
         assert "float32" in "".join(x.text() for x in window.inspector.findChildren(QLabel))
         main = window.breadcrumbs.layout().itemAt(0).widget()
         qtbot.mouseClick(main, LEFT)
-        assert window.place.page == "main"
+        assert window.navigation.page == "main"
         assert not window.breadcrumbs.isVisible()
 
     def test_edits_inside_a_page_go_to_that_page(self, window, opened):
         opened(nested())
-        window.place.enter("enc")
+        window.navigation.enter("enc")
         window.commands.add_block("Tanh")
         assert "tanh1" in window.document.diagram.pages["twice"].blocks
         assert "tanh1" not in names(window)
@@ -344,17 +344,17 @@ class TestPages:
     def test_a_reason_inside_a_page_leads_there(self, window, opened):
         opened(nested())
         window.commands.reveal_path("enc/stop")
-        assert window.place.trail == ("enc",)
+        assert window.navigation.trail == ("enc",)
         assert window.canvas.selection() == {"stop"}
         window.actions_by_name["leave_page"].trigger()
-        assert window.place.trail == ()
+        assert window.navigation.trail == ()
 
     def test_undoing_the_page_away_leads_out_of_it(self, window, opened):
         opened(nested())
         window.commands.change(AddBlock("again", PageBlock(page="twice")))
-        window.place.enter("again")
+        window.navigation.enter("again")
         window.actions_by_name["undo"].trigger()
-        assert window.place.trail == ()
+        assert window.navigation.trail == ()
 
 
 class TestFiles:

@@ -92,12 +92,12 @@ class TestDialog:
 
     def test_the_doctor_looks_again(self, window, dialog, qtbot):
         window.docks["doctor"].raise_()
-        asker = window.checkup.asker
+        asker = window.doctor.asker
         qtbot.waitUntil(lambda: not asker.waits("doctor"), timeout=10_000)
-        assert not window.checkup.panel.table.findings
+        assert not window.doctor.panel.table.findings
         retype(qtbot, dialog.fields["flood"], "1000")
         settled(qtbot, window)
-        qtbot.waitUntil(lambda: bool(window.checkup.panel.table.findings), timeout=10_000)
+        qtbot.waitUntil(lambda: bool(window.doctor.panel.table.findings), timeout=10_000)
 
 
 class TestKept:

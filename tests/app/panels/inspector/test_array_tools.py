@@ -112,7 +112,7 @@ class TestLoading:
     def test_the_window_lives_on_while_a_large_file_is_read(self, window, monkeypatch, tmp_path):
         np.save(tmp_path / "a.npy", np.ones((40, 50), np.float32))
         gate, seen = Gate(monkeypatch, arrays, "read"), []
-        meanwhile(window, lambda: seen.append(window.waiting.bar.text()), gate.open)
+        meanwhile(window, lambda: seen.append(window.background.bar.text()), gate.open)
         self.load(window, monkeypatch, tmp_path / "a.npy")
         assert seen == ["Result a.npy …"]
         assert value(window).shape == (40, 50)
@@ -128,7 +128,7 @@ class TestLoading:
         self.load(window, monkeypatch, tmp_path / "a.npy")
         gate.open()
         assert window.document.diagram is before
-        assert not window.waiting.busy
+        assert not window.background.busy
 
 
 class TestGenerating:

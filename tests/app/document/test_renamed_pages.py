@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.document.renamed import renamed
+from app.document.diff import renamed_pages
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import Diagram, InsertPage, Page, RemovePage, RenamePage, apply, group
 from tests.app.document.test_diff import seed
@@ -12,10 +12,10 @@ def test_it_is_told_by_the_very_same_page():
     one, other = Page({"w": PageBlock(page="p")}), Page()
     before = Diagram({"main": Page(), "p": one, "q": other})
     after = apply(before, RenamePage("q", "r")).after
-    assert renamed(before, after) == {"q": "r"}
-    assert renamed(after, before) == {"r": "q"}
-    assert renamed(before, apply(before, RemovePage("q")).after) == {}
-    assert renamed(before, apply(before, InsertPage("copy", other)).after) == {}
+    assert renamed_pages(before, after) == {"q": "r"}
+    assert renamed_pages(after, before) == {"r": "q"}
+    assert renamed_pages(before, apply(before, RemovePage("q")).after) == {}
+    assert renamed_pages(before, apply(before, InsertPage("copy", other)).after) == {}
 
 
 @pytest.fixture
@@ -33,18 +33,18 @@ def test_the_view_stays_also_when_the_name_is_taken_back(window, name):
     window.canvas.look(window.canvas.view.camera.panned(-70.0, 33.0).zoomed(0.8, 0.0, 0.0))
     camera = window.canvas.view.camera
     window.pages.rename(name, "encoder")
-    assert (window.place.page, window.canvas.view.camera) == ("encoder", camera)
+    assert (window.navigation.page, window.canvas.view.camera) == ("encoder", camera)
     window.actions_by_name["undo"].trigger()
-    assert (window.place.page, window.canvas.view.camera) == (name, camera)
+    assert (window.navigation.page, window.canvas.view.camera) == (name, camera)
     window.actions_by_name["redo"].trigger()
-    assert (window.place.page, window.canvas.view.camera) == ("encoder", camera)
+    assert (window.navigation.page, window.canvas.view.camera) == ("encoder", camera)
 
 
 def test_the_view_of_a_page_that_is_not_shown_is_kept_too(window):
     window.pages.open("group1")
     window.canvas.look(window.canvas.view.camera.panned(-70.0, 33.0))
     camera = window.canvas.view.camera
-    window.place.go(())
+    window.navigation.go(())
     window.pages.rename("group1", "encoder")
     window.pages.open("encoder")
     assert window.canvas.view.camera == camera

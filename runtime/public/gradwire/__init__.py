@@ -1,0 +1,97 @@
+"""Diagrams of differentiable arithmetic that show which wires carry gradient, and why not.
+
+    import gradwire as gw
+
+    a, b = gw.variable("a", [[1, 2]]), gw.variable("b", [[0, 1]])
+    session = gw.Session(gw.build(gw.loss(gw.stop_gradient(3 * b) + a)))
+    print(session.backward().gradients, gw.analyse(session.program).variable("b").sentence)
+
+``__all__`` is the public interface. Every installed block is a function as well, in snake case:
+``gw.relu(x)``, ``gw.conv2d(x, w, stride=2)``. A name is imported when it is first used, so that
+``import gradwire`` alone loads neither numpy nor any block. The types are in ``__init__.pyi``.
+"""
+
+from importlib import import_module
+
+_HOMES = {
+    "blocks": ("Block", "InputPort", "registry"),
+    "blocks.errors": (
+        "BlockDefinitionError",
+        "BlockError",
+        "BuildError",
+        "ChangeError",
+        "DTypeError",
+        "DiagramError",
+        "FeedError",
+        "FileError",
+        "GradwireError",
+        "HeadError",
+        "Location",
+        "NotRunnableError",
+        "ParameterError",
+        "RunError",
+        "ShapeError",
+        "TraceError",
+        "UnknownBlockError",
+    ),
+    "runtime.build": (
+        "Expression",
+        "block",
+        "build",
+        "constant",
+        "input",
+        "loss",
+        "page",
+        "stop_gradient",
+        "variable",
+    ),
+    "runtime.diagram": (
+        "Diagnostic",
+        "Diagram",
+        "Page",
+        "apply",
+        "arrange",
+        "check",
+        "dumps",
+        "json_schema",
+        "load",
+        "loads",
+        "save",
+    ),
+    "runtime.engine": ("SGD", "Adam", "Optimiser", "Program", "Run", "Session"),
+    "runtime.flow": (
+        "Flow",
+        "State",
+        "Verdict",
+        "WhatIf",
+        "analyse",
+        "check_gradients",
+        "diagnose",
+        "dialects",
+        "fix",
+        "fixes",
+        "observe",
+    ),
+    "runtime.version": ("__version__",),
+}
+"""The public names, by the module that defines or exports them."""
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("_") and name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # What is not listed may be an installed block, which runtime.build makes a function.
+    home = import_module(_HOME_OF.get(name, "runtime.build"))
+    try:
+        found = getattr(home, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    return globals().setdefault(name, found)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *dir(import_module("runtime.build"))})

@@ -1,0 +1,108 @@
+"""The public module: what it exports, where that comes from, and what importing it costs."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gradwire as gw
+
+ROOT = Path(__file__).parents[3]
+STUB = Path(gw.__file__).with_suffix(".pyi")
+
+
+def imports_of_the_stub() -> dict[str, str]:
+    """Names that the stub imports from the floors, and the modules they come from."""
+    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+    return {
+        alias.name: node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module != "collections.abc"
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("name", gw.__all__)
+def test_a_public_name_is_the_object_of_its_floor_and_documented(name):
+    found = getattr(gw, name)
+    assert found is getattr(importlib.import_module(imports_of_the_stub()[name]), name)
+    if inspect.isclass(found) or callable(found):
+        assert inspect.getdoc(found)
+
+
+def test_nothing_private_is_public():
+    private = [name for name in gw.__all__ if name.startswith("_")]
+    assert private == ["__version__"]
+
+
+def test_the_stub_declares_what_the_module_exports():
+    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+    (declared,) = (
+        ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)
+    )
+    assert sorted(declared) == gw.__all__ == sorted(imports_of_the_stub())
+
+
+def test_blocks_are_functions_and_completed():
+    assert {"relu", "mat_mul", *gw.__all__} <= set(dir(gw))
+    assert str(gw.relu(gw.variable("x", 1.0))) == "Relu.out"
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_this_module():
+    with pytest.raises(AttributeError, match="module 'gradwire' has no attribute 'no_such_block'"):
+        _ = gw.no_such_block
+    assert not hasattr(gw, "_private")
+
+
+def run(code: str) -> str:
+    path = [str(STUB.parents[1]), str(ROOT)]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path}\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_importing_it_loads_no_floor():
+    loaded = run("import gradwire; print(*sys.modules)").split()
+    assert not {"numpy", "pydantic", "runtime", "blocks", "app"} & set(loaded)
+
+
+def test_a_name_loads_its_floor_and_no_qt():
+    loaded = run("import gradwire as gw; gw.Session; print(*sys.modules)").split()
+    assert "runtime.engine" in loaded and "PySide6" not in loaded
+
+
+def test_it_runs_as_the_command():
+    told = run("import runpy; sys.argv = ['gradwire', '--version']; runpy.run_module('gradwire')")
+    assert told == f"gradwire {gw.__version__}"
+
+
+def test_no_floor_imports_it():
+    below = [
+        path for floor in ("app", "runtime", "blocks") for path in (ROOT / floor).rglob("*.py")
+    ]
+    users = [path for path in below if "import gradwire" in path.read_text(encoding="utf-8")]
+    assert users == [Path(gw.__file__)]  # its docstring shows how
+
+
+def test_the_wheel_carries_it_beside_the_floors_and_no_screenshots():
+    wheel = pytest.importorskip("hatchling.builders.wheel")
+    files = {
+        Path(file.distribution_path)
+        for file in wheel.WheelBuilder(str(ROOT)).recurse_included_files()
+    }
+    assert {path.parts[0] for path in files} == {"app", "runtime", "blocks", "assets", "gradwire"}
+    assert {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"} == {
+        path.name for path in files if path.parts[0] == "gradwire"
+    }
+    assert Path("assets/diagrams/gan.gradwire.json") in files
+    assert not [path for path in files if "screenshots" in path.parts or "public" in path.parts]

@@ -19,8 +19,9 @@ from typing import Any
 from blocks.errors import BuildError, Location
 from blocks.registry import registry
 from runtime.diagram.layout.arranging import arrange
-from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.names import fresh_names, snake_case
+from runtime.diagram.paths import PortName
 from runtime.expressions import (
     Expression,
     Node,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.canvas.state.facts import same_meaning
 from app.evaluation.worker import Asker
 from app.panels.tables.doctor import Doctor
 from app.panels.why.answers import WIRE
+from runtime.diagram.model import same_meaning
 from runtime.flow import Finding, Settings, contracts_of, diagnose
 
 if TYPE_CHECKING:

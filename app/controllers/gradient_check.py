@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.canvas.state.facts import same_meaning
 from app.evaluation.worker import Asker
+from runtime.diagram.model import same_meaning
 from runtime.flow import Check, check_gradients
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QObject
 
 from app.canvas.paint.ghosts import Ghosts
-from app.canvas.state.facts import same_meaning
 from app.evaluation.badges import Badges, badges_of
 from app.evaluation.worker import Asker
 from app.panels.bars.trial_bar import TrialBar
 from blocks.library.gradient import StopGradient
 from runtime.diagram import MAIN
+from runtime.diagram.model import same_meaning
 from runtime.flow import Comparison, Difference, Fix, Settings, WhatIf
 from runtime.flow.tools.interventions import (
     Bridge,

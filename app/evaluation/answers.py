@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.canvas.state.facts import same_meaning
+from runtime.diagram.model import same_meaning
 from runtime.engine.trees import SIGN, without_leaf
 from runtime.flow import Account, Dialects, Fix, account, dialects, fix
 

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
-from app.canvas.state.facts import same_meaning
 from app.evaluation.badges import badges_without_run
 from app.evaluation.result import Result, numbered
 from blocks.errors import GradwireError
 from runtime.diagram import Diagram
+from runtime.diagram.model import same_meaning
 from runtime.engine import SGD, Run, Session
 from runtime.flow import Flow, FlowRun, Settings, analyse
 from runtime.flow.numbers.magnitudes import SETTINGS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
-from app.canvas.state.facts import same_meaning
+from runtime.diagram.model import same_meaning
 from runtime.engine import Session
 
 if TYPE_CHECKING:

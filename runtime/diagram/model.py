@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
+from runtime.diagram.paths import PortName
 
 MAIN = "main"
 """The page that runs."""
@@ -22,24 +23,6 @@ class Point(NamedTuple):
 
     x: float
     y: float
-
-
-class PortName(NamedTuple):
-    """``block.port``, both in one page: ``mul1.a``, ``sum1.terms.2``."""
-
-    block: str
-    port: str
-
-    def __str__(self) -> str:
-        return f"{self.block}.{self.port}"
-
-    @classmethod
-    def parse(cls, text: str) -> PortName:
-        """Split at the first dot (block names have none); raises ValueError without one."""
-        block, dot, port = text.partition(".")
-        if not (block and dot and port):
-            raise ValueError(f"{text!r} is not block.port")
-        return cls(block, port)
 
 
 class Wire(NamedTuple):
@@ -159,6 +142,16 @@ class Diagram:
     def with_page(self, name: str, page: Page) -> Diagram:
         """The diagram with one page put in place; all else is shared."""
         return replace(self, pages={**self.pages, name: page})
+
+
+def same_meaning(one: Diagram, other: Diagram) -> bool:
+    """Whether two diagrams compute the same: their blocks and wires are the very same objects."""
+    if one is other:
+        return True
+    return one.pages.keys() == other.pages.keys() and all(
+        page.blocks is other.pages[name].blocks and page.wires is other.pages[name].wires
+        for name, page in one.pages.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
-from runtime.diagram.model import MAIN, Diagram, PortName, ports
+from runtime.diagram.model import MAIN, Diagram, ports
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from blocks.values import PortLiteral

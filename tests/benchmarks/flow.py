@@ -14,7 +14,8 @@ from blocks import registry
 from blocks.library.gradient import StopGradient
 from blocks.library.losses import Loss
 from blocks.library.sources import Variable
-from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.diagram.model import MAIN, Diagram, Page
+from runtime.diagram.paths import PortName
 from runtime.engine import Session
 from runtime.flow import analyse
 

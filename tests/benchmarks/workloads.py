@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from blocks.registry import registry
 from blocks.values import Tensor
-from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.diagram.model import MAIN, Diagram, Page
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from blocks import Block

@@ -11,7 +11,8 @@ from blocks.library.functions import Square
 from blocks.library.gradient import Gradient
 from blocks.library.shape import Cast
 from blocks.library.sources import Constant, Variable
-from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.diagram.model import MAIN, Diagram, Page
+from runtime.diagram.paths import PortName
 from runtime.engine import Session
 
 if TYPE_CHECKING:

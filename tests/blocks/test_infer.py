@@ -19,7 +19,8 @@ from blocks.library.parts import Concat, Pad, Stack
 from blocks.library.random import RandomNormal
 from blocks.library.shape import Cast, ExpandDims, OneHot, Squeeze, Transpose
 from blocks.library.sources import Input, Variable
-from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.diagram.model import MAIN, Diagram, Page
+from runtime.diagram.paths import PortName
 from runtime.engine import Session
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from app.canvas.input.gestures import GRID
 from app.canvas.scene.bends import between
 from app.canvas.state.view_state import Picked
 from runtime.diagram import Batch, Change, MoveBlocks
-from runtime.diagram.model import Point, PortName
+from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Floats, Scene
     from app.canvas.state.view_state import View
+    from runtime.diagram.paths import PortName
 
 Way: TypeAlias = Literal[
     "left", "centre", "right", "top", "middle", "bottom", "across", "down", "grid"

@@ -33,7 +33,8 @@ from runtime.diagram import (
     page_of,
 )
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
-from runtime.diagram.model import Note, Point, PortName
+from runtime.diagram.model import Note, Point
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF

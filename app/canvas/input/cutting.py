@@ -14,7 +14,7 @@ from app.canvas.paint.lanes import STEPS
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.geometry import NONE
 from runtime.diagram import Batch, Disconnect
-from runtime.diagram.model import PortName
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

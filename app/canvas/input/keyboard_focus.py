@@ -25,7 +25,7 @@ from app.canvas.scene.geometry import Bend
 from app.canvas.state.spoken import told
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import Connect, can_connect
-from runtime.diagram.model import PortName
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter

@@ -17,7 +17,7 @@ from app.canvas.input.cutting import mark, unmark
 from app.canvas.input.gestures import GRID, Host
 from app.canvas.scene.focus import Focus, Kind, port_number
 from app.canvas.state.view_state import Picked
-from runtime.diagram.model import PortName
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF, QRect

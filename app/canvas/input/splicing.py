@@ -13,7 +13,8 @@ from app.canvas.scene.bezier import flatten
 from blocks.errors import ChangeError
 from runtime.diagram import Batch, BendWire, Change, Connect, apply, ports
 from runtime.diagram.layout.measures import WIDTH, block_height
-from runtime.diagram.model import Point, PortName
+from runtime.diagram.model import Point
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Floats, Scene

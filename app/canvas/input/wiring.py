@@ -19,7 +19,7 @@ from runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Floats
-    from runtime.diagram.model import PortName
+    from runtime.diagram.paths import PortName
 
 SNAP = 18.0
 """How near a port catches the wire's loose end, widget px."""

@@ -15,7 +15,8 @@ from app.canvas.state.formatting import dimensions
 from app.services.theme import SMALL, font, shown
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
-from runtime.diagram.model import MAIN, Diagram, PortName
+from runtime.diagram.model import MAIN, Diagram
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

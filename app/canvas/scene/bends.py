@@ -14,7 +14,8 @@ from app.canvas.scene.geometry import NONE, Bend
 from app.canvas.scene.hits import WIRE_REACH, distances
 from app.canvas.scene.polylines import draw_lines
 from runtime.diagram import BendWire
-from runtime.diagram.model import Point, PortName
+from runtime.diagram.model import Point
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.canvas.scene.geometry import Bend
-from runtime.diagram.model import PortName
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Floats, Indices, Scene

@@ -17,8 +17,9 @@ from app.canvas.scene.bezier import controls
 from blocks.block import Block, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
-from runtime.diagram.model import Diagram, Note, Page, Point, PortName
+from runtime.diagram.model import Diagram, Note, Page, Point
 from runtime.diagram.model import ports as ports_of
+from runtime.diagram.paths import PortName
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]

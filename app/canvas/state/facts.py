@@ -26,13 +26,14 @@ from app.evaluation.badges import NONE
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
-from runtime.diagram.model import PortName
+from runtime.diagram.model import same_meaning
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Ints, Scene, Slots
     from app.evaluation.result import Result
     from blocks.trees import Tree
-    from runtime.diagram import Diagnostic, Diagram
+    from runtime.diagram import Diagnostic
 
 STATES_WORST_FIRST = (
     "NONFINITE", "FLOOD", "NO_RULE", "STOPPED", "FAINT", "ZERO", "OFF_ROUTE", "PARTIAL", "UNKNOWN",
@@ -307,16 +308,6 @@ class Facts:
             PortLook(port if words else "", "wired", (name, port) in self.problems)
             for port in slots.outputs
         )
-
-
-def same_meaning(one: Diagram, other: Diagram) -> bool:
-    """Whether two diagrams compute the same: their blocks and wires are the very same objects."""
-    if one is other:
-        return True
-    return one.pages.keys() == other.pages.keys() and all(
-        page.blocks is other.pages[name].blocks and page.wires is other.pages[name].wires
-        for name, page in one.pages.items()
-    )
 
 
 def _type_name(block: Block) -> str:

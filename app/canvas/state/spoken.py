@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication
 from app.canvas.paint.lanes import NAMES
 from app.canvas.scene.focus import Kind
 from app.canvas.state.formatting import number
-from runtime.diagram.model import PortName
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from app.canvas.scene.focus import Focus

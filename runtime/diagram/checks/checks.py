@@ -14,8 +14,9 @@ from blocks.library.pages import PageInput
 from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.files.records import strict_block
-from runtime.diagram.model import MAIN, Diagram, Page, PortName, Ports, page_ports, term_index
+from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports, term_index
 from runtime.diagram.names import NAME_RULE, is_name
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

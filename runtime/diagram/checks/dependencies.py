@@ -6,11 +6,14 @@ from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
-from runtime.diagram.model import DiagramView, PageView, PortName
+from runtime.diagram.paths import PortName
+
+if TYPE_CHECKING:
+    from runtime.diagram.model import DiagramView, PageView
 
 Node: TypeAlias = str | PortName
 """A block, or one port of a page used as a block: not all its outputs read all its inputs."""

@@ -24,10 +24,11 @@ from runtime.diagram.edits.requirements import (
     require_wire,
 )
 from runtime.diagram.files.records import changed_block
-from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, PortName
+from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
 
 if TYPE_CHECKING:
     from blocks.block import Block
+    from runtime.diagram.paths import PortName
 
 
 @dataclass(frozen=True, slots=True)

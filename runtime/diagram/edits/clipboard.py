@@ -28,8 +28,9 @@ from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.storage import dumps, loads
 from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.layout.measures import WIDTH, block_height
-from runtime.diagram.model import MAIN, Diagram, Page, Point, PortName
+from runtime.diagram.model import MAIN, Diagram, Page, Point
 from runtime.diagram.names import MAX_LENGTH, snake_case
+from runtime.diagram.paths import PortName
 
 STEP = Point(24.0, 24.0)
 """From what was copied to its copy, where no place is given, px at 100 %."""

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
-from runtime.diagram.model import Diagram, Ends, Note, Page, Point, PortName, term_index
+from runtime.diagram.model import Diagram, Ends, Note, Page, Point, term_index
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from blocks.block import Block

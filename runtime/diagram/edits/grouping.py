@@ -27,8 +27,9 @@ from runtime.diagram.edits.changes import (
     SetParameters,
 )
 from runtime.diagram.edits.enclosing import box_around, notes_within
-from runtime.diagram.model import Diagram, Note, Page, Point, PortName
+from runtime.diagram.model import Diagram, Note, Page, Point
 from runtime.diagram.names import fresh_names
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from blocks.block import Block

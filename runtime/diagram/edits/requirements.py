@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from runtime.diagram.edits.draft import Draft, PageDraft
-    from runtime.diagram.model import Point, PortName
+    from runtime.diagram.model import Point
+    from runtime.diagram.paths import PortName
 
 
 def require_new(name: str, taken: Collection[str], kind: str, location: Location) -> None:

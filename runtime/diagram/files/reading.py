@@ -10,8 +10,9 @@ from runtime.diagram.files.migrations import FIELD, migrate
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
 from runtime.diagram.files.tensors import SUFFIX, TensorFile, is_reference
-from runtime.diagram.model import Diagram, Note, Page, Point, PortName
+from runtime.diagram.model import Diagram, Note, Page, Point
 from runtime.diagram.names import NAME_RULE, is_name
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from blocks.block import Block

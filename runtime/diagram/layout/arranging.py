@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.diagram.layout.layering import Layering, Line, layered
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
-from runtime.diagram.model import PageView, Point, PortName, own_ports
+from runtime.diagram.model import PageView, Point, own_ports
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,8 @@ from blocks.library.arithmetic import Add, Mul
 from blocks.library.gradient import StopGradient
 from blocks.library.losses import Loss
 from blocks.library.sources import Variable
-from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.diagram.model import MAIN, Diagram, Page
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,7 +20,8 @@ from blocks.library.view import Display
 from runtime.build import Expression, block, build, loss, variable
 from runtime.diagram import check, dumps, loads
 from runtime.diagram.edits.connecting import require_ports
-from runtime.diagram.model import MAIN, PortName
+from runtime.diagram.model import MAIN
+from runtime.diagram.paths import PortName
 from runtime.engine import SGD, Session
 from tests.blocks.examples import EXAMPLES, Example
 from tests.blocks.single import Single

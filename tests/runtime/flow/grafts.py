@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from blocks.library.containers import Pack, Unpack
 from blocks.library.gradient import StopGradient
 from blocks.paths import matches, parse_path
-from runtime.diagram.model import Diagram, PortName
+from runtime.diagram.paths import PortName
 from tests.runtime.flow.specimens import specimen
+
+if TYPE_CHECKING:
+    from runtime.diagram.model import Diagram
 
 KEYS = ("a", "b", "enc/w", "enc/b", "enc/deep/w", "dec/w")
 PATTERNS = ("a", "enc", "enc/*", "*/w", "**/w", "d*", "b")

@@ -16,7 +16,8 @@ from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Constant, Input, Variable
 from blocks.library.view import Display
-from runtime.diagram.model import MAIN, Diagram, Page, PortName
+from runtime.diagram.model import MAIN, Diagram, Page
+from runtime.diagram.paths import PortName
 
 Array = np.ndarray[Any, Any]
 

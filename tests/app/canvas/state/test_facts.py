@@ -4,11 +4,12 @@ import numpy as np
 
 from app.canvas.paint.lanes import CODES, NOT_READ
 from app.canvas.scene.geometry import Scene
-from app.canvas.state.facts import Facts, same_meaning
+from app.canvas.state.facts import Facts
 from app.evaluation.result import Result
 from blocks.block import Opaque
 from blocks.errors import Location
 from runtime.diagram import Connect, Diagnostic, Diagram, MoveBlocks, Point, PortName, apply
+from runtime.diagram.model import same_meaning
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block, diagram, page, seed, seed_result
 

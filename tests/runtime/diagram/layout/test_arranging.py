@@ -9,7 +9,8 @@ from runtime.diagram.layout import layering
 from runtime.diagram.layout.arranging import COLUMN_GAP, ROW_GAP, VALUE_LINES
 from runtime.diagram.layout.layering import Line, layered
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
-from runtime.diagram.model import PortName, own_ports
+from runtime.diagram.model import own_ports
+from runtime.diagram.paths import PortName
 from tests.runtime.diagram.drawing import draw, make, page, seed
 from tests.strategies import broken_diagrams, pages
 

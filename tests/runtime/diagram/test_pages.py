@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from itertools import islice
+
+from blocks.library.arithmetic import Mul
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram import ROOT, Diagram, InstancePath, Page
+from runtime.diagram.pages import Address, all_blocks, page_at, resolve, uses_of
+
+
+def nested() -> Diagram:
+    return Diagram(
+        {
+            "main": Page({"net": PageBlock(page="net"), "enc": PageBlock(page="encoder")}),
+            "net": Page({"enc": PageBlock(page="encoder"), "mul1": Mul()}),
+            "encoder": Page({"mul1": Mul(), "lost": PageBlock(page="gone")}),
+            "spare": Page({"mul1": Mul()}),
+        }
+    )
+
+
+def test_a_path_leads_to_a_block_of_a_page() -> None:
+    diagram = nested()
+    assert resolve(diagram, InstancePath("net/enc/mul1")) == Address("encoder", "mul1")
+    assert resolve(diagram, InstancePath("enc")) == Address("main", "enc")
+    for path in ("mul1", "mul1/mul1", "enc/lost/mul1", "net/typo", ""):
+        assert resolve(diagram, InstancePath(path)) is None
+
+
+def test_a_use_shows_a_page() -> None:
+    diagram = nested()
+    assert page_at(diagram, ROOT) == "main"
+    assert page_at(diagram, InstancePath("net/enc")) == "encoder"
+    assert page_at(diagram, InstancePath("enc"), "net") == "encoder"
+    assert page_at(diagram, ROOT, "spare") == "spare"
+    for use, root in (("net/mul1", "main"), ("enc/lost", "main"), ("", "gone"), ("a", "gone")):
+        assert page_at(diagram, InstancePath(use), root) is None
+
+
+def test_uses_are_found_from_outside_in() -> None:
+    diagram = nested()
+    assert list(uses_of(diagram, "encoder")) == ["enc", "net/enc"]
+    assert list(uses_of(diagram, "main")) == [ROOT]
+    assert list(uses_of(diagram, "spare")) == []
+
+
+def test_pages_without_end_are_walked_through_some_way() -> None:
+    block = PageBlock(page="loop")
+    diagram = Diagram({"main": Page({"a": block}), "loop": Page({"b": block, "c": block})})
+    assert list(islice(uses_of(diagram, "loop"), 3)) == ["a", "a/b", "a/c"]
+    assert len(list(uses_of(diagram, "gone"))) == 0
+    assert [path for path, _ in all_blocks(diagram)] == ["a", "a/b", "a/c"]
+
+
+def test_every_block_is_walked_through_by_path() -> None:
+    diagram = nested()
+    found = dict(all_blocks(diagram))
+    assert list(found)[:2] == ["net", "enc"]
+    for path, block in found.items():
+        address = resolve(diagram, path)
+        assert address is not None
+        assert diagram.pages[address.page].blocks[address.name] is block
+    assert "net/enc/mul1" in found and len(found) == 8

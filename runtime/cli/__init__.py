@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from blocks.errors import GradwireError
-from runtime.cli.outcome import FAILED, exit_code, tell
+from runtime.cli.output import FAILED, exit_code, tell
 from runtime.publish.problems import Problem
 from runtime.version import __version__
 

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from runtime.cli.outcome import UsageError
+from runtime.cli.output import UsageError
 from runtime.flow.numbers.magnitudes import Settings as Sizes
 
 DiagramFile: TypeAlias = Annotated[

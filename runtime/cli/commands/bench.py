@@ -8,8 +8,8 @@ import typer
 
 from blocks.errors import FeedError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
-from runtime.cli.opening import choose_losses, has_errors, open_session
-from runtime.cli.outcome import PROBLEMS, emit, tell
+from runtime.cli.output import PROBLEMS, emit, tell
+from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.engine.profile import Cost, Profile, profile
 from runtime.publish.text import Part, Table, bytes_text, show, time_text
 

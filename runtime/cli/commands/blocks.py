@@ -9,7 +9,7 @@ import typer
 from blocks import registry
 from blocks.errors import Location, UnknownBlockError
 from runtime.cli.arguments import Json
-from runtime.cli.outcome import UsageError, emit, tell
+from runtime.cli.output import UsageError, emit, tell
 from runtime.diagram import Diagnostic
 from runtime.publish.library import block_json, block_parts, library_parts
 from runtime.publish.problems import Problem

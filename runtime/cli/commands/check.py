@@ -9,13 +9,13 @@ import typer
 
 from blocks.errors import FileError
 from runtime.cli.arguments import Json
-from runtime.cli.holding import asked_of, hold_to, require_some
-from runtime.cli.opening import has_errors, open_session
-from runtime.cli.outcome import CLEAN, PROBLEMS, USAGE, UsageError, emit
+from runtime.cli.contracts import asked_of, hold_to, require_some
+from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, emit
+from runtime.cli.sessions import has_errors, open_session
 from runtime.flow import Check, Outcome, check_gradients
 from runtime.flow.tools.contracts import SUFFIX
 from runtime.publish.contracts import contract_lines, contracts_json, junit
-from runtime.publish.gradients import gradient_lines, gradients_json
+from runtime.publish.gradient_check import gradient_lines, gradients_json
 from runtime.publish.problems import Problem
 from runtime.publish.report import check_json
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from runtime.cli.arguments import DiagramFile, Json, Losses, Settings, Thresholds, sizes
-from runtime.cli.holding import asked_of
-from runtime.cli.opening import choose_losses, has_errors, open_session
-from runtime.cli.outcome import PROBLEMS, emit, tell
+from runtime.cli.contracts import asked_of
+from runtime.cli.output import PROBLEMS, emit, tell
+from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import diagnose
 from runtime.publish.doctor import DoctorReport
 from runtime.publish.text import show

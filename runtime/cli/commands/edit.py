@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from runtime.cli import COMMANDS
-from runtime.cli.outcome import UsageError
+from runtime.cli.output import UsageError
 
 
 def edit(

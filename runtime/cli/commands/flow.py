@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from runtime.cli.arguments import DiagramFile, Json, Losses, Thresholds, sizes
-from runtime.cli.opening import choose_losses, choose_wires, has_errors, open_session
-from runtime.cli.outcome import PROBLEMS, emit_by_line, tell
+from runtime.cli.output import PROBLEMS, emit_by_line, tell
+from runtime.cli.sessions import choose_losses, choose_wires, has_errors, open_session
 from runtime.flow import FlowRun, analyse, badges, contracts_of, observe, with_fix
 from runtime.publish.dialects import dialect_table, dialects_json
 from runtime.publish.ledger import ledger_json, ledger_parts

@@ -6,8 +6,8 @@ import typer
 
 from blocks.errors import FeedError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Settings, Thresholds, sizes
-from runtime.cli.opening import choose_losses, has_errors, open_session
-from runtime.cli.outcome import PROBLEMS, emit_by_line, tell
+from runtime.cli.output import PROBLEMS, emit_by_line, tell
+from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import read
 from runtime.publish.report import RunReport, run_report
 from runtime.publish.text import show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.cli.outcome import emit
+from runtime.cli.output import emit
 from runtime.diagram import json_schema
 
 

@@ -8,9 +8,9 @@ import typer
 
 from blocks.errors import ChangeError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
-from runtime.cli.literals import parse_setting
-from runtime.cli.opening import choose_losses, has_errors, open_session
-from runtime.cli.outcome import PROBLEMS, UsageError, emit_by_line, tell
+from runtime.cli.assignments import parse_setting
+from runtime.cli.output import PROBLEMS, UsageError, emit_by_line, tell
+from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import WhatIf
 from runtime.publish.text import show
 from runtime.publish.whatif import whatif_report

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.cli.literals import parse_literal, parse_setting
-from runtime.cli.outcome import UsageError
+from runtime.cli.assignments import parse_literal, parse_setting
+from runtime.cli.output import UsageError
 from runtime.publish.text import array_text
 
 

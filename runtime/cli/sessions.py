@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from runtime.cli.literals import parse_setting
-from runtime.cli.outcome import UsageError
+from runtime.cli.assignments import parse_setting
+from runtime.cli.output import UsageError
 from runtime.diagram import load
 from runtime.engine import Session
 from runtime.engine.trees import without_leaf

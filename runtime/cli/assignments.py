@@ -6,7 +6,7 @@ import json
 import re
 
 from blocks import PortLiteral
-from runtime.cli.outcome import UsageError
+from runtime.cli.output import UsageError
 
 _WORD = re.compile(r'(?<![\w."+-])([+-]?)(nan|inf|infinity|true|false)(?![\w."])', re.IGNORECASE)
 _EXAMPLE = "For example --set a=3, --set 'W=[[1, 2], [3, 4]]' or --set x=nan."

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
 from app.canvas.input.entry.candidates import type_choice
 from app.document.diff import page_diff, renamed_pages
-from app.panels.dialogs.thresholds import Thresholds
+from app.panels.dialogs.thresholds import ThresholdsDialog
 from blocks.errors import Location
 from runtime.diagram import (
     MAIN,
@@ -23,7 +23,7 @@ from runtime.diagram import (
     SetParameters,
 )
 from runtime.diagram.layout.measures import HEADER, WIDTH
-from runtime.flow import Settings as Sizes
+from runtime.flow import Thresholds
 from runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ class Commands(QObject):
 
     def thresholds(self) -> None:
         """Let the thresholds of the states be chosen, with the lanes in sight."""
-        dialog = Thresholds(self._settings.thresholds, self._window)
+        dialog = ThresholdsDialog(self._settings.thresholds, self._window)
         dialog.chosen.connect(self._take_thresholds)
         dialog.finished.connect(dialog.deleteLater)
         dialog.show()
@@ -312,7 +312,7 @@ class Commands(QObject):
         )
 
     def _take_thresholds(self, chosen: object) -> None:
-        if isinstance(chosen, Sizes):
+        if isinstance(chosen, Thresholds):
             self._settings.thresholds = chosen
             self.looksChanged.emit()
 

@@ -11,7 +11,7 @@ from app.evaluation.worker import Asker
 from app.panels.tables.doctor import Doctor
 from app.panels.why.answers import WIRE
 from runtime.diagram.model import same_meaning
-from runtime.flow import Finding, Settings, contracts_of, diagnose
+from runtime.flow import Finding, Thresholds, contracts_of, diagnose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,10 +94,10 @@ class DoctorController(QObject):
 
 
 def _findings(
-    session: Session, diagram: Diagram, file: Path | None, thresholds: Settings
+    session: Session, diagram: Diagram, file: Path | None, thresholds: Thresholds
 ) -> list[Finding]:
     """Contracts are those of ``diagram``: the session may have another of the same meaning."""
-    return diagnose(session, contracts=contracts_of(diagram, file), settings=thresholds)
+    return diagnose(session, contracts=contracts_of(diagram, file), thresholds=thresholds)
 
 
 def count_in(dock: QDockWidget, count: int) -> None:

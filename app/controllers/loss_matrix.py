@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 
 from app.evaluation.worker import Asker
 from app.panels.tables.matrix import Matrix
-from runtime.flow import FlowRun, LossMatrix, loss_matrix
+from runtime.flow import LossMatrix, ObservedFlow, loss_matrix
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
@@ -24,7 +24,7 @@ class LossComparison(QObject):
         super().__init__(window)
         self._window = window
         self._result: Result | None = None
-        self._compared: FlowRun | None = None
+        self._compared: ObservedFlow | None = None
         self._seen = False
         self.panel = Matrix(window)
         self.asker = Asker(self)
@@ -72,6 +72,6 @@ class LossComparison(QObject):
             self.panel.show_matrix(None, str(answer))
 
 
-def _compared(session: Session, flow: FlowRun) -> LossMatrix:
+def _compared(session: Session, flow: ObservedFlow) -> LossMatrix:
     """The session is not needed: all has been run."""
     return loss_matrix(flow)

@@ -15,14 +15,14 @@ from app.panels.bars.trial_bar import TrialBar
 from blocks.library.gradient import StopGradient
 from runtime.diagram import MAIN
 from runtime.diagram.model import same_meaning
-from runtime.flow import Comparison, Difference, Fix, Settings, WhatIf
+from runtime.flow import Comparison, Difference, Fix, Thresholds, WhatIf
 from runtime.flow.tools.interventions import (
     Bridge,
-    Close,
-    Cut,
+    CloseStop,
+    CutWire,
     Freeze,
-    Open,
-    Step,
+    Intervention,
+    OpenStop,
     Train,
     open_stops,
 )
@@ -53,7 +53,7 @@ class Trial(QObject):
         self.bar = TrialBar(window)
         self.asker = Asker(self)
         window.closed.connect(self.asker.shutdown)
-        self._steps: tuple[Step, ...] = ()
+        self._steps: tuple[Intervention, ...] = ()
         self._hovered = ""
         self._diagram: Diagram | None = None
         self._found: dict[str, Tried] = {}
@@ -86,7 +86,7 @@ class Trial(QObject):
         self._hovered = f"{self._window.navigation.prefix}{key}" if key else ""
         self._found.pop(HOVER, None)
         if self._hovered:
-            self._ask(HOVER, (*self._steps, Cut(self._hovered)))
+            self._ask(HOVER, (*self._steps, CutWire(self._hovered)))
         else:
             self.asker.forget(HOVER)
         self._show_ghosts()
@@ -95,16 +95,16 @@ class Trial(QObject):
         """Try a cut of this wire of the page, or no more."""
         if self._idle():
             return
-        self._toggle([Cut(f"{self._window.navigation.prefix}{key}")])
+        self._toggle([CutWire(f"{self._window.navigation.prefix}{key}")])
 
     def toggle(self, name: str) -> None:
         """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
         if self._idle():
             return
         path = f"{self._window.navigation.prefix}{name}"
-        tried = [s for s in self._steps if isinstance(s, Open | Close) and s.block == path]
+        tried = [s for s in self._steps if isinstance(s, OpenStop | CloseStop) and s.block == path]
         is_open = bool(open_stops(self._window.document.diagram, [path]))
-        self._toggle(tried or [Close(path) if is_open else Open(path)])
+        self._toggle(tried or [CloseStop(path) if is_open else OpenStop(path)])
 
     def repair(self, found: Fix) -> None:
         """Try what a repair would do, or no more."""
@@ -151,7 +151,7 @@ class Trial(QObject):
         self._clear()
         self._refresh()
 
-    def _toggle(self, steps: Sequence[Step]) -> None:
+    def _toggle(self, steps: Sequence[Intervention]) -> None:
         """Try these steps besides, or none of them where all are tried already."""
         new = [step for step in steps if step not in self._steps]
         kept = tuple(step for step in self._steps if new or step not in steps)
@@ -169,7 +169,7 @@ class Trial(QObject):
         self._tell()
         self._show_ghosts()
 
-    def _ask(self, kind: str, steps: Sequence[Step]) -> None:
+    def _ask(self, kind: str, steps: Sequence[Intervention]) -> None:
         job = partial(_compare, steps=tuple(steps), thresholds=self._window.settings.thresholds)
         self.asker.ask(kind, self._window.document.diagram, job)
 
@@ -209,13 +209,13 @@ class Trial(QObject):
         text = self.tr("A trial: {0}. {1}. The diagram is as it was.")
         self.bar.tell(text.format(", ".join(parts), said), ready=found is not None)
 
-    def _told(self, step: Step) -> str:
+    def _told(self, step: Intervention) -> str:
         match step:
-            case Open():
+            case OpenStop():
                 return self.tr("{0} open").format(step)
-            case Close():
+            case CloseStop():
                 return self.tr("{0} closed").format(step.block)
-            case Cut():
+            case CutWire():
                 return self.tr("{0} cut").format(step.wire)
             case Train():
                 return self.tr("{0} trained").format(step.variable)
@@ -237,10 +237,10 @@ class Trial(QObject):
         here = self._here
         found = self._found.get(HOVER if self._hovered else TRIAL)
         changes = {} if found is None else self._changes(found)
-        tried = [step.wire for step in self._steps if isinstance(step, Cut)]
+        tried = [step.wire for step in self._steps if isinstance(step, CutWire)]
         cuts = dict.fromkeys([*tried, *([self._hovered] if self._hovered else [])])
         shown = {name: text for path, text in changes.items() for name in here([path])}
-        opened = here(step.block for step in self._steps if isinstance(step, Open))
+        opened = here(step.block for step in self._steps if isinstance(step, OpenStop))
         self._window.canvas.show_ghosts(Ghosts(here(cuts), opened, shown))
 
     def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -262,8 +262,8 @@ def told(both: Difference) -> str:
     return f"{text} ({both.percent:+.0f} %)".replace("(-", "(−")
 
 
-def _compare(session: Session, steps: tuple[Step, ...], thresholds: Settings) -> Tried:
+def _compare(session: Session, steps: tuple[Intervention, ...], thresholds: Thresholds) -> Tried:
     """All of it here, so that no window has to wait for it."""
-    found = WhatIf(session, settings=thresholds).take(*steps).compare()
+    found = WhatIf(session, thresholds=thresholds).take(*steps).compare()
     found.after.flow.prepare()
     return Tried(found, badges_of(found.after))

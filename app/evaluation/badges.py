@@ -12,7 +12,7 @@ from runtime.flow import PASSING, Badge, State, badges, contracts_of
 from runtime.flow.badges import surrogate_badges
 
 if TYPE_CHECKING:
-    from runtime.flow import Check, Flow, FlowRun
+    from runtime.flow import Check, Flow, ObservedFlow
     from runtime.flow.tools.contracts import Contract
 
 
@@ -38,7 +38,7 @@ def badges_without_run(flow: Flow) -> Badges:
     return Badges({badge.key: (badge,) for badge in surrogate_badges(flow)})
 
 
-def badges_of(flow: FlowRun) -> Badges:
+def badges_of(flow: ObservedFlow) -> Badges:
     """The badges of a run."""
     about: dict[str, tuple[Badge, ...]] = {}
     for badge in badges(flow, _stated(flow)):
@@ -47,7 +47,7 @@ def badges_of(flow: FlowRun) -> Badges:
     return Badges(about, origins=_origins(flow), leaves=leaves)
 
 
-def _origins(flow: FlowRun) -> frozenset[str]:
+def _origins(flow: ObservedFlow) -> frozenset[str]:
     """Wires that are not finite into blocks that nothing of the kind comes back to."""
     wild = {
         wire
@@ -60,7 +60,7 @@ def _origins(flow: FlowRun) -> frozenset[str]:
     return frozenset(wire for wire in wild if program.wire_targets[wire] not in victims)
 
 
-def _stated(flow: FlowRun) -> list[Contract]:
+def _stated(flow: ObservedFlow) -> list[Contract]:
     """What the diagram states; lines beside its file are the doctor's to read."""
     if flow.diagram is None:
         return []
@@ -70,7 +70,7 @@ def _stated(flow: FlowRun) -> list[Contract]:
         return []
 
 
-def _leaves(flow: FlowRun, loss: str | None) -> dict[str, tuple[int, int]]:
+def _leaves(flow: ObservedFlow, loss: str | None) -> dict[str, tuple[int, int]]:
     states = flow.states(loss)
     return {
         wire: (sum(states[leaf] in PASSING for leaf in tree.arrays.values()), len(tree.arrays))

@@ -16,8 +16,8 @@ from blocks.errors import GradwireError
 from runtime.diagram import Diagram
 from runtime.diagram.model import same_meaning
 from runtime.engine import SGD, Run, Session
-from runtime.flow import Flow, FlowRun, Settings, analyse
-from runtime.flow.numbers.magnitudes import SETTINGS
+from runtime.flow import Flow, ObservedFlow, Thresholds, analyse
+from runtime.flow.numbers.magnitudes import THRESHOLDS
 
 PATIENCE = 2.0
 """Seconds that closing waits for a run to end before it leaves it behind."""
@@ -33,7 +33,7 @@ class Evaluation:
 
     def __init__(self) -> None:
         self._session: Session | None = None
-        self.thresholds: Settings = SETTINGS
+        self.thresholds: Thresholds = THRESHOLDS
         """Of the numeric states."""
 
     def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:
@@ -66,7 +66,7 @@ class Evaluation:
             runs = _runs(session, flow, superseded)
             if runs is None:
                 return None
-            told = FlowRun(flow, runs, self.thresholds, diagram)
+            told = ObservedFlow(flow, runs, self.thresholds, diagram)
             result = replace(
                 result,
                 diagnostics=tuple(session.diagnostics),  # those of the run are among them now
@@ -172,7 +172,7 @@ class Evaluator(QObject):
         """Make a result of ``diagram`` even if nothing has changed."""
         self._post(diagram, lambda superseded: self._run(diagram, superseded))
 
-    def judge(self, thresholds: Settings) -> None:
+    def judge(self, thresholds: Thresholds) -> None:
         """Tell states by other thresholds, those of the newest result first, without a run."""
         if isinstance(self._run, Evaluation) and thresholds != self._run.thresholds:
             self._run.thresholds = thresholds

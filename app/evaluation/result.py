@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.evaluation.badges import NONE, Badges, badges_of
-from runtime.flow import FlowRun, State, Verdict
-from runtime.flow import Settings as Thresholds
+from runtime.flow import ObservedFlow, State, Thresholds, Verdict
 
 if TYPE_CHECKING:
     from blocks.trees import Tree
@@ -60,7 +59,7 @@ class Result:
     """By wire that is PARTIAL, the share of its elements that are 0."""
     loss: str | None = None
     """What it is about: one loss, or all of them together."""
-    flow: FlowRun | None = None
+    flow: ObservedFlow | None = None
     """The run as it is explained, per loss."""
     badges: Badges = NONE
     apart: tuple[Result, ...] = ()
@@ -97,7 +96,7 @@ class Result:
         shown = self.losses[:MOST_APART] if self.is_by_loss else ()
         return replace(self, loss=None, apart=tuple(self.of(loss) for loss in shown))
 
-    def after(self, flow: FlowRun, badges: Badges) -> Result:
+    def after(self, flow: ObservedFlow, badges: Badges) -> Result:
         """The same diagram with the states and gradients of a trial on it, ``flow``."""
         told = replace(
             self, flow=flow, verdict=flow.verdict, variable=flow.variable, badges=badges,
@@ -110,7 +109,9 @@ class Result:
         """The same numbers told by other thresholds."""
         if self.flow is None:
             return self
-        return numbered(self, FlowRun(self.flow.flow, self.flow.runs, thresholds, self.diagram))
+        return numbered(
+            self, ObservedFlow(self.flow.flow, self.flow.runs, thresholds, self.diagram)
+        )
 
 
 def _about(
@@ -119,7 +120,7 @@ def _about(
     return tell(name, loss or chosen)
 
 
-def numbered(result: Result, flow: FlowRun) -> Result:
+def numbered(result: Result, flow: ObservedFlow) -> Result:
     """The result of the run that ``flow`` tells of, as to all losses.
 
     What is told of one loss is worked out here too, so that no window has to wait for it.
@@ -136,7 +137,7 @@ def numbered(result: Result, flow: FlowRun) -> Result:
     return _sized(told, flow)
 
 
-def _sized(result: Result, flow: FlowRun, loss: str | None = None) -> Result:
+def _sized(result: Result, flow: ObservedFlow, loss: str | None = None) -> Result:
     """The result with states and numbers of one loss, or of all."""
     states, run = flow.states(loss), flow.run(loss)
     if run is None:

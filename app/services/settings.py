@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
-from runtime.flow import Settings as Thresholds
+from runtime.flow import Thresholds
 
 _MOST_RECENT = 8
 

@@ -9,12 +9,12 @@ from typing import Annotated, TypeAlias
 import typer
 
 from runtime.cli.output import UsageError
-from runtime.flow.numbers.magnitudes import Settings as Sizes
+from runtime.flow.numbers.magnitudes import Thresholds
 
 DiagramFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="A *.gradwire.json file.", show_default=False)
 ]
-Settings: TypeAlias = Annotated[
+Values: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -34,13 +34,13 @@ Losses: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-Thresholds: TypeAlias = Annotated[
+ThresholdOptions: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--threshold",
         metavar="NAME=NUMBER",
         help="When a gradient is PARTIAL, FAINT or FLOOD, or cancels: "
-        + ", ".join(f"{field.name}={field.default:g}" for field in fields(Sizes))
+        + ", ".join(f"{field.name}={field.default:g}" for field in fields(Thresholds))
         + ". May be repeated.",
         show_default=False,
     ),
@@ -48,9 +48,9 @@ Thresholds: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, at full precision.")]
 
 
-def sizes(thresholds: list[str] | None) -> Sizes:
+def parse_thresholds(thresholds: list[str] | None) -> Thresholds:
     """The thresholds with those given in place; raises UsageError."""
-    known = [field.name for field in fields(Sizes)]
+    known = [field.name for field in fields(Thresholds)]
     given: dict[str, float] = {}
     for text in thresholds or ():
         name, _, number = text.partition("=")
@@ -63,4 +63,4 @@ def sizes(thresholds: list[str] | None) -> Sizes:
                 f"--threshold {text}: there is no threshold {name!r}.",
                 expected=f"one of {', '.join(known)}",
             )
-    return replace(Sizes(), **given)
+    return replace(Thresholds(), **given)

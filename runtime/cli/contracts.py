@@ -7,7 +7,15 @@ from pathlib import Path
 
 from blocks.errors import GradwireError
 from runtime.engine import Session
-from runtime.flow import Contract, Outcome, analyse, contracts_of, hold, needs_run, observe
+from runtime.flow import (
+    Contract,
+    Outcome,
+    analyse,
+    check_contracts,
+    contracts_of,
+    needs_run,
+    observe,
+)
 from runtime.flow.tools.contracts import beside, read_contracts
 
 
@@ -30,10 +38,10 @@ def require_some(session: Session, file: Path) -> None:
 
 def hold_to(session: Session, contracts: Sequence[Contract]) -> list[Outcome]:
     """Hold a session's diagram to contracts; it is run where they ask about numbers."""
-    reading = None
+    observed = None
     if needs_run(contracts):
         try:
-            reading = observe(session)
+            observed = observe(session)
         except GradwireError:
-            reading = None  # the contracts say that there was no run
-    return hold(contracts, reading, analyse(session.program))
+            observed = None  # the contracts say that there was no run
+    return check_contracts(contracts, observed, analyse(session.program))

@@ -10,8 +10,8 @@ from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.engine.flatten import block_of
 from runtime.flow.structure.leaves import all_repairs, best_state, together
-from runtime.flow.structure.reachability import Kind
-from runtime.flow.structure.reasons import Reasons
+from runtime.flow.structure.reachability import Gate
+from runtime.flow.structure.reasons import Verdicts
 from runtime.flow.structure.searches import LEVELS, Searches
 from runtime.flow.words import sentences
 from runtime.flow.words.states import RANK, Cutter, State, Verdict
@@ -77,7 +77,7 @@ class Flow:
         self.program = program
         self.losses = losses
         self._searches = Searches(program)
-        self._reasons = Reasons(self._searches)
+        self._reasons = Verdicts(self._searches)
         self.slots = self._searches.slots
         self._states: dict[str, dict[str, State]] = {}
 
@@ -208,7 +208,7 @@ class Flow:
 
     def arrives(self, port: str, loss: str) -> bool:
         """S: whether the gradient of a loss comes to a port."""
-        found = self._searches.to_loss(_head(self.program, loss), Kind.OPEN).cost
+        found = self._searches.to_loss(_head(self.program, loss), Gate.OPEN).cost
         return port in self.program.ports and self.program.ports[port] in found
 
     def arrival(self, port: str, loss: str | None = None) -> State:
@@ -224,12 +224,12 @@ class Flow:
 
     def trained_before(self, wire: str) -> bool:
         """T: whether a trained variable reaches a wire through slots that pass gradient."""
-        return self.program.wires.get(wire) in self._searches.trained[Kind.OPEN].cost
+        return self.program.wires.get(wire) in self._searches.trained[Gate.OPEN].cost
 
     def ahead(self, port: str) -> list[Cutter]:
         """The first closed slots on the routes from all losses to a port."""
         value = self.program.ports[port]
-        found = (self._reasons.before(loss, value, Kind.NO_RULE) for loss in self.losses)
+        found = (self._reasons.before(loss, value, Gate.NO_RULE) for loss in self.losses)
         return list(dict.fromkeys(cutter for cutters in found for cutter in cutters))
 
     # ---- within -------------------------------------------------------------------------------
@@ -293,10 +293,10 @@ class Flow:
             return State.OFF_ROUTE
         if variables is None:
             return State.NOTHING_TO_TRAIN
-        if loss is Kind.OPEN and trained is None:
+        if loss is Gate.OPEN and trained is None:
             return State.FROZEN
         worst = max(loss, variables)
-        if worst is Kind.NO_RULE and loss is frozen is Kind.OPEN:
+        if worst is Gate.NO_RULE and loss is frozen is Gate.OPEN:
             return State.FROZEN
         return CLOSED[worst]
 

@@ -17,7 +17,7 @@ from runtime.flow.words.states import PASSING
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
     from runtime.flow.analyse import Flow
-    from runtime.flow.observed import FlowRun
+    from runtime.flow.observed import ObservedFlow
 
 
 SURROGATE = "≈ What {0} sends back is not the derivative, on purpose."
@@ -46,26 +46,26 @@ class Badge:
 
 
 def badges(
-    reading: FlowRun,
+    observed: ObservedFlow,
     contracts: Iterable[Contract] = (),
     *,
     updated: Collection[str] = (),
     diagram: Diagram | None = None,
 ) -> list[Badge]:
-    """All badges of a reading; those that take numbers where there was a run.
+    """All badges of a observed; those that take numbers where there was a run.
 
     ``contracts`` and ``updated`` (a session's) tell who updates what, ``diagram`` what is shown
     now.
     """
     return [
-        *_blocks(reading),
-        *_leaves(reading),
-        *(Badge(Mark.CANCELS, port, c.sentence) for port, c in reading.cancels().items()),
+        *_blocks(observed),
+        *_leaves(observed),
+        *(Badge(Mark.CANCELS, port, c.sentence) for port, c in observed.cancels().items()),
         *(
             Badge(Mark.UNOWNED, name, UNOWNED.format(name))
-            for name in unowned(reading.program, contracts, updated)
+            for name in unowned(observed.program, contracts, updated)
         ),
-        *_stale(reading, diagram),
+        *_stale(observed, diagram),
     ]
 
 
@@ -74,27 +74,27 @@ def surrogate_badges(flow: Flow) -> list[Badge]:
     return [Badge(Mark.SURROGATE, p, SURROGATE.format(p)) for p in surrogates(flow)]
 
 
-def _blocks(reading: FlowRun) -> Iterator[Badge]:
-    program = reading.program
-    yield from surrogate_badges(reading.flow)
+def _blocks(observed: ObservedFlow) -> Iterator[Badge]:
+    program = observed.program
+    yield from surrogate_badges(observed.flow)
     for path, instance in program.instances.items():
         block = instance.block
         if isinstance(block, StopGradient) and (block.open or block.spare):
             what = "all" if block.open else names(block.spare)
             yield Badge(Mark.OPEN_STOP, path, f"{path} lets gradient through: {what}.")
-    for path, text in reading.idle_stops().items():
+    for path, text in observed.idle_stops().items():
         yield Badge(Mark.IDLE_STOP, path, text)
 
 
-def _leaves(reading: FlowRun) -> Iterator[Badge]:
+def _leaves(observed: ObservedFlow) -> Iterator[Badge]:
     """How many leaves of the trees on wires carry."""
-    states = reading.states() if reading.losses else {}
-    for wire in reading.program.wire_trees:
-        leaves = reading.program.leaf_wires(wire)
+    states = observed.states() if observed.losses else {}
+    for wire in observed.program.wire_trees:
+        leaves = observed.program.leaf_wires(wire)
         carrying = sum(states.get(leaf) in PASSING for leaf in leaves)
         yield Badge(Mark.LEAVES, wire, counted(carrying, len(leaves)))
 
 
-def _stale(reading: FlowRun, diagram: Diagram | None) -> Iterator[Badge]:
-    if diagram is not None and reading.stale(diagram):
+def _stale(observed: ObservedFlow, diagram: Diagram | None) -> Iterator[Badge]:
+    if diagram is not None and observed.stale(diagram):
         yield Badge(Mark.STALE, "", STALE)

@@ -11,7 +11,7 @@ MANY = 32
 """So many items of a list are told and kept for every wire; more are worked out when asked for."""
 
 
-class Deferred(Sequence[T]):
+class LazySequence(Sequence[T]):
     """Equal to the tuple that ``make`` gives. Slices within ``first`` and ``last``, and the
     length where it is given, take no time.
     """
@@ -54,7 +54,9 @@ class Deferred(Sequence[T]):
         return self._all[index]
 
     def __eq__(self, other: object) -> bool:
-        return self._all == tuple(other) if isinstance(other, tuple | Deferred) else NotImplemented
+        return (
+            self._all == tuple(other) if isinstance(other, tuple | LazySequence) else NotImplemented
+        )
 
     def __hash__(self) -> int:
         return hash(self._all)
@@ -65,4 +67,4 @@ class Deferred(Sequence[T]):
 
 def counted(items: Sequence[object]) -> int | None:
     """How many there are, where that takes no time."""
-    return items.told if isinstance(items, Deferred) else len(items)
+    return items.told if isinstance(items, LazySequence) else len(items)

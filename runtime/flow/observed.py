@@ -1,4 +1,4 @@
-"""What a run says about every wire: the structural states, refined by the numbers."""
+"""What a run says about every wire: the structural states, classify by the numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from runtime.engine.flatten import block_of
 from runtime.engine.norms import rms
 from runtime.engine.trees import SIGN
 from runtime.flow.analyse import Flow, analyse
-from runtime.flow.numbers.contributions import Currents
-from runtime.flow.numbers.magnitudes import SETTINGS, Settings, all_of, measure, refined
+from runtime.flow.numbers.contributions import Contributions
+from runtime.flow.numbers.magnitudes import THRESHOLDS, Thresholds, classify, combined_size, measure
 from runtime.flow.structure.leaves import together
 from runtime.flow.structure.surrogates import surrogates
 from runtime.flow.words import sentences
 from runtime.flow.words.formatting import number
-from runtime.flow.words.numeric_sentences import Telling
+from runtime.flow.words.numeric_sentences import NumericSentences
 from runtime.flow.words.states import State, Verdict
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ class Cancel:
         return f"CANCELS: the sum at {self.port} is {number(share)} of its largest term."
 
 
-def read(
+def flow_of_run(
     program: Program,
     run: Run | Mapping[str, Run],
     losses: Sequence[str] | None = None,
-    settings: Settings = SETTINGS,
+    thresholds: Thresholds = THRESHOLDS,
     diagram: Diagram | None = None,
-) -> FlowRun:
+) -> ObservedFlow:
     """The states and sentences of a run.
 
     With several losses a run is their sum: give one by loss besides, under its port, and the sum
@@ -67,7 +67,7 @@ def read(
     runs = dict(run) if isinstance(run, Mapping) else {_name(run): run}
     if losses is None:
         losses = next((r.losses for r in (runs.get(""), *runs.values()) if r is not None), ())
-    return FlowRun(analyse(program, losses), runs, settings, diagram)
+    return ObservedFlow(analyse(program, losses), runs, thresholds, diagram)
 
 
 def observe(
@@ -75,8 +75,8 @@ def observe(
     losses: Sequence[str] | None = None,
     *,
     feeds: Mapping[str, ArrayLike] | None = None,
-    settings: Settings = SETTINGS,
-) -> FlowRun:
+    thresholds: Thresholds = THRESHOLDS,
+) -> ObservedFlow:
     """Run each loss by itself, and their sum, and read it all; raises what ``backward`` does.
 
     The session's accumulated gradients stay as they are.
@@ -92,10 +92,10 @@ def observe(
         for name, heads in groups.items()
     }
     session.gradients = kept
-    return FlowRun(flow, runs, settings, session.diagram)
+    return ObservedFlow(flow, runs, thresholds, session.diagram)
 
 
-class FlowRun:
+class ObservedFlow:
     """Answers per wire, variable and loss, after a run; ``loss=None`` is all losses together.
 
     Where a loss was not run by itself its structural answer is given.
@@ -105,17 +105,17 @@ class FlowRun:
         self,
         flow: Flow,
         runs: Mapping[str, Run],
-        settings: Settings = SETTINGS,
+        thresholds: Thresholds = THRESHOLDS,
         diagram: Diagram | None = None,
     ) -> None:
         self.flow = flow
         self.runs = runs
-        self.settings = settings
+        self.thresholds = thresholds
         self.diagram = diagram
         self.program = flow.program
-        self._currents: dict[str, Currents] = {}
+        self._contributions: dict[str, Contributions] = {}
         self._states: dict[str, dict[str, State]] = {}
-        self._tellings: dict[str, Telling] = {}
+        self._sentences: dict[str, NumericSentences] = {}
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -146,11 +146,15 @@ class FlowRun:
             told = together(wire, key or None, self.leaves(wire, loss))
             return replace(told, state=self.state(wire, loss))
         told = self.flow.verdict(wire, key or None)
-        currents = self._of(key)
-        if told.state is not State.CARRIES or currents is None or wire not in currents.sizes:
+        contributions = self._of(key)
+        if (
+            told.state is not State.CARRIES
+            or contributions is None
+            or wire not in contributions.sizes
+        ):
             return told
         state = self.state(wire, loss)
-        text = self._telling(key, currents).wire(wire, state, told.witness)
+        text = self._sentences_about(key, contributions).wire(wire, state, told.witness)
         return replace(told, state=state, sentence=text)
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
@@ -168,18 +172,20 @@ class FlowRun:
 
     def arriving(self, port: str, loss: str | None = None) -> Array | None:
         """The adjoint of a port, None where nothing arrives or the loss was not run."""
-        currents = self._of(self._key(loss))
-        return None if currents is None else currents.arriving(port)
+        contributions = self._of(self._key(loss))
+        return None if contributions is None else contributions.arriving(port)
 
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets a gradient or not, and how much of it."""
         key = self._key(loss)
         told = self.flow.variable(name, key or None)
-        gradient, currents = self.gradient(name, loss), self._of(key)
-        if told.state is not State.CARRIES or currents is None or gradient is None:
+        gradient, contributions = self.gradient(name, loss), self._of(key)
+        if told.state is not State.CARRIES or contributions is None or gradient is None:
             return told
-        state = refined(measure(gradient), currents.scale, self.settings)
-        text = self._telling(key, currents).variable(name, state, gradient, told.sentence)
+        state = classify(measure(gradient), contributions.scale, self.thresholds)
+        text = self._sentences_about(key, contributions).variable(
+            name, state, gradient, told.sentence
+        )
         return replace(told, state=state, sentence=text)
 
     def explain(self, key: str, loss: str | None = None) -> Verdict:
@@ -192,17 +198,17 @@ class FlowRun:
 
     def cancels(self, loss: str | None = None) -> dict[str, Cancel]:
         """Ports at which contributions cancel."""
-        currents, found = self._of(self._key(loss)), {}
-        if currents is None:
+        contributions, found = self._of(self._key(loss)), {}
+        if contributions is None:
             return {}
         for port in self.program.ports:
-            wires = currents.leaving(port)
-            sizes = [currents.sizes[wire] for wire in wires]
-            total = currents.arriving(port) if len(wires) > 1 else None
+            wires = contributions.leaving(port)
+            sizes = [contributions.sizes[wire] for wire in wires]
+            total = contributions.arriving(port) if len(wires) > 1 else None
             if total is None or not all(size.finite for size in sizes):
                 continue
             largest, summed = max(size.rms for size in sizes), rms(total)
-            if largest > 0 and summed < self.settings.cancels * largest:
+            if largest > 0 and summed < self.thresholds.cancels * largest:
                 found[port] = Cancel(port, summed, largest)
         return found
 
@@ -243,31 +249,35 @@ class FlowRun:
                 return head
         raise RunError(f"{loss!r} is none of the losses.", expected=", ".join(self.losses))
 
-    def _of(self, key: str) -> Currents | None:
-        if key in self.runs and key not in self._currents:
-            self._currents[key] = Currents(self.program, self.runs[key])
-        return self._currents.get(key)
+    def _of(self, key: str) -> Contributions | None:
+        if key in self.runs and key not in self._contributions:
+            self._contributions[key] = Contributions(self.program, self.runs[key])
+        return self._contributions.get(key)
 
     def _refined(self, key: str, states: Mapping[str, State]) -> dict[str, State]:
-        currents, found = self._of(key), dict(states)
-        if currents is not None:
-            for wire, size in currents.sizes.items():
+        contributions, found = self._of(key), dict(states)
+        if contributions is not None:
+            for wire, size in contributions.sizes.items():
                 if found[wire] is State.CARRIES:
-                    found[wire] = refined(size, currents.scale, self.settings)
+                    found[wire] = classify(size, contributions.scale, self.thresholds)
             for wire, tree in self.program.wire_trees.items():
-                sizes = [currents.sizes[w] for w in tree.arrays.values() if w in currents.sizes]
+                sizes = [
+                    contributions.sizes[w] for w in tree.arrays.values() if w in contributions.sizes
+                ]
                 if sizes and found[wire] is State.CARRIES:
-                    found[wire] = refined(all_of(sizes), currents.scale, self.settings)
+                    found[wire] = classify(
+                        combined_size(sizes), contributions.scale, self.thresholds
+                    )
         return found
 
-    def _telling(self, key: str, currents: Currents) -> Telling:
-        if key not in self._tellings:
-            names = [block_of(loss) for loss in currents.run.losses]
+    def _sentences_about(self, key: str, contributions: Contributions) -> NumericSentences:
+        if key not in self._sentences:
+            names = [block_of(loss) for loss in contributions.run.losses]
             if len(names) > _SUMMED:
                 names[2:-1] = ["…"]
             label = names[0] if len(names) == 1 else f"({' + '.join(names)})"
-            self._tellings[key] = Telling(currents, label, self.settings)
-        return self._tellings[key]
+            self._sentences[key] = NumericSentences(contributions, label, self.thresholds)
+        return self._sentences[key]
 
     def _why_idle(self, stop: str) -> str | None:
         """Why a stop cuts nothing, or None where it cuts something."""

@@ -9,13 +9,13 @@ from runtime.flow.tools.dialects import SYSTEMS
 from runtime.publish.text import Table
 
 if TYPE_CHECKING:
-    from runtime.flow import Dialects, FlowRun
+    from runtime.flow import Dialects, ObservedFlow
 
 
-def dialect_table(reading: FlowRun) -> Table:
+def dialect_table(observed: ObservedFlow) -> Table:
     """A row a variable: what each system reports, and where SGD with weight decay ends."""
     rows = []
-    for told in _told(reading).values():
+    for told in _told(observed).values():
         ends: dict[str, list[str]] = {}
         for system in SYSTEMS:
             ends.setdefault(told.fates[system][0].decayed, []).append(system)
@@ -27,7 +27,7 @@ def dialect_table(reading: FlowRun) -> Table:
     return Table("In other systems", ("variable", *SYSTEMS, "with weight decay (SGD)"), tuple(rows))
 
 
-def dialects_json(reading: FlowRun) -> dict[str, Any]:
+def dialects_json(observed: ObservedFlow) -> dict[str, Any]:
     """``{variable: {system: {"says", "by", "optimisers": {name: {"plain", "decayed"}}}}}``."""
     return {
         name: {
@@ -41,9 +41,9 @@ def dialects_json(reading: FlowRun) -> dict[str, Any]:
             }
             for report in told.reports
         }
-        for name, told in _told(reading).items()
+        for name, told in _told(observed).items()
     }
 
 
-def _told(reading: FlowRun) -> dict[str, Dialects]:
-    return {name: dialects(reading, name) for name in reading.program.sources("variable")}
+def _told(observed: ObservedFlow) -> dict[str, Dialects]:
+    return {name: dialects(observed, name) for name in observed.program.sources("variable")}

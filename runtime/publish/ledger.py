@@ -10,43 +10,43 @@ from runtime.flow.words.formatting import number, size
 from runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
-    from runtime.flow import FlowRun
+    from runtime.flow import ObservedFlow
 
 
-def ledger_parts(reading: FlowRun) -> list[Part]:
+def ledger_parts(observed: ObservedFlow) -> list[Part]:
     """A table of shares by port and, with several losses, one of losses against variables.
 
     A share is of the size of the sum; the shares of a port add up to 1.
     """
-    run = reading.run()
+    run = observed.run()
     if run is None:
         return []
     rows = []
-    for port, account in ledger(reading.program, run).items():
+    for port, account in ledger(observed.program, run).items():
         shares = account.shares
-        for row in account.rows:
-            share = shares[row.by]
+        for entry in account.entries:
+            share = shares[entry.by]
             told = "-" if share is None else number(share)
-            rows.append((port, row.by, size(row.amount), told))
-        if len(account.rows) > 1:
+            rows.append((port, entry.by, size(entry.amount), told))
+        if len(account.entries) > 1:
             rows.append((port, "sum", size(account.total), ""))
     parts: list[Part] = [Table("Ledger", ("port", "by", "brings", "share"), tuple(rows))]
-    if len(reading.losses) > 1:
-        parts.append(_matrix(reading))
+    if len(observed.losses) > 1:
+        parts.append(_matrix(observed))
     return parts
 
 
-def ledger_json(reading: FlowRun) -> dict[str, Any]:
+def ledger_json(observed: ObservedFlow) -> dict[str, Any]:
     """``{"ledger": {port: …}, "matrix": {loss: {variable: …}}}``."""
-    run = reading.run()
-    accounts = {} if run is None else ledger(reading.program, run)
-    matrix = loss_matrix(reading)
+    run = observed.run()
+    accounts = {} if run is None else ledger(observed.program, run)
+    matrix = loss_matrix(observed)
     return {
         "ledger": {
             port: {
                 "rows": [
-                    {"by": row.by, "kind": row.kind, "value": Tensor(row.amount).to_json()}
-                    for row in account.rows
+                    {"by": entry.by, "kind": entry.kind, "value": Tensor(entry.amount).to_json()}
+                    for entry in account.entries
                 ],
                 "sum": None if account.total is None else Tensor(account.total).to_json(),
             }
@@ -62,9 +62,9 @@ def ledger_json(reading: FlowRun) -> dict[str, Any]:
     }
 
 
-def _matrix(reading: FlowRun) -> Table:
+def _matrix(observed: ObservedFlow) -> Table:
     """In each cell the root mean square, and the cosine with the gradient of all losses."""
-    matrix = loss_matrix(reading)
+    matrix = loss_matrix(observed)
     rows = tuple(
         (name, *(_cell(matrix.norms[a][name], matrix.cosines[a][name]) for a in matrix.losses))
         for name in matrix.variables

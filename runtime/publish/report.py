@@ -22,7 +22,7 @@ from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
     from runtime.engine import Run, Session
-    from runtime.flow import Badge, Flow, FlowRun, Verdict
+    from runtime.flow import Badge, Flow, ObservedFlow, Verdict
     from runtime.publish.problems import Problem
 
 Array = NDArray[Any]
@@ -213,7 +213,7 @@ class FlowReport:
 def run_report(
     session: Session,
     run: Run,
-    flow: Flow | FlowRun | None,
+    flow: Flow | ObservedFlow | None,
     file: str,
     problems: Iterable[Problem] = (),
 ) -> RunReport:
@@ -249,7 +249,7 @@ def run_report(
 
 def flow_report(
     session: Session,
-    flow: Flow | FlowRun,
+    flow: Flow | ObservedFlow,
     losses: Sequence[str],
     wires: Sequence[str] | None,
     file: str,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.engine import Session
-from runtime.flow import State, analyse, contracts_of, diagnose, fix, hold
+from runtime.flow import State, analyse, check_contracts, contracts_of, diagnose, fix
 from tests.examples.gallery import NAMES, TWINS, diagram, stops, wires_from
 
 CARRIES, STOPPED, NO_RULE = State.CARRIES, State.STOPPED, State.NO_RULE
@@ -56,7 +56,7 @@ def test_a_stop_on_a_tree_lets_the_leaves_pass_that_it_does_not_select():
     }  # fmt: skip
     assert flow.verdict("freeze.x").leaves == (2, 4)
     assert fix(session, "freeze.x").switches == ("freeze:encoder/weight", "freeze:encoder/bias")
-    held = hold(contracts_of(session.diagram), None, flow)
+    held = check_contracts(contracts_of(session.diagram), None, flow)
     assert len(held) == 2 and all(outcome.kept for outcome in held)
     assert diagnose(session) == []
 

@@ -17,11 +17,11 @@ from app.canvas.paint.pills import Pill, pill_of
 from app.canvas.state.formatting import number, power_of_ten
 from app.services.theme import SMALL, Theme, font
 from runtime.flow.badges import Mark
-from runtime.flow.numbers.magnitudes import SETTINGS
+from runtime.flow.numbers.magnitudes import THRESHOLDS
 
 if TYPE_CHECKING:
     from app.canvas.state.facts import Facts
-    from runtime.flow import Settings
+    from runtime.flow import Thresholds
 
 _ROW = 20.0
 _SAMPLE = 74.0
@@ -37,7 +37,7 @@ _LEAVES = "1/4"
 class Key:
     """What the legend tells of one result: thresholds, and the losses of lanes side by side."""
 
-    thresholds: Settings = SETTINGS
+    thresholds: Thresholds = THRESHOLDS
     losses: tuple[str, ...] = ()
 
 
@@ -45,7 +45,7 @@ def key_of(facts: Facts) -> Key:
     """What the legend tells of what is shown."""
     flow = None if facts.result is None else facts.result.flow
     names = tuple(strand.name for strand in facts.strands) if len(facts.strands) > 1 else ()
-    return Key(SETTINGS if flow is None else flow.settings, names)
+    return Key(THRESHOLDS if flow is None else flow.thresholds, names)
 
 
 def legend_size(key: Key) -> QSizeF:
@@ -73,7 +73,7 @@ def paint_legend(painter: QPainter, corner: QPointF, theme: Theme, key: Key) -> 
     painter.restore()
 
 
-def title(state: str, thresholds: Settings) -> str:
+def title(state: str, thresholds: Thresholds) -> str:
     """What a lane of the state of that name means, with the thresholds that make it so."""
     values = {
         "partial": f"{number(100.0 * thresholds.partial, 3)} %",

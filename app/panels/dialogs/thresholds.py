@@ -10,19 +10,19 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLineEdit, QVBoxLayout
 
 from app.panels import labels
-from runtime.flow import Settings
+from runtime.flow import Thresholds
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 
-class Thresholds(QDialog):
+class ThresholdsDialog(QDialog):
     """One field a threshold; each is taken as soon as it is left or Enter is pressed."""
 
     chosen = Signal(object)
-    """The Settings, whenever one of them was changed."""
+    """The Thresholds, whenever one of them was changed."""
 
-    def __init__(self, shown: Settings, parent: QWidget | None = None) -> None:
+    def __init__(self, shown: Thresholds, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Thresholds"))
         self.fields: dict[str, QLineEdit] = {}
@@ -41,7 +41,7 @@ class Thresholds(QDialog):
         self.buttons.rejected.connect(self.reject)
         self.defaults = self.buttons.button(QDialogButtonBox.StandardButton.RestoreDefaults)
         self.defaults.setAutoDefault(False)
-        self.defaults.clicked.connect(lambda: self._choose(Settings()))
+        self.defaults.clicked.connect(lambda: self._choose(Thresholds()))
         closing = self.buttons.button(QDialogButtonBox.StandardButton.Close)
         closing.setAutoDefault(False)  # Enter takes what was typed, and the lanes show it
         column = QVBoxLayout(self)
@@ -73,7 +73,7 @@ class Thresholds(QDialog):
         labels.show_or_hide(self._complaint, None)
         self._choose(replace(self._shown, **{n: v for n, v in typed.items() if v is not None}))
 
-    def _choose(self, thresholds: Settings) -> None:
+    def _choose(self, thresholds: Thresholds) -> None:
         changed, self._shown = thresholds != self._shown, thresholds
         self._fill()
         if changed:

@@ -89,11 +89,11 @@ def _dialect(told: Dialects) -> QLabel:
 def _ledger(account: Account) -> QLabel:
     rows = []
     shares = account.shares
-    for row in account.rows:
-        share = shares.get(row.by)
-        by = labels.link(WIRE + row.by, row.by) if row.kind == "wire" else escape(row.by)
+    for entry in account.entries:
+        share = shares.get(entry.by)
+        by = labels.link(WIRE + entry.by, entry.by) if entry.kind == "wire" else escape(entry.by)
         part = "" if share is None else f"{100.0 * share:+.0f} %".replace("-", "−")
-        rows.append(_row(by, notation.glimpse(row.amount), part, sign(row.amount)))
+        rows.append(_row(by, notation.glimpse(entry.amount), part, sign(entry.amount)))
     total = "None" if account.total is None else notation.glimpse(account.total)
     rows.append(_row("<b>Σ</b>", f"<b>{escape(total)}</b>", "", "", escaped=True))
     return labels.body(f"<table cellspacing='4'>{''.join(rows)}</table>")

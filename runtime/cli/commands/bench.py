@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from blocks.errors import FeedError
-from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
+from runtime.cli.arguments import DiagramFile, Json, Losses, Values
 from runtime.cli.output import PROBLEMS, emit, tell
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.engine.profile import Cost, Profile, profile
@@ -19,7 +19,7 @@ NAMED = 4
 
 def bench(
     file: DiagramFile,
-    settings: Settings = None,
+    values: Values = None,
     loss: Losses = None,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", help="For how long to measure.", min=0.0)
@@ -31,7 +31,7 @@ def bench(
     A call computes the losses and the gradients of all trainable variables; without a loss, every
     value. Blocks that run as one piece of work share a row.
     """
-    session, problems = open_session(file, settings)
+    session, problems = open_session(file, values)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     if has_errors(problems):
         raise typer.Exit(PROBLEMS)

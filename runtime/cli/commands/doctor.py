@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.arguments import DiagramFile, Json, Losses, Settings, Thresholds, sizes
+from runtime.cli.arguments import (
+    DiagramFile,
+    Json,
+    Losses,
+    ThresholdOptions,
+    Values,
+    parse_thresholds,
+)
 from runtime.cli.contracts import asked_of
 from runtime.cli.output import PROBLEMS, emit, tell
 from runtime.cli.sessions import choose_losses, has_errors, open_session
@@ -28,9 +35,9 @@ def doctor(
             show_default=False,
         ),
     ] = None,
-    settings: Settings = None,
+    values: Values = None,
     loss: Losses = None,
-    thresholds: Thresholds = None,
+    thresholds: ThresholdOptions = None,
     json: Json = False,
 ) -> None:
     """Rank what is wrong with a diagram's gradients.
@@ -39,7 +46,7 @@ def doctor(
     small ones, variables that no optimiser updates, and stops that cut nothing; each with what
     would help. NaN and broken contracts make the exit code 1: the rest may be meant so.
     """
-    session, problems = open_session(file, settings)
+    session, problems = open_session(file, values)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     if has_errors(problems):
         if json:
@@ -48,7 +55,7 @@ def doctor(
     losses = choose_losses(session, loss)
     asked = asked_of(session, file, contracts or ())
     found = (
-        tuple(diagnose(session, losses, contracts=asked, settings=sizes(thresholds)))
+        tuple(diagnose(session, losses, contracts=asked, thresholds=parse_thresholds(thresholds)))
         if losses
         else ()
     )

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.arguments import DiagramFile, Json, Losses, Thresholds, sizes
+from runtime.cli.arguments import DiagramFile, Json, Losses, ThresholdOptions, parse_thresholds
 from runtime.cli.output import PROBLEMS, emit_by_line, tell
 from runtime.cli.sessions import choose_losses, choose_wires, has_errors, open_session
-from runtime.flow import FlowRun, analyse, badges, contracts_of, observe, with_fix
+from runtime.flow import ObservedFlow, analyse, badges, contracts_of, observe, with_fix
 from runtime.publish.dialects import dialect_table, dialects_json
 from runtime.publish.ledger import ledger_json, ledger_parts
 from runtime.publish.report import flow_report
@@ -54,7 +54,7 @@ def flow(
             "would, and what weight decay would do with it.",
         ),
     ] = False,
-    thresholds: Thresholds = None,
+    thresholds: ThresholdOptions = None,
     json: Json = False,
 ) -> None:
     """Say which wires carry gradient, and why not.
@@ -67,26 +67,26 @@ def flow(
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     losses = choose_losses(session, loss)
     told = analyse(session.program, losses)
-    reading = FlowRun(told, {})
+    observed = ObservedFlow(told, {})
     if (run or ledger or other_systems) and losses and not has_errors(problems):
-        reading = observe(session, losses, settings=sizes(thresholds))
+        observed = observe(session, losses, thresholds=parse_thresholds(thresholds))
     report = flow_report(
         session,
-        reading if run else told,
+        observed if run else told,
         losses,
         choose_wires(session, wire) if wire else None,
         str(file),
         problems,
-        () if wire else badges(reading, contracts_of(session.diagram, file)),
-        partial(with_fix, session, flow=told) if run and reading.runs else None,
+        () if wire else badges(observed, contracts_of(session.diagram, file)),
+        partial(with_fix, session, flow=told) if run and observed.runs else None,
     )
-    ledger, other_systems = ledger and bool(reading.runs), other_systems and bool(reading.runs)
+    ledger, other_systems = ledger and bool(observed.runs), other_systems and bool(observed.runs)
     if json:
-        more = ledger_json(reading) if ledger else {}
-        more |= {"dialects": dialects_json(reading)} if other_systems else {}
+        more = ledger_json(observed) if ledger else {}
+        more |= {"dialects": dialects_json(observed)} if other_systems else {}
         emit_by_line(report.to_json() | more)
     else:
-        parts = [*report.parts(), *(ledger_parts(reading) if ledger else [])]
-        show([*parts, *([dialect_table(reading)] if other_systems else [])])
+        parts = [*report.parts(), *(ledger_parts(observed) if ledger else [])]
+        show([*parts, *([dialect_table(observed)] if other_systems else [])])
     if has_errors(problems):
         raise typer.Exit(PROBLEMS)

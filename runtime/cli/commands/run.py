@@ -5,26 +5,33 @@ from __future__ import annotations
 import typer
 
 from blocks.errors import FeedError
-from runtime.cli.arguments import DiagramFile, Json, Losses, Settings, Thresholds, sizes
+from runtime.cli.arguments import (
+    DiagramFile,
+    Json,
+    Losses,
+    ThresholdOptions,
+    Values,
+    parse_thresholds,
+)
 from runtime.cli.output import PROBLEMS, emit_by_line, tell
 from runtime.cli.sessions import choose_losses, has_errors, open_session
-from runtime.flow import read
+from runtime.flow import flow_of_run
 from runtime.publish.report import RunReport, run_report
 from runtime.publish.text import show
 
 
 def run(
     file: DiagramFile,
-    settings: Settings = None,
+    values: Values = None,
     loss: Losses = None,
-    thresholds: Thresholds = None,
+    thresholds: ThresholdOptions = None,
     json: Json = False,
 ) -> None:
     """Run a diagram: values, gradients, wires.
 
     Every port's value, every variable's gradient, and what every wire brings back.
     """
-    session, problems = open_session(file, settings)
+    session, problems = open_session(file, values)
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     if has_errors(problems):
         if json:
@@ -37,7 +44,9 @@ def run(
         name = error.location.block if error.location else "NAME"
         error.next_step = f"Give it one with --set {name}=VALUE, or in the file."
         raise
-    flow = read(session.program, done, losses, sizes(thresholds)) if losses else None
+    flow = (
+        flow_of_run(session.program, done, losses, parse_thresholds(thresholds)) if losses else None
+    )
     report = run_report(session, done, flow, str(file), problems)
     if json:
         emit_by_line(report.to_json())

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from blocks.errors import ChangeError
-from runtime.cli.arguments import DiagramFile, Json, Losses, Settings
+from runtime.cli.arguments import DiagramFile, Json, Losses, Values
 from runtime.cli.assignments import parse_setting
 from runtime.cli.output import PROBLEMS, UsageError, emit_by_line, tell
 from runtime.cli.sessions import choose_losses, has_errors, open_session
@@ -33,7 +33,7 @@ def whatif(
     cut: Annotated[Names, _many("--cut", "WIRE", "Cut a wire: mul1.a or w.out->mul1.a.")] = None,
     freeze: Annotated[Names, _many("--freeze", "VARIABLE", "Don't train a variable.")] = None,
     train: Annotated[Names, _many("--train", "VARIABLE", "Train a frozen variable.")] = None,
-    settings: Settings = None,
+    values: Values = None,
     loss: Losses = None,
     json: Json = False,
 ) -> None:
@@ -49,7 +49,7 @@ def whatif(
     tell(problem for problem in problems if problem.diagnostic.severity != "info")
     if has_errors(problems):
         raise typer.Exit(PROBLEMS)
-    literals = dict(map(parse_setting, settings or ()))
+    literals = dict(map(parse_setting, values or ()))
     feeds = {n: v.array if v.typed else v.tensor.array for n, v in literals.items()}
     trial = WhatIf(session, choose_losses(session, loss), feeds=feeds)
     trial = (

@@ -33,7 +33,7 @@ class Blame(NamedTuple):
     cancelled: bool = False
 
 
-class Passages(NamedTuple):
+class RouteFactors(NamedTuple):
     """The blocks on a route: how many, by how much they multiply the size of the gradient
     together, and the two that do so least and most, each with its factor.
     """
@@ -43,10 +43,10 @@ class Passages(NamedTuple):
     least: tuple[float, str] = (math.inf, "")
     most: tuple[float, str] = (-math.inf, "")
 
-    def behind(self, block: str, factor: float) -> Passages:
+    def behind(self, block: str, factor: float) -> RouteFactors:
         """With one block more; of equals the one nearest the wire is the worst."""
         own = factor, block
-        return Passages(
+        return RouteFactors(
             self.blocks + 1,
             self.factor * factor,
             own if factor <= self.least[0] else self.least,
@@ -54,14 +54,14 @@ class Passages(NamedTuple):
         )
 
 
-class Currents:
+class Contributions:
     """The contributions of one run, which has one loss or is the sum of several."""
 
     def __init__(self, program: Program, run: Run) -> None:
         self.program = program
         self.run = run
         self._blames: dict[str, dict[str, Blame]] = {}
-        self._passages: dict[str, Passages] = {}
+        self._route_factors: dict[str, RouteFactors] = {}
         self._leaving: dict[str, list[str]] = {}
         for wire, source in program.wire_sources.items():
             if run.contributions.get(wire) is not None:
@@ -138,27 +138,27 @@ class Currents:
         cancelled = not self._is_head(path)
         return Blame(path, wire, not cancelled, cancelled)
 
-    def passages(self, wire: str) -> Passages:
+    def route_factors(self, wire: str) -> RouteFactors:
         """The blocks from a wire to the loss, along the largest contributions.
 
         The loss block itself is left out: what it sends back is where the route begins.
         """
         route: list[tuple[str, str]] = []
         at = wire
-        while at not in self._passages:
+        while at not in self._route_factors:
             path = self.program.wire_targets[at]
             ahead = self._ahead(path)
             if not ahead or self._is_head(path):
-                self._passages[at] = Passages()
+                self._route_factors[at] = RouteFactors()
                 break
             route.append((at, path))
             at = max(ahead, key=lambda w: self.sizes[w].rms)
         for behind, path in reversed(route):
             arrived = max(measure(a).rms for a in self.arrivals(path))
             factor = self.sizes[behind].rms / arrived if arrived else 0.0
-            self._passages[behind] = self._passages[at].behind(path, factor)
+            self._route_factors[behind] = self._route_factors[at].behind(path, factor)
             at = behind
-        return self._passages[wire]
+        return self._route_factors[wire]
 
     def _ahead(self, path: str) -> list[str]:
         return [wire for port in self.outputs(path) for wire in self.leaving(port)]

@@ -42,7 +42,7 @@ _FLAT = {
 }
 
 
-def flat(block: Block, value: Array | None) -> str:
+def flat_reason(block: Block, value: Array | None) -> str:
     """Why the derivative with respect to an input of that value is 0: ``is off (−3.00)``."""
     name = block.type_name()
     if name in _FLAT:
@@ -64,7 +64,7 @@ def flat(block: Block, value: Array | None) -> str:
     return "has a derivative of 0 here"
 
 
-def wild(before: Array | None, after: Array) -> str:
+def nonfinite_reason(before: Array | None, after: Array) -> str:
     """Where a finite adjoint became ``after``: ``0·inf`` or an infinite slope."""
     if np.isnan(after).any():
         return "0·inf" if before is not None and not np.all(before) else "inf − inf or 0·inf"

@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Thresholds:
     """Thresholds of the numeric states; all are dimensionless or in units of the gradient."""
 
     partial: float = 0.1
@@ -34,7 +34,7 @@ class Settings:
     """Share of its largest term below which a sum CANCELS."""
 
 
-SETTINGS = Settings()
+THRESHOLDS = Thresholds()
 
 
 class Size(NamedTuple):
@@ -62,7 +62,7 @@ def measure(array: Array) -> Size:
     return Size(rms(array), zeros, array.size, finite, small)
 
 
-def all_of(sizes: Sequence[Size]) -> Size:
+def combined_size(sizes: Sequence[Size]) -> Size:
     """The size of several arrays taken as one."""
     return Size(
         together((size.rms, size.total) for size in sizes) or 0.0,
@@ -86,7 +86,7 @@ def scale_of(sizes: Iterable[Size]) -> Scale:
     return Scale(max(found), median(found)) if found else Scale(0.0, 0.0)
 
 
-def refined(size: Size, scale: Scale, settings: Settings) -> State:
+def classify(size: Size, scale: Scale, thresholds: Thresholds) -> State:
     """The numeric state, by precedence."""
     if not size.finite:
         return State.NONFINITE
@@ -94,14 +94,14 @@ def refined(size: Size, scale: Scale, settings: Settings) -> State:
         return State.ZERO
     if not size.total:
         return State.CARRIES
-    if size.rms > settings.flood or size.rms > settings.flood_relative * scale.median > 0:
+    if size.rms > thresholds.flood or size.rms > thresholds.flood_relative * scale.median > 0:
         return State.FLOOD
     if (
         size.subnormal
-        or size.rms < settings.faint
-        or size.rms < settings.faint_relative * scale.largest
+        or size.rms < thresholds.faint
+        or size.rms < thresholds.faint_relative * scale.largest
     ):
         return State.FAINT
-    if size.zeros >= settings.partial * size.total:
+    if size.zeros >= thresholds.partial * size.total:
         return State.PARTIAL
     return State.CARRIES

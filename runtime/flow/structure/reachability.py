@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 
-class Kind(IntEnum):
+class Gate(IntEnum):
     """How an edge lets gradient through; a search at one level opens all edges up to it."""
 
     OPEN = 0
@@ -33,7 +33,7 @@ class Edge(NamedTuple):
     source: Value
     value: Value
     slot: int
-    kind: Kind
+    gate: Gate
     cost: int
 
 
@@ -138,7 +138,7 @@ class Graph:
             self.inputs[value] = edges
             owned[value.owner] += edges
         for owner, edges in owned.items():
-            closed = [edge for edge in edges if edge.kind and edge.value.primitive is not WIRE]
+            closed = [edge for edge in edges if edge.gate and edge.value.primitive is not WIRE]
             if closed:
                 dropped = _redundant(edges, closed, outputs) if owner in wired else set(closed)
                 for value in {edge.value for edge in dropped}:
@@ -147,20 +147,20 @@ class Graph:
             for edge in edges:
                 self.readers[edge.source].append(edge)
 
-    def backward(self, starts: Iterable[Value], level: Kind) -> Reach:
+    def backward(self, starts: Iterable[Value], level: Gate) -> Reach:
         """Values that gradient from ``starts`` reaches with edges up to ``level`` opened, by the
         fewest closed slots (0-1 breadth-first search: linear).
         """
         return self._search(starts, level, self.inputs, ahead=False)
 
-    def forward(self, starts: Iterable[Value], level: Kind) -> Reach:
+    def forward(self, starts: Iterable[Value], level: Gate) -> Reach:
         """Values whose gradient could come to ``starts``, likewise."""
         return self._search(starts, level, self.readers, ahead=True)
 
     def _search(
         self,
         starts: Iterable[Value],
-        level: Kind,
+        level: Gate,
         edges: dict[Value, list[Edge]],
         ahead: bool,
     ) -> Reach:
@@ -171,7 +171,7 @@ class Graph:
             value = queue.popleft()
             here = cost[value]
             for edge in edges.get(value, ()):
-                if edge.kind > level:
+                if edge.gate > level:
                     continue
                 there = edge.value if ahead else edge.source
                 price = here + edge.cost
@@ -183,11 +183,11 @@ class Graph:
 
 
 def _edge(value: Value, slot: int) -> Edge:
-    source, kind = value.inputs[slot], _kind(value, slot)
-    return Edge(source, value, slot, kind, int(kind is not Kind.OPEN and is_float(source.dtype)))
+    source, gate = value.inputs[slot], _gate(value, slot)
+    return Edge(source, value, slot, gate, int(gate is not Gate.OPEN and is_float(source.dtype)))
 
 
-def _kind(value: Value, slot: int) -> Kind:
+def _gate(value: Value, slot: int) -> Gate:
     """How a slot lets gradient through.
 
     From one integer or boolean to another it counts as open: gradient is lost where floats end
@@ -196,8 +196,8 @@ def _kind(value: Value, slot: int) -> Kind:
     if passes_gradient(value, slot) or not (
         is_float(value.dtype) or is_float(value.inputs[slot].dtype)
     ):
-        return Kind.OPEN
-    return Kind.STOP if value.primitive.stops else Kind.NO_RULE
+        return Gate.OPEN
+    return Gate.STOP if value.primitive.stops else Gate.NO_RULE
 
 
 def _redundant(edges: list[Edge], closed: list[Edge], outputs: set[Value]) -> set[Edge]:
@@ -217,7 +217,7 @@ def _redundant(edges: list[Edge], closed: list[Edge], outputs: set[Value]) -> se
             if not into[value] and (value.primitive is WIRE or value.owner != owner):
                 found.add(value)
             for edge in into[value]:
-                if edge.source not in seen and not (only_open and edge.kind):
+                if edge.source not in seen and not (only_open and edge.gate):
                     seen.add(edge.source)
                     pending.append(edge.source)
         return frozenset(found)

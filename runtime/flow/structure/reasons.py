@@ -11,12 +11,12 @@ from blocks.library.gradient import Gradient
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 from runtime.engine.flatten import block_of
-from runtime.flow.lazy import MANY, Deferred
-from runtime.flow.structure.reachability import Edge, Kind
+from runtime.flow.lazy import MANY, LazySequence
+from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.structure.searches import LEVELS, Searches
 from runtime.flow.words import sentences
-from runtime.flow.words.nearby import Nearby
 from runtime.flow.words.states import Cutter, State, Verdict
+from runtime.flow.words.sweeps import Nearby
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
 
 
-class Reasons:
+class Verdicts:
     """Verdicts about values whose state is known.
 
     The first of a kind takes linear time, and those after it next to none: what sentences need is
@@ -44,7 +44,7 @@ class Reasons:
         losses = [block_of(head) for head in heads]
         if state is State.CARRIES:
             witness = self._witness(head, value)
-            variables = self._nearby.variables(value, Kind.OPEN, True)
+            variables = self._nearby.variables(value, Gate.OPEN, True)
             text = sentences.carries(losses, variables, witness)
             return Verdict(key, head, state, text, witness=witness)
         if state is State.OFF_ROUTE:
@@ -57,7 +57,7 @@ class Reasons:
         return self._cut(key, head, state, value)
 
     def _cut(self, key: str, head: str, state: State, value: Value) -> Verdict:
-        level = Kind.STOP if state is State.STOPPED else Kind.NO_RULE
+        level = Gate.STOP if state is State.STOPPED else Gate.NO_RULE
         trained = self._nearby.variables(value, level, True)
         frozen = () if trained else tuple(self._nearby.variables(value, level, False))
         before = self._nearby.cutters_ahead(value, head, level)
@@ -69,14 +69,14 @@ class Reasons:
         needed = dict.fromkeys(first)
         further = [cutter for cutter in needed if cutter.block not in named]
         dtype = None if is_float(value.dtype) else value.dtype
-        more = isinstance(repair, Deferred)
+        more = isinstance(repair, LazySequence)
         text = sentences.cut(block_of(head), before, behind, further, trained, frozen, dtype, more)
         if passed := [name for name in map(self._head_before, before) if name]:
             text = f"{text} {sentences.a_stop_wins(passed)}"
         cutters: Sequence[Cutter] = tuple(dict.fromkeys((*before, *behind, *further)))
         if max(len(before), len(behind)) > MANY:
             exact = partial(self._all_cutters, head, value, level, bool(trained), further)
-            cutters = Deferred(exact, cutters[:MANY])
+            cutters = LazySequence(exact, cutters[:MANY])
         witness = self._witness(head, value)
         return Verdict(key, head, state, text, cutters, witness, frozen, repair)
 
@@ -90,21 +90,21 @@ class Reasons:
         """The fewest slots to open for a value, from the loss on."""
         edges = self._searches.repair(head, value)
         first = [self._slots.opening(edge) for edge in edges[:MANY]]
-        if not isinstance(edges, Deferred):
+        if not isinstance(edges, LazySequence):
             return tuple(first)
-        return Deferred(
+        return LazySequence(
             lambda: [self._slots.opening(edge) for edge in edges], first, count=edges.told
         )
 
     def _frozen(self, key: str, head: str, value: Value) -> Verdict:
         """A frozen variable is what gradient comes to, or what it would come to."""
         near = self._nearby
-        reached = near.variables(value, Kind.OPEN, False)
-        frozen = reached or near.variables(value, Kind.NO_RULE, False)
-        trained = near.variables(value, Kind.NO_RULE, True)
+        reached = near.variables(value, Gate.OPEN, False)
+        frozen = reached or near.variables(value, Gate.NO_RULE, False)
+        trained = near.variables(value, Gate.NO_RULE, True)
         behind: list[Cutter] = []
         if trained or not reached:
-            behind = near.cutters_behind(value, Kind.NO_RULE, bool(trained))
+            behind = near.cutters_behind(value, Gate.NO_RULE, bool(trained))
         text = sentences.frozen(
             frozen, trained, behind, self._passed_on(head, value), itself=[key] == frozen
         )
@@ -116,39 +116,39 @@ class Reasons:
         edges = self._graph.readers
         markers = [edge.value for edge in edges.get(value, ()) if edge.value.primitive is WIRE]
         readers = [edge.value for v in markers or [value] for edge in edges.get(v, ())]
-        names = (self._nearby.variables(r, Kind.OPEN, True, head) for r in dict.fromkeys(readers))
+        names = (self._nearby.variables(r, Gate.OPEN, True, head) for r in dict.fromkeys(readers))
         found = {name for several in names for name in several}
         return [name for name in self._program.trainable if name in found] if found else []
 
     # ---- what cuts ----------------------------------------------------------------------------
 
-    def before(self, head: str, value: Value, level: Kind) -> list[Cutter]:
+    def before(self, head: str, value: Value, level: Gate) -> list[Cutter]:
         """First closed slots met from the loss on the routes to ``value``, the first few."""
         return self._nearby.cutters_ahead(value, head, level)
 
     def _all_cutters(
-        self, head: str, value: Value, level: Kind, trained: bool, further: Sequence[Cutter]
+        self, head: str, value: Value, level: Gate, trained: bool, further: Sequence[Cutter]
     ) -> list[Cutter]:
         """All closed slots first met on the way: from the loss, then from ``value``."""
         found: list[Cutter] = []
-        opened = self._searches.to_loss(head, Kind.OPEN).cost
+        opened = self._searches.to_loss(head, Gate.OPEN).cost
         if value not in opened:
             found += self._cutters(opened, self._graph.forward([value], level).cost, level)
         reaches = self._searches.trained if trained else self._searches.frozen
-        if value not in reaches[Kind.OPEN].cost:
-            upstream = self._graph.backward([value], Kind.OPEN).cost
+        if value not in reaches[Gate.OPEN].cost:
+            upstream = self._graph.backward([value], Gate.OPEN).cost
             found += self._cutters(upstream, reaches[level].cost, level)
         return list(dict.fromkeys((*found, *further)))
 
     def _cutters(
-        self, opened: Iterable[Value], towards: Mapping[Value, int], level: Kind
+        self, opened: Iterable[Value], towards: Mapping[Value, int], level: Gate
     ) -> list[Cutter]:
         """The slots that close the way from the opened values towards others."""
         edges = {
             cause: None
             for value in opened
             for edge in self._graph.inputs.get(value, ())
-            if Kind.OPEN < edge.kind <= level and edge.source in towards
+            if Gate.OPEN < edge.gate <= level and edge.source in towards
             for cause in self._causes(edge, towards)
         }
         ordered = sorted(edges, key=lambda edge: edge.value.index)
@@ -164,7 +164,7 @@ class Reasons:
                 break
             for behind in self._graph.inputs.get(value, ()):
                 if behind.source in towards and behind.source not in seen:
-                    if behind.kind:
+                    if behind.gate:
                         found = True
                         yield behind
                     else:
@@ -189,7 +189,7 @@ class Reasons:
             owners = groupby(reach.route(value), lambda at: str(at.owner))
             return [owner for owner, _ in owners][::-1]
 
-        return Deferred(every, first, last, count)
+        return LazySequence(every, first, last, count)
 
     def _off_route(self, losses: Sequence[str], value: Value) -> str:
         reader = self._program.instances.get(str(value.owner))

@@ -7,8 +7,8 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from runtime.calculus.dtypes import is_float
-from runtime.flow.lazy import MANY, Deferred
-from runtime.flow.structure.reachability import Edge, Graph, Kind, Reach
+from runtime.flow.lazy import MANY, LazySequence
+from runtime.flow.structure.reachability import Edge, Gate, Graph, Reach
 from runtime.flow.structure.slots import Slots
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 STEPS = frozenset({"round", "floor", "ceil", "sign"})
 """Primitives that pass gradient on, which is 0 always: their values are steps."""
-LEVELS = (Kind.OPEN, Kind.STOP, Kind.NO_RULE)
+LEVELS = (Gate.OPEN, Gate.STOP, Gate.NO_RULE)
 
 
 class Searches:
@@ -29,10 +29,10 @@ class Searches:
         self.program = program
         self.graph = Graph(program)
         self.slots = Slots(program)
-        self._to_loss: dict[tuple[str, Kind], Reach] = {}
+        self._to_loss: dict[tuple[str, Gate], Reach] = {}
         self._smooth: dict[str, set[Value]] = {}
 
-    def to_loss(self, head: str, level: Kind) -> Reach:
+    def to_loss(self, head: str, level: Gate) -> Reach:
         """Values that gradient of a head reaches with slots up to ``level`` opened."""
         key = head, level
         if key not in self._to_loss:
@@ -43,7 +43,7 @@ class Searches:
         """The slots of steps on the way from a head to a value that gradient comes to, and on to a
         variable; none where there is a way without.
         """
-        if value not in self.to_loss(head, Kind.OPEN).cost or value in self._without_steps(head):
+        if value not in self.to_loss(head, Gate.OPEN).cost or value in self._without_steps(head):
             return []
         route = self.route(head, value)
         return [
@@ -62,7 +62,7 @@ class Searches:
             while pending:
                 value = pending.pop()
                 for edge in self.graph.inputs.get(value, ()):
-                    passes = edge.kind is Kind.OPEN and value.primitive.name not in STEPS
+                    passes = edge.gate is Gate.OPEN and value.primitive.name not in STEPS
                     if passes and edge.source not in found:
                         found.add(edge.source)
                         pending.append(edge.source)
@@ -92,7 +92,7 @@ class Searches:
             and is_float(program.leaves[path].value.dtype)
         ]
 
-    def levels(self, head: str, value: Value) -> tuple[Kind | None, Kind | None, Kind | None]:
+    def levels(self, head: str, value: Value) -> tuple[Gate | None, Gate | None, Gate | None]:
         """What must open between a value and the head, trained variables, frozen variables."""
         reaches = (self.to_loss(head, level) for level in LEVELS)
         return _first(value, reaches), _first(value, self.trained), _first(value, self.frozen)
@@ -109,7 +109,7 @@ class Searches:
         count = ahead.cost[value] + behind.cost[value]
         if len(first) == count:
             return first
-        return Deferred(
+        return LazySequence(
             lambda: [*reversed([*ahead.closed(value)]), *behind.closed(value)],
             first[:MANY],
             count=count,
@@ -129,7 +129,7 @@ class Searches:
 
     def _cheapest(self, head: str, value: Value) -> tuple[Reach | None, Reach | None]:
         ahead, trained, frozen = self.levels(head, value)
-        thaw = ahead is frozen is Kind.OPEN and trained is Kind.NO_RULE
+        thaw = ahead is frozen is Gate.OPEN and trained is Gate.NO_RULE
         if trained is None or thaw:
             behind = None if frozen is None else self.frozen[frozen]
         else:
@@ -137,7 +137,7 @@ class Searches:
         return None if ahead is None else self.to_loss(head, ahead), behind
 
 
-def _first(value: Value, reaches: Iterable[Reach]) -> Kind | None:
+def _first(value: Value, reaches: Iterable[Reach]) -> Gate | None:
     for level, reach in zip(LEVELS, reaches, strict=False):
         if value in reach.cost:
             return level

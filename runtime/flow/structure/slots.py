@@ -11,7 +11,7 @@ from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 from runtime.engine.trees import without_leaf
-from runtime.flow.structure.reachability import Edge, Kind
+from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.words import sentences
 from runtime.flow.words.states import Cutter
 
@@ -109,7 +109,7 @@ class Slots:
             self._ports[block] = {m: (place, name) for place, (name, m) in enumerate(markers)}
         ports = self._ports[block]
         port = min((ports[value] for value in within if value in ports), default=(0, ""))[1]
-        if edge.kind is Kind.STOP:
+        if edge.gate is Gate.STOP:
             return Cutter(block, port, "stop")
         reason = sentences.why(edge.value.primitive.name, is_float(edge.source.dtype))
         return Cutter(block, port, "no rule", reason)

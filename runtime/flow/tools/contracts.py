@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
     from runtime.engine.program import Program
     from runtime.flow.analyse import Flow
-    from runtime.flow.observed import FlowRun
+    from runtime.flow.observed import ObservedFlow
 
 SUFFIX = ".contracts"
-Kind: TypeAlias = Literal["flows", "blocked", "nonzero", "finite", "updates"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Requirement: TypeAlias = Literal["flows", "blocked", "nonzero", "finite", "updates"]
+REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 UNOWNED = "UNOWNED: {0} is trained, and no optimiser updates it."
 EXAMPLE = "flows(loss -> encoder/*)"
 _LINE = re.compile(r"(\w+)\s*\(\s*(.+?)\s*(?:->|→)\s*(.+?)\s*\)")
@@ -52,7 +52,7 @@ _LINE = re.compile(r"(\w+)\s*\(\s*(.+?)\s*(?:->|→)\s*(.+?)\s*\)")
 class Contract:
     """One line: what is asked of which losses and variables (or wires)."""
 
-    kind: Kind
+    kind: Requirement
     loss: str
     pattern: str
     line: int = 0
@@ -95,13 +95,13 @@ def parse_contracts(text: str, path: str | None = None) -> list[Contract]:
         if not stated:
             continue
         match = _LINE.fullmatch(stated)
-        kind = next((k for k in KINDS if match and match[1] == k), None)
+        kind = next((k for k in REQUIREMENTS if match and match[1] == k), None)
         if match is None or kind is None:
             raise FileError(
                 "This is no contract.",
                 path=path,
                 line=number,
-                expected=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}, as in {EXAMPLE}",
+                expected=f"{', '.join(REQUIREMENTS[:-1])} or {REQUIREMENTS[-1]}, as in {EXAMPLE}",
                 got=stated,
             )
         found.append(Contract(kind, match[2], match[3], number))
@@ -156,10 +156,12 @@ def unowned(
     return [name for name in left if not any(matches(pattern, name) for pattern in patterns)]
 
 
-def hold(contracts: Iterable[Contract], reading: FlowRun | None, flow: Flow) -> list[Outcome]:
+def check_contracts(
+    contracts: Iterable[Contract], observed: ObservedFlow | None, flow: Flow
+) -> list[Outcome]:
     """Hold a diagram to contracts.
 
-    ``flow`` answers flows and blocked. nonzero and finite need the ``reading`` of a run; without
+    ``flow`` answers flows and blocked. nonzero and finite need the ``observed`` of a run; without
     one they are broken, because nothing shows that they are kept.
     """
     every = list(contracts)
@@ -169,7 +171,7 @@ def hold(contracts: Iterable[Contract], reading: FlowRun | None, flow: Flow) -> 
             tuple(
                 _not_updated(contract, every, flow)
                 if contract.kind == "updates"
-                else _breaches(contract, reading, flow)
+                else _breaches(contract, observed, flow)
             ),
         )
         for contract in every
@@ -189,7 +191,7 @@ def matches(pattern: str, path: str) -> bool:
     return len(wanted) == len(parts) and all(map(fnmatchcase, parts, wanted))
 
 
-def _breaches(contract: Contract, reading: FlowRun | None, flow: Flow) -> Iterator[Breach]:
+def _breaches(contract: Contract, observed: ObservedFlow | None, flow: Flow) -> Iterator[Breach]:
     losses = [loss for loss in flow.losses if _means(contract, loss)]
     subjects = _subjects(contract.pattern, flow)
     if not losses:
@@ -199,7 +201,7 @@ def _breaches(contract: Contract, reading: FlowRun | None, flow: Flow) -> Iterat
         yield Breach("", contract.loss, text)
     for loss in losses:
         for subject in subjects:
-            breach = _breach(contract.kind, subject, loss, reading, flow)
+            breach = _breach(contract.kind, subject, loss, observed, flow)
             if breach is not None:
                 yield breach
 
@@ -238,7 +240,7 @@ def _nothing(pattern: str, what: str, known: Iterable[str]) -> str:
 
 
 def _breach(
-    kind: Kind, subject: str, loss: str, reading: FlowRun | None, flow: Flow
+    kind: Requirement, subject: str, loss: str, observed: ObservedFlow | None, flow: Flow
 ) -> Breach | None:
     verdict = flow.explain(subject, loss)
     passes = verdict.state in PASSING
@@ -248,16 +250,16 @@ def _breach(
         return _because(verdict, subject, loss)
     if kind == "flows" or not passes:
         return None
-    if reading is None:
+    if observed is None:
         return Breach(subject, loss, "The diagram could not be run.", verdict.witness)
-    run = reading.run(loss)
+    run = observed.run(loss)
     if run is None:
         return Breach(subject, loss, f"{loss} was not run by itself.", verdict.witness)
     array = run.contributions.get(subject, run.gradients.get(subject))
     good = array is not None and (
         bool(np.any(array)) if kind == "nonzero" else bool(np.isfinite(array).all())
     )
-    return None if good else _because(reading.explain(subject, loss), subject, loss)
+    return None if good else _because(observed.explain(subject, loss), subject, loss)
 
 
 def _because(verdict: Verdict, subject: str, loss: str) -> Breach:

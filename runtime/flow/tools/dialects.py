@@ -21,7 +21,7 @@ from runtime.flow.words.states import State
 if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.engine.program import Program
-    from runtime.flow.observed import FlowRun
+    from runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
 SYSTEMS = ("PyTorch", "JAX", "TensorFlow", "MXNet")
@@ -92,26 +92,26 @@ _INNER_BY = {
 }
 
 
-def dialects(reading: FlowRun, key: str, loss: str | None = None) -> Dialects:
-    """What other systems say about a variable of a reading, or about any other port once they are
+def dialects(observed: ObservedFlow, key: str, loss: str | None = None) -> Dialects:
+    """What other systems say about a variable of a observed, or about any other port once they are
     asked for its gradient (an input or a constant by its block). Optimisers move variables alone.
 
     Raises RunError where there is no such port.
     """
-    heads = reading.losses if loss is None else (loss,)
-    if key in reading.program.sources("variable"):
-        return _of_variable(reading, key, loss, heads)
-    port = find_port(reading.program, key)
-    value = reading.program.ports.get(port)
-    known = [a for h in heads if (a := reading.arriving(port, h)) is not None]
-    is_leaf = port.removesuffix(".out") in reading.program.leaves
+    heads = observed.losses if loss is None else (loss,)
+    if key in observed.program.sources("variable"):
+        return _of_variable(observed, key, loss, heads)
+    port = find_port(observed.program, key)
+    value = observed.program.ports.get(port)
+    known = [a for h in heads if (a := observed.arriving(port, h)) is not None]
+    is_leaf = port.removesuffix(".out") in observed.program.leaves
     by = _LEAF_BY if is_leaf else _INNER_BY
-    if value not in _reached(reading.program, heads, all_slots=True):
+    if value not in _reached(observed.program, heads, all_slots=True):
         says = dict(zip(SYSTEMS, ("None", "zeros", "None", "zeros"), strict=True))
         reports = tuple(Report(s, says[s], by[s]) for s in SYSTEMS)
-        return Dialects(key, reading.flow.arrival(port, loss), reports, {})
+        return Dialects(key, observed.flow.arrival(port, loss), reports, {})
     shown = size(sum(known[1:], known[0])) if known else NOT_RUN
-    rounded = value not in _reached(reading.program, heads, all_slots=False)
+    rounded = value not in _reached(observed.program, heads, all_slots=False)
     reports = tuple(
         Report(s, "None" if rounded and s == "TensorFlow" else shown, by[s]) for s in SYSTEMS
     )
@@ -119,11 +119,11 @@ def dialects(reading: FlowRun, key: str, loss: str | None = None) -> Dialects:
 
 
 def _of_variable(
-    reading: FlowRun, variable: str, loss: str | None, heads: tuple[str, ...]
+    observed: ObservedFlow, variable: str, loss: str | None, heads: tuple[str, ...]
 ) -> Dialects:
-    state = reading.variable(variable, loss).state
-    gradient = reading.gradient(variable, loss)
-    program = reading.program
+    state = observed.variable(variable, loss).state
+    gradient = observed.gradient(variable, loss)
+    program = observed.program
     leaf = program.leaves.get(variable)
     through = _reached(program, heads, all_slots=True)
     smooth = _reached(program, heads, all_slots=False)

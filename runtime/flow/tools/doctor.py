@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from runtime.flow.numbers.magnitudes import SETTINGS, Settings
-from runtime.flow.observed import FlowRun, observe
-from runtime.flow.tools.contracts import UNOWNED, Contract, contracts_of, hold, is_blocked, unowned
+from runtime.flow.numbers.magnitudes import THRESHOLDS, Thresholds
+from runtime.flow.observed import ObservedFlow, observe
+from runtime.flow.tools.contracts import (
+    UNOWNED,
+    Contract,
+    check_contracts,
+    contracts_of,
+    is_blocked,
+    unowned,
+)
 from runtime.flow.tools.repairs import Fix, fixes
 from runtime.flow.tools.whatif import WhatIf
 from runtime.flow.words.numeric_sentences import VICTIM
@@ -69,7 +76,7 @@ def diagnose(
     *,
     contracts: Iterable[Contract] | None = None,
     feeds: Mapping[str, ArrayLike] | None = None,
-    settings: Settings = SETTINGS,
+    thresholds: Thresholds = THRESHOLDS,
 ) -> list[Finding]:
     """All findings, ranked; raises what ``backward`` raises.
 
@@ -78,30 +85,30 @@ def diagnose(
     the diagram states; raises FileError for a line of it that is none.
     """
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
-    reading = observe(session, losses, feeds=feeds, settings=settings)
+    observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
     found = [
-        *_not_finite(reading),
-        *_breaches(reading, stated),
-        *_variables(session, reading, stated, feeds),
-        *_cancelling(reading),
-        *_unowned(session, reading, stated),
-        *_idle(session, reading, feeds),
+        *_not_finite(observed),
+        *_breaches(observed, stated),
+        *_variables(session, observed, stated, feeds),
+        *_cancelling(observed),
+        *_unowned(session, observed, stated),
+        *_idle(session, observed, feeds),
     ]
     return sorted(found, key=lambda finding: finding.complaint)
 
 
-def _not_finite(reading: FlowRun) -> list[Finding]:
+def _not_finite(observed: ObservedFlow) -> list[Finding]:
     """One finding for each block where NaN or inf begins, not for its victims."""
     found: dict[str, Finding] = {}
-    for loss in reading.losses:
-        for wire, state in reading.states(loss).items():
+    for loss in observed.losses:
+        for wire, state in observed.states(loss).items():
             if state is State.NONFINITE:
-                verdict = reading.verdict(wire, loss)
+                verdict = observed.verdict(wire, loss)
                 found.setdefault(verdict.sentence, _of(Complaint.NONFINITE, verdict))
     return [finding for text, finding in found.items() if not text.endswith(VICTIM)]
 
 
-def _breaches(reading: FlowRun, contracts: Iterable[Contract]) -> list[Finding]:
+def _breaches(observed: ObservedFlow, contracts: Iterable[Contract]) -> list[Finding]:
     return [
         Finding(
             Complaint.CONTRACT,
@@ -110,14 +117,14 @@ def _breaches(reading: FlowRun, contracts: Iterable[Contract]) -> list[Finding]:
             breach.loss,
             breach.witness,
         )
-        for outcome in hold(contracts, reading, reading.flow)
+        for outcome in check_contracts(contracts, observed, observed.flow)
         for breach in outcome.breaches
     ]
 
 
 def _variables(
     session: Session,
-    reading: FlowRun,
+    observed: ObservedFlow,
     contracts: Sequence[Contract],
     feeds: Mapping[str, ArrayLike] | None,
 ) -> list[Finding]:
@@ -125,12 +132,12 @@ def _variables(
         State.ZERO: Complaint.ZERO, State.FLOOD: Complaint.FLOOD, State.FAINT: Complaint.FAINT,
     }  # fmt: skip
     asked = {
-        name: reading.variable(name)
-        for name in reading.program.trainable
-        if not all(is_blocked(contracts, name, loss) for loss in reading.losses)
+        name: observed.variable(name)
+        for name in observed.program.trainable
+        if not all(is_blocked(contracts, name, loss) for loss in observed.losses)
     }
     cut = [name for name, verdict in asked.items() if verdict.state in CUT]
-    repairs = fixes(session, cut, feeds=feeds, flow=reading.flow, most=_trials(reading))
+    repairs = fixes(session, cut, feeds=feeds, flow=observed.flow, most=_trials(observed))
     found = []
     for name, verdict in asked.items():
         if verdict.state in by_state:
@@ -143,31 +150,33 @@ def _variables(
     return found
 
 
-def _cancelling(reading: FlowRun) -> list[Finding]:
+def _cancelling(observed: ObservedFlow) -> list[Finding]:
     return [
         Finding(Complaint.CANCELS, port, cancel.sentence)
-        for port, cancel in reading.cancels().items()
+        for port, cancel in observed.cancels().items()
         if cancel.total > 0  # a sum of exactly 0 is told where it makes a variable's gradient 0
     ]
 
 
-def _unowned(session: Session, reading: FlowRun, contracts: Iterable[Contract]) -> list[Finding]:
+def _unowned(
+    session: Session, observed: ObservedFlow, contracts: Iterable[Contract]
+) -> list[Finding]:
     """Variables that get a gradient in vain: no optimiser updates them."""
     return [
         Finding(Complaint.UNOWNED, name, UNOWNED.format(name))
-        for name in unowned(reading.program, contracts, session.updated)
+        for name in unowned(observed.program, contracts, session.updated)
     ]
 
 
 def _idle(
-    session: Session, reading: FlowRun, feeds: Mapping[str, ArrayLike] | None
+    session: Session, observed: ObservedFlow, feeds: Mapping[str, ArrayLike] | None
 ) -> list[Finding]:
     """Stops that cut nothing by structure, by what arrives, or because opening changes nothing."""
-    told = reading.idle_stops()
+    told = observed.idle_stops()
     found = [Finding(Complaint.IDLE_STOP, stop, text) for stop, text in told.items()]
-    others = [stop for stop in reading.stops if stop not in told]
-    trial = WhatIf(session, reading.losses, feeds=feeds)
-    for stop in others[: _trials(reading)]:
+    others = [stop for stop in observed.stops if stop not in told]
+    trial = WhatIf(session, observed.losses, feeds=feeds)
+    for stop in others[: _trials(observed)]:
         after = trial.open(stop).compare()
         if all(_same(d.before, d.after) for d in after.variables().values()):
             text = "This stop cuts nothing: opening it changes no gradient."
@@ -175,8 +184,8 @@ def _idle(
     return found
 
 
-def _trials(reading: FlowRun) -> int:
-    return max(2, min(TRIALS, BLOCKS // max(1, len(reading.program.instances))))
+def _trials(observed: ObservedFlow) -> int:
+    return max(2, min(TRIALS, BLOCKS // max(1, len(observed.program.instances))))
 
 
 def _same(before: Array | None, after: Array | None) -> bool:

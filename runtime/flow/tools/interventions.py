@@ -26,7 +26,7 @@ from runtime.diagram import (
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenStop:
     """Open a StopGradient, or have it spare one leaf of a tree: values stay, gradient passes."""
 
     block: str
@@ -37,14 +37,14 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
+class CloseStop:
     """Close a StopGradient that is open or spares leaves."""
 
     block: str
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutWire:
     """Put a StopGradient on a wire, named by its target or as ``source→target``."""
 
     wire: str
@@ -73,10 +73,10 @@ class Bridge:
     target: str
 
 
-Step: TypeAlias = Open | Close | Cut | Freeze | Train | Bridge
+Intervention: TypeAlias = OpenStop | CloseStop | CutWire | Freeze | Train | Bridge
 
 
-def change_of(diagram: Diagram, steps: Iterable[Step]) -> Batch:
+def change_of(diagram: Diagram, steps: Iterable[Intervention]) -> Batch:
     """One change that makes all the steps. Raises ChangeError for one that can't be made.
 
     Blocks, wires and variables are named by path; what is done to a page is done to all its uses.
@@ -112,15 +112,15 @@ def _is_open(diagram: Diagram, path: str) -> bool:
         return False
 
 
-def _changes(diagram: Diagram, step: Step) -> Batch:
+def _changes(diagram: Diagram, step: Intervention) -> Batch:
     match step:
-        case Open():
+        case OpenStop():
             return _open(diagram, step)
-        case Close(block):
+        case CloseStop(block):
             page, name, _ = _stop(diagram, block, "closed")
             values = {"open": False, "spare": []}
             return Batch(f"Close {block}", (SetParameters(name, values, page),))
-        case Cut(wire):
+        case CutWire(wire):
             return _cut(diagram, wire)
         case Freeze(variable):
             return _train(diagram, variable, False)
@@ -158,7 +158,7 @@ def _stop(diagram: Diagram, path: str, how: str) -> tuple[str, str, StopGradient
     )
 
 
-def _open(diagram: Diagram, step: Open) -> Batch:
+def _open(diagram: Diagram, step: OpenStop) -> Batch:
     page, name, block = _stop(diagram, step.block, "opened")
     spare = dict.fromkeys([*block.spare, step.leaf])
     values = {"spare": list(spare)} if step.leaf else {"open": True}

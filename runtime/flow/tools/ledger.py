@@ -16,13 +16,13 @@ from runtime.flow.words.formatting import cosine
 if TYPE_CHECKING:
     from runtime.engine import Run
     from runtime.engine.program import Program
-    from runtime.flow.observed import FlowRun
+    from runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Row:
+class Entry:
     """One share of a gradient. ``by`` is a wire (its target); the loss itself, ``loss``; or a
     Gradient block that reads the value from inside another block, where no wire shows it.
     """
@@ -34,32 +34,32 @@ class Row:
 
 @dataclass(frozen=True)
 class Account:
-    """The rows of one port, and their sum: the port's adjoint, or None where nothing arrives."""
+    """The entries of one port, and their sum: the port's adjoint, or None where nothing arrives."""
 
     port: str
-    rows: tuple[Row, ...]
+    entries: tuple[Entry, ...]
     total: Array | None
 
     @property
     def shares(self) -> dict[str, float | None]:
-        """Each row's cosine with the total times its size, as a share of the total's size; they
+        """Each entry's cosine with the total times its size, as a share of the total's size; they
         add up to 1. None where the total is 0.
         """
         if self.total is None or not rms(self.total) > 0:
-            return {row.by: None for row in self.rows}
+            return {entry.by: None for entry in self.entries}
         size = rms(self.total)
         return {
-            row.by: (cosine(row.amount, self.total) or 0.0) * rms(row.amount) / size
-            for row in self.rows
+            entry.by: (cosine(entry.amount, self.total) or 0.0) * rms(entry.amount) / size
+            for entry in self.entries
         }
 
 
 def ledger(program: Program, run: Run) -> dict[str, Account]:
     """The account of every port that gradient arrives at and goes on from to a trained variable.
 
-    The order of the rows is that in which backward adds them, so that adding them up gives the
+    The order of the entries is that in which backward adds them, so that adding them up gives the
     gradient to the last bit. Where a Gradient block reads values from inside other blocks the
-    run must have the adjoint of the port (``adjoints="all"``), or the row is missing.
+    run must have the adjoint of the port (``adjoints="all"``), or the entry is missing.
     """
     leaving: dict[str, list[str]] = {}
     for wire, source in program.wire_sources.items():
@@ -71,7 +71,7 @@ def ledger(program: Program, run: Run) -> dict[str, Account]:
         if value not in program.reached:
             continue
         account = _account(program, run, port, leaving.get(port, []), readers.get(port, ()))
-        if account.rows:
+        if account.entries:
             found[port] = account
     return found
 
@@ -86,35 +86,35 @@ def account(program: Program, run: Run, port: str) -> Account | None:
         if source == port and run.contributions.get(wire) is not None
     ]
     found = _account(program, run, port, wires, _inside_readers(program).get(port, ()))
-    return found if found.rows else None
+    return found if found.entries else None
 
 
 def _account(
     program: Program, run: Run, port: str, wires: list[str], readers: tuple[str, ...]
 ) -> Account:
-    rows = []
+    entries = []
     if port in run.losses:
         value = program.ports[port]
-        rows.append(Row("loss", "seed", np.ones(value.shape, value.dtype)))
+        entries.append(Entry("loss", "seed", np.ones(value.shape, value.dtype)))
     for wire in sorted(wires, key=lambda wire: -program.wires[wire].index):
         amount = run.contributions[wire]
         assert amount is not None  # only such wires are listed
-        rows.append(Row(wire, "wire", amount))
+        entries.append(Entry(wire, "wire", amount))
     known = run.adjoints.get(port)
     if known is None:
         known = run.gradients.get(port.removesuffix(".out"))
     if readers and known is not None:
-        through = known - _sum(rows) if rows else known
-        rows.append(Row(" and ".join(readers), "gradient block", through))
-        return Account(port, tuple(rows), known)
-    return Account(port, tuple(rows), _sum(rows) if rows else None)
+        through = known - _sum(entries) if entries else known
+        entries.append(Entry(" and ".join(readers), "gradient block", through))
+        return Account(port, tuple(entries), known)
+    return Account(port, tuple(entries), _sum(entries) if entries else None)
 
 
-def _sum(rows: list[Row]) -> Array:
+def _sum(entries: list[Entry]) -> Array:
     with np.errstate(all="ignore"):
-        total = rows[0].amount
-        for row in rows[1:]:
-            total = total + row.amount
+        total = entries[0].amount
+        for entry in entries[1:]:
+            total = total + entry.amount
     return np.asarray(total)
 
 
@@ -150,18 +150,18 @@ class LossMatrix:
     between: dict[str, dict[tuple[str, str], float | None]]
 
 
-def loss_matrix(reading: FlowRun) -> LossMatrix:
-    """Of a reading in which each loss was run by itself (see ``observe``)."""
-    losses = reading.losses
-    variables = tuple(reading.program.trainable)
-    gradients = {loss: {v: reading.gradient(v, loss) for v in variables} for loss in losses}
-    total = {v: reading.gradient(v) for v in variables}
+def loss_matrix(observed: ObservedFlow) -> LossMatrix:
+    """Of a observed in which each loss was run by itself (see ``observe``)."""
+    losses = observed.losses
+    variables = tuple(observed.program.trainable)
+    gradients = {loss: {v: observed.gradient(v, loss) for v in variables} for loss in losses}
+    total = {v: observed.gradient(v) for v in variables}
     return LossMatrix(
         losses,
         variables,
-        {a: {v: None if g is None else rms(g) for v, g in row.items()}
-         for a, row in gradients.items()},
-        {a: {v: cosine(g, total[v]) for v, g in row.items()} for a, row in gradients.items()},
+        {a: {v: None if g is None else rms(g) for v, g in entry.items()}
+         for a, entry in gradients.items()},
+        {a: {v: cosine(g, total[v]) for v, g in entry.items()} for a, entry in gradients.items()},
         {
             v: {
                 (a, b): cosine(gradients[a][v], gradients[b][v])

@@ -17,7 +17,7 @@ from runtime.engine.norms import rms, together
 from runtime.engine.trees import SIGN
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.structure.slots import Bypass
-from runtime.flow.tools.interventions import Bridge, Open, Step, Train, change_of
+from runtime.flow.tools.interventions import Bridge, Intervention, OpenStop, Train, change_of
 from runtime.flow.words import sentences
 from runtime.flow.words.formatting import size
 from runtime.flow.words.states import State, Verdict
@@ -48,7 +48,7 @@ class Fix:
     opened: tuple[str, ...]
     straight_through: tuple[str, ...]
     trained: tuple[str, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Intervention, ...] = ()
     change: Batch | None = None
     gradient: Array | None = None
     rms: float | None = None
@@ -78,7 +78,7 @@ class Fix:
     @property
     def switches(self) -> tuple[str, ...]:
         """The stops to open as WhatIf takes them: ``sg1``, or for a leaf ``sg1:encoder/w``."""
-        steps = [step for step in self.steps if isinstance(step, Open)]
+        steps = [step for step in self.steps if isinstance(step, OpenStop)]
         return tuple(f"{s.block}{SIGN}{s.leaf}" if s.leaf else s.block for s in steps)
 
     @property
@@ -86,7 +86,7 @@ class Fix:
         """``sg1``, or with the leaves it is opened for ``sg1 on encoder/w and encoder/b``."""
         leaves: dict[str, list[str]] = {block: [] for block in self.opened}
         for step in self.steps:
-            if isinstance(step, Open) and step.leaf:
+            if isinstance(step, OpenStop) and step.leaf:
                 leaves[step.block].append(step.leaf)
         return [f"{b} on {sentences.names(paths)}" if paths else b for b, paths in leaves.items()]
 
@@ -139,7 +139,7 @@ def fixes(
     """
     flow = flow or analyse(session.program)
     found: dict[str, Fix] = {}
-    alike: dict[tuple[str, tuple[Step, ...]], dict[str, Fix]] = {}
+    alike: dict[tuple[str, tuple[Intervention, ...]], dict[str, Fix]] = {}
     for name in variables:
         for verdict in _repairable(flow, name, None):
             plan = _planned(flow, verdict)
@@ -176,7 +176,7 @@ def _planned(flow: Flow, verdict: Verdict) -> Fix | None:
     names = tuple(dict.fromkeys(c.block for c in stops))
     steep = [b.cutter for b in bypasses if isinstance(b, Bypass)]
     found = Fix(names, tuple(dict.fromkeys(c.block for c in (*others, *steep))), trained)
-    steps: list[Step] = [*(Open(c.block, c.leaf) for c in stops), *map(Train, trained)]
+    steps: list[Intervention] = [*(OpenStop(c.block, c.leaf) for c in stops), *map(Train, trained)]
     for bypass in bypasses:
         if isinstance(bypass, str):
             return replace(found, obstacle=bypass)
@@ -186,7 +186,7 @@ def _planned(flow: Flow, verdict: Verdict) -> Fix | None:
 
 def _together(
     plans: Sequence[Fix],
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[Step, ...]]:
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[Intervention, ...]]:
     """What is opened, got past and trained by any of the plans, and all their steps."""
     return (
         tuple(dict.fromkeys(name for plan in plans for name in plan.opened)),
@@ -210,7 +210,7 @@ def with_fix(
     return replace(verdict, sentence=f"{verdict.sentence} {found.sentence}")
 
 
-def trial(session: Session, steps: tuple[Step, ...]) -> tuple[Session, Batch]:
+def trial(session: Session, steps: tuple[Intervention, ...]) -> tuple[Session, Batch]:
     """A session of the diagram with the steps made, and the change that makes them.
 
     It holds the variables' values and the step number of ``session``. Raises ChangeError.

@@ -11,9 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from runtime.engine import Session
 from runtime.engine.trees import SIGN
-from runtime.flow.numbers.magnitudes import SETTINGS, Settings
-from runtime.flow.observed import FlowRun, observe
-from runtime.flow.tools.interventions import Bridge, Close, Cut, Freeze, Open, Step, Train
+from runtime.flow.numbers.magnitudes import THRESHOLDS, Thresholds
+from runtime.flow.observed import ObservedFlow, observe
+from runtime.flow.tools.interventions import (
+    Bridge,
+    CloseStop,
+    CutWire,
+    Freeze,
+    Intervention,
+    OpenStop,
+    Train,
+)
 from runtime.flow.tools.repairs import trial
 from runtime.flow.words.formatting import cosine, percent
 
@@ -52,10 +60,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two readings of one diagram, before and after a trial. A loss of None is all of them."""
+    """One diagram observed twice, before and after a trial. A loss of None is all of them."""
 
-    before: FlowRun
-    after: FlowRun
+    before: ObservedFlow
+    after: ObservedFlow
     change: Batch
 
     @property
@@ -93,27 +101,27 @@ class WhatIf:
         losses: Sequence[str] | None = None,
         *,
         feeds: Mapping[str, ArrayLike] | None = None,
-        settings: Settings = SETTINGS,
+        thresholds: Thresholds = THRESHOLDS,
     ) -> None:
         self._session = subject if isinstance(subject, Session) else Session(subject)
         self._losses = losses
         self._feeds = feeds
-        self._settings = settings
-        self._before: list[FlowRun] = []
-        self.steps: tuple[Step, ...] = ()
+        self._thresholds = thresholds
+        self._before: list[ObservedFlow] = []
+        self.steps: tuple[Intervention, ...] = ()
 
     def open(self, *stops: str) -> WhatIf:
         """Let gradient pass these StopGradient blocks; ``stop:encoder/w`` for one leaf alone."""
         named = (stop.partition(SIGN) for stop in stops)
-        return self.take(*(Open(block, leaf) for block, _, leaf in named))
+        return self.take(*(OpenStop(block, leaf) for block, _, leaf in named))
 
     def close(self, *stops: str) -> WhatIf:
         """Close these StopGradient blocks, which are open or spare leaves."""
-        return self.take(*map(Close, stops))
+        return self.take(*map(CloseStop, stops))
 
     def cut(self, *wires: str) -> WhatIf:
         """Put a StopGradient on these wires: ``mul1.a``, ``w.out→mul1.a`` or ``w.out->mul1.a``."""
-        return self.take(*map(Cut, wires))
+        return self.take(*map(CutWire, wires))
 
     def freeze(self, *variables: str) -> WhatIf:
         """Don't train these variables."""
@@ -127,9 +135,9 @@ class WhatIf:
         """Put a StraightThrough before input ``target``: value of hard, gradient to soft."""
         return self.take(Bridge(hard, soft, target))
 
-    def take(self, *steps: Step) -> WhatIf:
+    def take(self, *steps: Intervention) -> WhatIf:
         """Make these steps besides, such as those of a Fix."""
-        other = WhatIf(self._session, self._losses, feeds=self._feeds, settings=self._settings)
+        other = WhatIf(self._session, self._losses, feeds=self._feeds, thresholds=self._thresholds)
         other.steps = (*self.steps, *steps)
         other._before = self._before
         return other
@@ -155,5 +163,5 @@ class WhatIf:
     def _trial(self) -> tuple[Session, Batch]:
         return trial(self._session, self.steps)
 
-    def _observe(self, session: Session, losses: Sequence[str] | None) -> FlowRun:
-        return observe(session, losses, feeds=self._feeds, settings=self._settings)
+    def _observe(self, session: Session, losses: Sequence[str] | None) -> ObservedFlow:
+        return observe(session, losses, feeds=self._feeds, thresholds=self._thresholds)

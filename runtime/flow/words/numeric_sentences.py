@@ -12,13 +12,13 @@ from blocks.library.logic import Where
 from runtime.engine.flatten import block_of
 from runtime.engine.trees import SIGN
 from runtime.flow.numbers import flat_spots
-from runtime.flow.numbers.magnitudes import Settings, Size, measure
+from runtime.flow.numbers.magnitudes import Size, Thresholds, measure
 from runtime.flow.words import sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from runtime.flow.numbers.contributions import Blame, Currents
+    from runtime.flow.numbers.contributions import Blame, Contributions
 
 Array = NDArray[Any]
 VICTIM = "This wire is a victim."
@@ -27,18 +27,18 @@ VICTIMS = "The wires behind it are victims."
 """How that of a wire ends at which NaN or inf begins, and goes on."""
 
 
-class Telling:
+class NumericSentences:
     """Sentences about one loss (``label``) of one run, about wires that bring something back."""
 
-    def __init__(self, currents: Currents, label: str, settings: Settings) -> None:
-        self._currents = currents
+    def __init__(self, contributions: Contributions, label: str, thresholds: Thresholds) -> None:
+        self._contributions = contributions
         self._label = label
-        self._settings = settings
+        self._thresholds = thresholds
         self._reasons: dict[str, str] = {}
 
     def wire(self, wire: str, state: State, witness: Sequence[str]) -> str:
         """The sentence of a wire in a numeric state, or of CARRIES."""
-        size = self._currents.sizes[wire]
+        size = self._contributions.sizes[wire]
         if state is State.ZERO:
             return self._zero(wire)
         if state is State.NONFINITE:
@@ -47,7 +47,7 @@ class Telling:
             return self._scaled(wire, state, size)
         if state is State.PARTIAL:
             return self._partial(wire, size)
-        port = self._currents.program.wire_sources[wire]
+        port = self._contributions.program.wire_sources[wire]
         leaf = port.partition(SIGN)[2]
         source = f"{block_of(port)}{SIGN}{leaf}" if leaf else block_of(port)
         return (
@@ -57,8 +57,8 @@ class Telling:
 
     def variable(self, name: str, state: State, gradient: Array, said: str) -> str:
         """The sentence of a variable that has a gradient; ``said`` is what the structure says."""
-        size, ahead = measure(gradient), self._currents.leaving(f"{name}.out")
-        alike = [w for w in ahead if self._like(state, self._currents.sizes[w])]
+        size, ahead = measure(gradient), self._contributions.leaving(f"{name}.out")
+        alike = [w for w in ahead if self._like(state, self._contributions.sizes[w])]
         if state is State.ZERO and not alike and len(ahead) > 1:
             return f"0: what {sentences.names(ahead)} bring back cancels."
         if state is State.CARRIES or not alike:
@@ -66,7 +66,7 @@ class Telling:
             rms = "" if size.total == 1 else "rms "
             return f"∂{self._label}/∂{name}: {rms}{shown}. {said}"
         if len(ahead) > 1 and state in (State.PARTIAL, State.FAINT, State.FLOOD):
-            worst = max(alike, key=lambda w: self._currents.sizes[w].rms)
+            worst = max(alike, key=lambda w: self._contributions.sizes[w].rms)
             return f"{sentences.names(ahead)} together: {self.wire(worst, state, ())}"
         return self.wire(alike[0], state, ())
 
@@ -80,7 +80,7 @@ class Telling:
     # ---- zero ---------------------------------------------------------------------------------
 
     def _zero(self, wire: str) -> str:
-        blame = self._currents.blame(wire, "zero", lambda a: not np.any(a), every=True)
+        blame = self._contributions.blame(wire, "zero", lambda a: not np.any(a), every=True)
         if blame.cancelled:
             return f"Already 0: what comes back to {blame.block} cancels."
         reason = self._flat(blame)
@@ -92,16 +92,16 @@ class Telling:
 
     def _flat(self, blame: Blame) -> str:
         if blame.wire not in self._reasons:
-            program = self._currents.program
-            value = self._currents.run.values.get(program.wire_sources[blame.wire])
-            text = f"{blame.block} {flat_spots.flat(program.block(blame.block), value)}"
+            program = self._contributions.program
+            value = self._contributions.run.values.get(program.wire_sources[blame.wire])
+            text = f"{blame.block} {flat_spots.flat_reason(program.block(blame.block), value)}"
             self._reasons[blame.wire] = text
         return self._reasons[blame.wire]
 
     def _is_seed(self, blame: Blame) -> bool:
         """The block that makes it 0 is the loss, or what the loss block marks."""
-        program = self._currents.program
-        for loss in self._currents.run.losses:
+        program = self._contributions.program
+        for loss in self._contributions.run.losses:
             if block_of(loss) == blame.block:
                 return True
             marker = program.instances[block_of(loss)]
@@ -114,33 +114,33 @@ class Telling:
     # ---- not finite ---------------------------------------------------------------------------
 
     def _nonfinite(self, wire: str) -> str:
-        currents = self._currents
-        blame = currents.blame(wire, "not finite", lambda a: not bool(np.isfinite(a).all()))
+        contributions = self._contributions
+        blame = contributions.blame(wire, "not finite", lambda a: not bool(np.isfinite(a).all()))
         if blame.wire not in self._reasons:
             self._reasons[blame.wire] = self._origin(blame)
         if not blame.local:
             return f"{self._reasons[blame.wire]} {VICTIM}"
-        sizes = (currents.sizes.get(behind) for behind in currents.behind(wire))
+        sizes = (contributions.sizes.get(behind) for behind in contributions.behind(wire))
         spread = any(size is not None and not size.finite for size in sizes)
         return f"{self._reasons[blame.wire]}{f' {VICTIMS}' * spread}"
 
     def _origin(self, blame: Blame) -> str:
         """Where NaN or inf was made first, and why."""
-        contribution = self._currents.run.contributions[blame.wire]
+        contribution = self._contributions.run.contributions[blame.wire]
         assert contribution is not None  # blame follows only what brings something back
         what = "NaN" if np.isnan(contribution).any() else "inf"
-        forward = self._currents.made_forward(blame.block)
+        forward = self._contributions.made_forward(blame.block)
         if forward is not None:
             return f"First {what} made in {forward}, whose value is not finite."
-        arrived = self._currents.arrivals(blame.block)
+        arrived = self._contributions.arrivals(blame.block)
         same = [a for a in arrived if a.shape == contribution.shape]
-        reason = flat_spots.wild(same[0] if same else None, contribution)
+        reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)
         return f"First {what} made in {blame.block} ({reason}).{self._safe_form(blame)}"
 
     def _safe_form(self, blame: Blame) -> str:
         """What to do about an infinite slope in the branch that a Where doesn't take."""
-        program = self._currents.program
-        route = self._currents.along(blame.wire)
+        program = self._contributions.program
+        route = self._contributions.along(blame.wire)
         chooser = next((b for b in route if isinstance(program.block(b), Where)), None)
         if chooser is None:
             return ""
@@ -152,18 +152,19 @@ class Telling:
     # ---- too small, too large, in parts -------------------------------------------------------
 
     def _scaled(self, wire: str, state: State, size: Size) -> str:
-        passages = self._currents.passages(wire)
+        route_factors = self._contributions.route_factors(wire)
         grows = state is State.FLOOD
-        if not passages.blocks:
+        if not route_factors.blocks:
             return f"rms {number(size.rms)}, as it leaves the loss."
-        worst, block = passages.most if grows else passages.least
-        factor = passages.factor
+        worst, block = route_factors.most if grows else route_factors.least
+        factor = route_factors.factor
         if (factor > 1) is not grows:
             return (
-                f"rms {number(size.rms)}, against at most {number(self._currents.scale.largest)} "
-                f"for {self._label}; over this route ×{number(factor)}."
+                f"rms {number(size.rms)}, against at most "
+                f"{number(self._contributions.scale.largest)} for {self._label}; over this route "
+                f"×{number(factor)}."
             )
-        count = passages.blocks
+        count = route_factors.blocks
         blocks = f"{count} block{'s' * (count > 1)}"
         verb = "Grows" if grows else "Shrunk"
         return (
@@ -172,13 +173,13 @@ class Telling:
         )
 
     def _partial(self, wire: str, size: Size) -> str:
-        share = self._settings.partial
+        share = self._thresholds.partial
 
         def masked(array: Array) -> bool:
             found = measure(array)
             return 0 < found.total and found.zeros >= share * found.total
 
-        blame = self._currents.blame(wire, "masked", masked)
+        blame = self._contributions.blame(wire, "masked", masked)
         by = f"masked by {blame.block}"
         if blame.cancelled:
             by = f"where what comes back to {blame.block} cancels"

@@ -71,9 +71,9 @@ class Verdict:
     ``wire`` is the wire's key (or the variable's path), ``witness`` the blocks of the cheapest
     route from the loss to it, ``cutters`` the closed slots on the way, ``frozen`` the variables
     that would have to be trainable. ``repair`` are the fewest slots that would have to open, from
-    the loss on. Long ones are worked out when they are looked into (see Deferred); of ``frozen``
-    the first few are told. On a wire with a tree ``leaves`` is how many of its arrays carry, of
-    how many.
+    the loss on. Long ones are computed on demand (see LazySequence); ``frozen`` has the
+    first few. On a wire with a tree ``leaves`` is how many of its arrays carry gradient, and how
+    many there are.
     """
 
     wire: str

@@ -1,20 +1,26 @@
-"""What lies behind and ahead of every value, the first few of each: gathered in one sweep for all.
+"""The variables, losses and cutters around every value: one sweep of the graph answers for all.
 
 Sets travel along the edges and are cut to ``MANY`` and one more, so that a sweep takes linear
-time whatever the diagram: one more tells that there are others.
+time whatever the diagram; the one more shows that there are others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from runtime.calculus.dtypes import is_float
+from runtime.engine.flatten import block_of
 from runtime.flow.lazy import MANY
+from runtime.flow.structure.reachability import Gate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
     from runtime.calculus import Value
-    from runtime.flow.structure.reachability import Graph, Kind
+    from runtime.flow.structure.reachability import Graph
+    from runtime.flow.structure.searches import Searches
     from runtime.flow.structure.slots import Slots
     from runtime.flow.words.states import Cutter
 
@@ -22,13 +28,13 @@ Found: TypeAlias = tuple[int, ...]
 Table: TypeAlias = Mapping["Value", Found]
 
 
-class Gathering:
+class Sweeps:
     """Sweeps over the edges of a graph. What is found is numbered; sets are in that order."""
 
     def __init__(self, graph: Graph, slots: Slots) -> None:
         self._graph = graph
         self._values = list(graph.inputs)
-        closed = [edge for edges in graph.inputs.values() for edge in edges if edge.kind]
+        closed = [edge for edges in graph.inputs.values() for edge in edges if edge.gate]
         cutters = [slots.cutter(edge) for edge in closed]
         self._cutters = list(dict.fromkeys(cutters))
         places = {cutter: (place,) for place, cutter in enumerate(self._cutters)}
@@ -38,31 +44,31 @@ class Gathering:
         """What a set of ``cutters_ahead`` or ``cutters_behind`` stands for, in trace order."""
         return [self._cutters[place] for place in found]
 
-    def behind(self, marked: Mapping[Value, int], level: Kind) -> Table:
+    def behind(self, marked: Mapping[Value, int], level: Gate) -> Table:
         """The marked values that gradient of a value comes to, slots up to ``level`` opened."""
         table: dict[Value, Found] = {value: (n,) for value, n in marked.items()}
         for value in self._values:
             found = table.get(value, ())
             for edge in self._graph.inputs[value]:
-                if edge.kind <= level and (further := table.get(edge.source)):
+                if edge.gate <= level and (further := table.get(edge.source)):
                     found = _joined(found, further) if found else further
             if found:
                 table[value] = found
         return table
 
-    def ahead(self, marked: Mapping[Value, int], level: Kind) -> Table:
+    def ahead(self, marked: Mapping[Value, int], level: Gate) -> Table:
         """The marked values whose gradient comes to a value, slots up to ``level`` opened."""
         table: dict[Value, Found] = {value: (n,) for value, n in marked.items()}
         for value in reversed(self._values):
             found = table.get(value, ())
             for edge in self._graph.readers.get(value, ()):
-                if edge.kind <= level and (further := table.get(edge.value)):
+                if edge.gate <= level and (further := table.get(edge.value)):
                     found = _joined(found, further) if found else further
             if found:
                 table[value] = found
         return table
 
-    def cutters_behind(self, wanted: Container[Value], level: Kind) -> Table:
+    def cutters_behind(self, wanted: Container[Value], level: Gate) -> Table:
         """The first closed slots on the routes from a value to the wanted ones behind it.
 
         ``wanted`` has all values from which one is reached with slots up to ``level`` opened.
@@ -72,17 +78,17 @@ class Gathering:
             found: Found = ()
             for edge in self._graph.inputs[value]:
                 source = edge.source
-                if edge.kind > level or source not in wanted:
+                if edge.gate > level or source not in wanted:
                     continue
                 further = table.get(source, ())
-                if edge.kind and (is_float(source.dtype) or not further):
+                if edge.gate and (is_float(source.dtype) or not further):
                     further = self._places[edge]
                 found = _joined(found, further)
             if found:
                 table[value] = found
         return table
 
-    def cutters_ahead(self, opened: Container[Value], level: Kind) -> Table:
+    def cutters_ahead(self, opened: Container[Value], level: Gate) -> Table:
         """The first closed slots from the losses on the routes to a value.
 
         ``opened`` are the values that gradient of the losses comes to. Where gradient leaves the
@@ -96,10 +102,10 @@ class Gathering:
             found: Found = ()
             entered: Found = ()
             for edge in self._graph.readers.get(value, ()):
-                if edge.kind > level:
+                if edge.gate > level:
                     continue
                 found = _joined(found, table.get(edge.value, ()))
-                if not edge.kind:
+                if not edge.gate:
                     entered = _joined(entered, entries.get(edge.value, ()))
                 elif edge.value in opened or entries.get(edge.value):
                     if whole:
@@ -111,6 +117,94 @@ class Gathering:
             if found:
                 table[value] = found
         return table | {value: _joined(table.get(value, ()), e) for value, e in entries.items()}
+
+
+class Nearby:
+    """Variables, losses and cutters behind and ahead of a value; ``MANY`` and one more at most.
+
+    Each question makes one sweep for all values, the first time that it is asked.
+    """
+
+    def __init__(self, searches: Searches) -> None:
+        self._searches = searches
+        self._program = searches.program
+        self._tables: dict[Hashable, tuple[Table, Sequence[str]]] = {}
+
+    def variables(
+        self, value: Value, level: Gate, trained: bool, head: str | None = None
+    ) -> list[str]:
+        """Variables that gradient of a value comes to, with slots up to ``level`` opened; of those
+        that gradient of ``head`` comes to, where one is given.
+        """
+
+        def marked() -> dict[Value, str]:
+            leaves = self._searches.variables(trained)
+            if head is not None:
+                reached = self._searches.to_loss(head, Gate.OPEN).cost
+                leaves = [leaf for leaf in leaves if leaf in reached]
+            return {leaf: str(leaf.owner) for leaf in leaves}
+
+        return self._names((level, trained, head), marked, value, level)
+
+    def integers(self, value: Value) -> list[str]:
+        """Variables without a gradient that a value is computed from."""
+
+        def marked() -> dict[Value, str]:
+            leaves = self._program.leaves
+            paths = [path for path in self._program.sources("variable") if path in leaves]
+            return {leaves[p].value: p for p in paths if not is_float(leaves[p].value.dtype)}
+
+        return self._names("integers", marked, value, Gate.NO_RULE)
+
+    def losses(self, value: Value) -> list[str]:
+        """The losses of the diagram that read a value."""
+
+        def marked() -> dict[Value, str]:
+            heads = self._program.heads()
+            return {self._program.ports[head]: block_of(head) for head in reversed(heads)}
+
+        return self._names("losses", marked, value, Gate.NO_RULE, ahead=True)
+
+    def cutters_ahead(self, value: Value, head: str, level: Gate) -> list[Cutter]:
+        """The first closed slots met from a loss on the routes to a value it does not come to."""
+        opened = self._searches.to_loss(head, Gate.OPEN).cost
+        if value in opened:
+            return []
+        key = head, level
+        if key not in self._tables:
+            self._tables[key] = self._sweeps.cutters_ahead(opened, level), ()
+        return self._sweeps.cutters(self._tables[key][0].get(value, ()))
+
+    def cutters_behind(self, value: Value, level: Gate, trained: bool) -> list[Cutter]:
+        """The first closed slots met from a value on the routes to variables it does not reach."""
+        reaches = self._searches.trained if trained else self._searches.frozen
+        if value in reaches[Gate.OPEN].cost:
+            return []
+        key = level, trained
+        if key not in self._tables:
+            wanted = reaches[level].cost
+            self._tables[key] = self._sweeps.cutters_behind(wanted, level), ()
+        return self._sweeps.cutters(self._tables[key][0].get(value, ()))
+
+    @cached_property
+    def _sweeps(self) -> Sweeps:
+        return Sweeps(self._searches.graph, self._searches.slots)
+
+    def _names(
+        self,
+        key: Hashable,
+        marked: Callable[[], Mapping[Value, str]],
+        value: Value,
+        level: Gate,
+        ahead: bool = False,
+    ) -> list[str]:
+        if key not in self._tables:
+            names = marked()
+            places = {leaf: place for place, leaf in enumerate(names)}
+            sweep = self._sweeps.ahead if ahead else self._sweeps.behind
+            self._tables[key] = sweep(places, level), [*names.values()]
+        table, known = self._tables[key]
+        return [known[place] for place in table.get(value, ())]
 
 
 def _joined(a: Found, b: Found) -> Found:

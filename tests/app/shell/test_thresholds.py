@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt
 from app.canvas.paint.lanes import NAMES
 from app.canvas.paint.legend import key_of
 from app.evaluation.evaluator import Evaluation, evaluate
-from app.panels.dialogs.thresholds import Thresholds
-from app.services.settings import Settings as Kept
+from app.panels.dialogs.thresholds import ThresholdsDialog
+from app.services.settings import Settings
 from runtime.build import build, loss, relu, variable
-from runtime.flow import Settings, State
+from runtime.flow import State, Thresholds
 from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 from tests.app.mouse import LEFT, retype
 
@@ -28,7 +28,7 @@ def window(opened):  # noqa: F811
 @pytest.fixture
 def dialog(window, qtbot):
     window.actions_by_name["thresholds"].trigger()
-    found = window.findChild(Thresholds)
+    found = window.findChild(ThresholdsDialog)
     qtbot.waitExposed(found)
     yield found
     found.close()
@@ -54,7 +54,7 @@ class TestDialog:
         settled(qtbot, window)
         assert lane(window, "mul1.a") == "FLOOD"
         assert key_of(window.canvas.view.facts).thresholds.flood == 1000.0
-        assert window.settings.thresholds == Settings(flood=1000.0)
+        assert window.settings.thresholds == Thresholds(flood=1000.0)
         assert dialog.isVisible(), "Enter takes the number and leaves the dialog open"
 
     def test_another_share_of_zeros(self, window, dialog, qtbot):
@@ -72,7 +72,7 @@ class TestDialog:
     def test_what_is_no_threshold_is_not_taken(self, window, dialog, qtbot):
         for text in ("-1", "0", "nan", "inf", "much"):
             retype(qtbot, dialog.fields["faint"], text)
-            assert window.settings.thresholds == Settings()
+            assert window.settings.thresholds == Thresholds()
             assert "a number above 0" in dialog._complaint.text()
         retype(qtbot, dialog.fields["faint"], "2e-6")
         assert dialog._complaint.isHidden()
@@ -102,17 +102,17 @@ class TestDialog:
 
 class TestKept:
     def test_they_are_there_the_next_time(self, settings):
-        settings.thresholds = Settings(flood=5.0, cancels=0.25)
+        settings.thresholds = Thresholds(flood=5.0, cancels=0.25)
         settings._store.sync()
-        assert Kept(settings._store).thresholds == Settings(flood=5.0, cancels=0.25)
+        assert Settings(settings._store).thresholds == Thresholds(flood=5.0, cancels=0.25)
 
     @pytest.mark.parametrize("stored", ["much", "-1", "nan", "inf", ""])
     def test_what_is_of_no_use_is_the_default(self, settings, stored):
         settings._store.setValue("thresholds/flood", stored)
-        assert settings.thresholds == Settings()
+        assert settings.thresholds == Thresholds()
 
     def test_a_new_window_judges_by_them(self, settings, qtbot, opened):  # noqa: F811
-        settings.thresholds = Settings(flood=1000.0)
+        settings.thresholds = Thresholds(flood=1000.0)
         window = opened(scaled())
         assert lane(window, "mul1.a") == "FLOOD"
 
@@ -120,7 +120,7 @@ class TestKept:
 def test_a_result_is_judged_anew():
     result = evaluate(scaled())
     assert result.states["mul1.a"] is State.CARRIES
-    other = result.judged(Settings(flood=1000.0))
+    other = result.judged(Thresholds(flood=1000.0))
     assert other.states["mul1.a"] is State.FLOOD
     assert "Grows ×2.0e3" in other.verdict("mul1.a").sentence
     assert other.values is result.values

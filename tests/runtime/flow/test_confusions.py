@@ -9,14 +9,14 @@ import runtime.build as b
 from blocks.errors import RunError
 from runtime.engine import SGD, Session
 from runtime.flow import (
-    FlowRun,
+    ObservedFlow,
     State,
     WhatIf,
     analyse,
     dialects,
+    flow_of_run,
     ledger,
     observe,
-    read,
     with_fix,
 )
 from tests.examples.gallery import diagram as example
@@ -183,7 +183,7 @@ def test_5_gradients_add_up_over_uses_and_over_passes():
     p = x("p", 1.0)
     session = Session(b.build(b.loss(b.add(b.mul(p, 3, name="u"), b.mul(p, 4, name="v")))))
     account = ledger(session.program, session.backward())["p.out"]
-    assert {row.by: row.amount.item() for row in account.rows} == {"u.a": 3.0, "v.a": 4.0}
+    assert {row.by: row.amount.item() for row in account.entries} == {"u.a": 3.0, "v.a": 4.0}
     assert account.total == session.backward().gradients["p"] == 7.0
     session.backward(request="add")
     assert session.gradients["p"] == 14.0
@@ -288,7 +288,7 @@ def test_any_port_is_told_in_the_words_of_other_systems():
     aside = b.tanh(b.stop_gradient(h, name="sg"), name="aside")
     session = Session(b.build(b.loss(b.sum(b.add(h, aside)))))
     run = session.backward(adjoints="all")
-    reading = read(session.program, run)
+    reading = flow_of_run(session.program, run)
     told = dialects(reading, "data")
     assert (told.state, told.fates) == (State.CARRIES, {})
     assert {r.system: (r.says, r.by) for r in told.reports} == {
@@ -300,7 +300,7 @@ def test_any_port_is_told_in_the_words_of_other_systems():
     inner = dialects(reading, "h.out")
     assert inner.reports[0].by == "retain_grad() before" and inner.reports[0].says == "rms 1.00"
     assert dialects(observe(session), "h").reports[0].says == "rms 1.00"
-    unrun = dialects(FlowRun(analyse(session.program), {}), "h")
+    unrun = dialects(ObservedFlow(analyse(session.program), {}), "h")
     assert unrun.reports[0].says == "a gradient: run it for the number"
     with pytest.raises(RunError, match="no block or output"):
         dialects(reading, "nobody")

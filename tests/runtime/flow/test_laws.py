@@ -15,10 +15,10 @@ from blocks.library.gradient import Gradient, StopGradient
 from runtime.calculus import passes_gradient
 from runtime.engine import Run, Session
 from runtime.flow import Flow, State, analyse
-from runtime.flow.structure.reachability import Kind
-from runtime.flow.structure.reasons import Reasons
+from runtime.flow.structure.reachability import Gate
+from runtime.flow.structure.reasons import Verdicts
 from runtime.flow.structure.searches import LEVELS
-from runtime.flow.words.nearby import Nearby
+from runtime.flow.words.sweeps import Nearby
 from tests.runtime.flow.specimens import (
     Walk,
     all_opened,
@@ -270,7 +270,7 @@ def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> Non
     for studied in [*plain()[:400], *with_gradients()[:100]]:
         flow, program = studied.flow, studied.session.program
         searches = flow._searches
-        nearby, reasons = Nearby(searches), Reasons(searches)
+        nearby, reasons = Nearby(searches), Verdicts(searches)
         for wire, marker in program.wires.items():
             place = studied.seed, wire
             for level in LEVELS:
@@ -280,7 +280,7 @@ def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> Non
                     expected = [str(leaf.owner) for leaf in leaves if leaf in upstream]
                     assert nearby.variables(marker, level, trained) == expected, place
                     reach = (searches.trained if trained else searches.frozen)[level].cost
-                    if level is Kind.OPEN or marker not in reach:
+                    if level is Gate.OPEN or marker not in reach:
                         continue
                     for head in flow.losses:
                         if marker in searches.to_loss(head, level).cost:

@@ -11,7 +11,7 @@ import pytest
 from runtime.build import add_n, build, loss, stop_gradient, sum, tanh, variable
 from runtime.engine import Session
 from runtime.flow import Flow, analyse, fix, observe
-from runtime.flow.lazy import MANY, Deferred
+from runtime.flow.lazy import MANY, LazySequence
 from tests.benchmarks.flow import chain, ladder, wide
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def in_a_row() -> Diagram:
 def test_many_stops_side_by_side() -> None:
     verdict = flow_of(side_by_side()).variable("x")
     assert verdict.sentence == "s0, s1, s2, s3 and many more stop every route to loss."
-    assert isinstance(verdict.cutters, Deferred)
+    assert isinstance(verdict.cutters, LazySequence)
     assert {str(c) for c in verdict.cutters} == {f"s{i}" for i in range(COUNT)}
     assert len(verdict.repair) == 1
 
@@ -69,7 +69,7 @@ def test_a_deferred_list_is_the_tuple_that_it_stands_for() -> None:
         made.append("made")
         return [*"abcdefgh"]
 
-    lazy = Deferred(make, "abc", "gh", 8)
+    lazy = LazySequence(make, "abc", "gh", 8)
     assert (lazy[:2], lazy[:3], lazy[-1:], lazy[-2:], len(lazy)) == (
         ("a", "b"), ("a", "b", "c"), ("h",), ("g", "h"), 8
     )  # fmt: skip
@@ -80,7 +80,7 @@ def test_a_deferred_list_is_the_tuple_that_it_stands_for() -> None:
     )  # fmt: skip
     assert repr(lazy) == repr(tuple(lazy)) and hash(lazy) == hash(tuple("abcdefgh"))
     assert made == ["made"]
-    assert len(Deferred(make)) == 8 and lazy != "abcdefgh"
+    assert len(LazySequence(make)) == 8 and lazy != "abcdefgh"
 
 
 def calls(job: Callable[[], object]) -> int:

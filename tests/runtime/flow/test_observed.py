@@ -8,7 +8,17 @@ import pytest
 import runtime.build as b
 from runtime.diagram import MoveBlocks, Point, SetParameters, apply
 from runtime.engine import Session
-from runtime.flow import Badge, FlowRun, Mark, Settings, State, analyse, badges, observe, read
+from runtime.flow import (
+    Badge,
+    Mark,
+    ObservedFlow,
+    State,
+    Thresholds,
+    analyse,
+    badges,
+    flow_of_run,
+    observe,
+)
 from tests.runtime.flow.specimens import specimen
 
 
@@ -207,7 +217,7 @@ def test_a_loss_is_one_only_where_it_sends_no_derivative():
 
 def test_the_badge_of_a_surrogate_takes_no_run():
     diagram = b.build(b.loss(b.variable("x", 1.0), scale=2.0))
-    (badge,) = badges(FlowRun(analyse(Session(diagram).program), {}))
+    (badge,) = badges(ObservedFlow(analyse(Session(diagram).program), {}))
     assert (badge.mark, badge.key) == (Mark.SURROGATE, "loss")
 
 
@@ -230,9 +240,9 @@ def test_a_result_of_another_diagram_has_the_badge_stale():
 
 
 def test_thresholds_are_settings():
-    reading = observe(Session(b.build(masked())), settings=Settings(partial=0.5))
+    reading = observe(Session(b.build(masked())), thresholds=Thresholds(partial=0.5))
     assert reading.state("relu1.x") is State.CARRIES
-    reading = observe(Session(b.build(off())), settings=Settings(flood=4.0))
+    reading = observe(Session(b.build(off())), thresholds=Thresholds(flood=4.0))
     assert reading.state("five.a") is State.FLOOD
 
 
@@ -252,7 +262,7 @@ def test_each_loss_has_its_own_numbers_and_all_have_their_sum():
 def test_one_run_of_several_losses_gives_numbers_for_their_sum_alone():
     x = b.variable("x", 1.0)
     session = Session(b.build(b.loss(x, name="L1"), b.loss(b.mul(x, 0), name="L2")))
-    reading = read(session.program, session.backward())
+    reading = flow_of_run(session.program, session.backward())
     assert reading.state("mul1.a") is State.ZERO
     assert reading.state("mul1.a", "L2") is State.CARRIES
 

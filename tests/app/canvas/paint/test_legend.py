@@ -9,23 +9,23 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.state.facts import Facts
 from app.evaluation.result import Result
 from app.services.theme import LIGHT
-from runtime.flow import Settings, State
+from runtime.flow import State, Thresholds
 from tests.app.canvas.pages import seed
 
 
 def test_titles_have_the_values_of_thresholds():
-    thresholds = Settings()
+    thresholds = Thresholds()
     assert title("PARTIAL", thresholds) == "carries; at least 10 % of it is zero"
     assert title("FAINT", thresholds) == "vanishing: below 10⁻⁷, or 10⁻⁵ of the largest"
     assert title("FLOOD", thresholds) == "exploding: above 10⁴, or 10⁴ × the median"
-    other = Settings(partial=0.25, faint=3e-6, flood=2e3)
+    other = Thresholds(partial=0.25, faint=3e-6, flood=2e3)
     assert "25 %" in title("PARTIAL", other)
     assert "3e−6" in title("FAINT", other)
     assert "2e3" in title("FLOOD", other)
 
 
 def test_no_brace_is_left_in_any_title():
-    assert not [name for name in STYLES if "{" in title(name, Settings())]
+    assert not [name for name in STYLES if "{" in title(name, Thresholds())]
 
 
 def picture(key):
@@ -41,7 +41,7 @@ def test_it_grows_with_what_it_tells(qapp):
     plain = Key()
     named = Key(losses=("a_loss_with_a_rather_long_name_that_needs_much_more_room", "L2"))
     assert legend_size(named).width() > legend_size(plain).width()
-    assert picture(plain) != picture(Key(Settings(cancels=0.02)))
+    assert picture(plain) != picture(Key(Thresholds(cancels=0.02)))
 
 
 def test_all_it_says_lies_inside(qapp):

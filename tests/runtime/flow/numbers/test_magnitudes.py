@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.flow import Settings, State
-from runtime.flow.numbers.magnitudes import Scale, measure, refined, scale_of
+from runtime.flow import State, Thresholds
+from runtime.flow.numbers.magnitudes import Scale, classify, measure, scale_of
 
 ALONE = Scale(1.0, 1.0)
 NAN, INF = float("nan"), float("inf")
 
 
-def state(values, scale=ALONE, settings=None, dtype="float64"):
-    return refined(measure(np.array(values, dtype)), scale, settings or Settings())
+def state(values, scale=ALONE, thresholds=None, dtype="float64"):
+    return classify(measure(np.array(values, dtype)), scale, thresholds or Thresholds())
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_faint_and_flood_are_relative_too():
 
 
 def test_subnormal_numbers_are_faint_whatever_the_thresholds():
-    lax = Settings(faint=0.0, faint_relative=0.0)
+    lax = Thresholds(faint=0.0, faint_relative=0.0)
     assert state([5e-324, 0.0], Scale(5e-324, 5e-324), lax) is State.FAINT
     assert state([6e-8], Scale(6e-8, 6e-8), lax, "float16") is State.FAINT
     assert state([2.0**-14], ALONE, lax, "float16") is State.CARRIES
@@ -56,12 +56,12 @@ def test_subnormal_numbers_are_faint_whatever_the_thresholds():
 
 def test_their_order():
     """NONFINITE, ZERO, FLOOD, FAINT, PARTIAL, CARRIES: the first that holds."""
-    every = Settings(partial=0.0, faint=INF, flood=-1.0)
-    assert state([NAN, 0.0], settings=every) is State.NONFINITE
-    assert state([0.0], settings=every) is State.ZERO
-    assert state([1.0, 0.0], settings=every) is State.FLOOD
-    assert state([1.0, 0.0], settings=Settings(partial=0.0, faint=INF)) is State.FAINT
-    assert state([1.0, 0.0], settings=Settings(partial=0.0)) is State.PARTIAL
+    every = Thresholds(partial=0.0, faint=INF, flood=-1.0)
+    assert state([NAN, 0.0], thresholds=every) is State.NONFINITE
+    assert state([0.0], thresholds=every) is State.ZERO
+    assert state([1.0, 0.0], thresholds=every) is State.FLOOD
+    assert state([1.0, 0.0], thresholds=Thresholds(partial=0.0, faint=INF)) is State.FAINT
+    assert state([1.0, 0.0], thresholds=Thresholds(partial=0.0)) is State.PARTIAL
 
 
 def test_the_scale_is_of_what_is_finite_and_not_zero():

@@ -11,13 +11,13 @@ from runtime.diagram import apply
 from runtime.engine import Session
 from runtime.flow import (
     Flow,
-    FlowRun,
+    ObservedFlow,
     State,
     WhatIf,
     analyse,
+    check_contracts,
     diagnose,
     fix,
-    hold,
     ledger,
     observe,
     parse_contracts,
@@ -112,7 +112,7 @@ def test_a_tree_named_as_a_loss_is_all_of_its_leaves() -> None:
 # ---- after a run ------------------------------------------------------------------------------
 
 
-def observed(tree: Expression, *paths: str) -> tuple[Session, FlowRun]:
+def observed(tree: Expression, *paths: str) -> tuple[Session, ObservedFlow]:
     session = Session(build(read(tree, *paths)))
     return session, observe(session)
 
@@ -226,7 +226,7 @@ def test_the_ledger_has_an_account_for_each_leaf() -> None:
     session, _ = observed(block("Add", doubled, doubled, name="twice"), "enc/w", "dec")
     run = session.backward(adjoints="all")
     accounts = ledger(session.program, run)
-    rows = accounts["doubled.out:dec"].rows
+    rows = accounts["doubled.out:dec"].entries
     assert {row.by for row in rows} == {"twice.a:dec", "twice.b:dec"}
     assert accounts["doubled.out:dec"].total == run.adjoints["doubled.out:dec"] == 2.0
 
@@ -236,7 +236,7 @@ def test_the_doctor_and_contracts_speak_of_leaves() -> None:
     keys = {finding.key for finding in diagnose(session)}
     assert {"w", "b", "dec"} <= keys
     contracts = parse_contracts("blocked(loss -> stop.x:enc/*)\nflows(loss -> stop.x:dec)")
-    held = hold(contracts, flow, flow.flow)
+    held = check_contracts(contracts, flow, flow.flow)
     assert [bool(outcome.breaches) for outcome in held] == [False, True]
 
 

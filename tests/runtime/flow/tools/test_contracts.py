@@ -12,9 +12,9 @@ from runtime.engine import SGD, Session
 from runtime.flow import (
     Complaint,
     analyse,
+    check_contracts,
     contracts_of,
     diagnose,
-    hold,
     needs_run,
     observe,
     parse_contracts,
@@ -34,7 +34,7 @@ def two():
 
 def broken(diagram, text, run=True):
     session = Session(diagram)
-    outcomes = hold(
+    outcomes = check_contracts(
         parse_contracts(text), observe(session) if run else None, analyse(session.program)
     )
     return [(str(o.contract), [(c.subject, c.sentence) for c in o.breaches])

@@ -35,7 +35,7 @@ from runtime.diagram import apply, dumps
 from runtime.engine import Session
 from runtime.flow import State, WhatIf, analyse, diagnose, fix, fixes, observe, with_fix
 from runtime.flow.tools import repairs
-from runtime.flow.tools.interventions import Open, change_of
+from runtime.flow.tools.interventions import OpenStop, change_of
 from runtime.flow.tools.repairs import REPAIRABLE, trial
 from tests.runtime.flow.specimens import blocks_of, specimen
 
@@ -54,7 +54,7 @@ def jumps():
 
 
 def opened(diagram, names):
-    return apply(diagram, change_of(diagram, [Open(name) for name in names])).after
+    return apply(diagram, change_of(diagram, [OpenStop(name) for name in names])).after
 
 
 def stops(diagram):

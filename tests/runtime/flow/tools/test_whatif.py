@@ -128,14 +128,14 @@ def test_rows_add_up_to_the_gradient_to_the_last_bit():
                 assert f"{name}.out" not in accounts
                 continue
             found = accounts[f"{name}.out"]
-            total = found.rows[0].amount
-            for row in found.rows[1:]:
-                total = total + row.amount
+            total = found.entries[0].amount
+            for entry in found.entries[1:]:
+                total = total + entry.amount
             np.testing.assert_allclose(total, gradient, rtol=1e-12, atol=1e-300)
-            if all(row.kind != "gradient block" for row in found.rows):
+            if all(entry.kind != "gradient block" for entry in found.entries):
                 np.testing.assert_array_equal(total, gradient)
             np.testing.assert_array_equal(found.total, gradient)
-            checked += len(found.rows) > 1
+            checked += len(found.entries) > 1
     assert checked > 40
 
 
@@ -148,7 +148,9 @@ def test_the_account_of_one_port_is_that_of_the_ledger():
             found, known = account(session.program, run, port), accounts.get(port)
             assert (found is None) == (known is None)
             if found is not None and known is not None:
-                assert [row.by for row in found.rows] == [row.by for row in known.rows]
+                assert [entry.by for entry in found.entries] == [
+                    entry.by for entry in known.entries
+                ]
                 np.testing.assert_array_equal(found.total, known.total)
     assert account(session.program, run, "no.out") is None
 
@@ -160,9 +162,9 @@ def test_the_share_through_a_gradient_block_has_a_row_with_its_name():
     session = Session(b.build(b.loss(slope)))
     run = session.backward(adjoints="all")
     found = ledger(session.program, run)["tanh1.out"]
-    (row,) = [row for row in found.rows if row.kind == "gradient block"]
-    assert row.by == "slope"
-    assert sum(r.amount for r in found.rows) == pytest.approx(run.adjoints["tanh1.out"])
+    (entry,) = [entry for entry in found.entries if entry.kind == "gradient block"]
+    assert entry.by == "slope"
+    assert sum(r.amount for r in found.entries) == pytest.approx(run.adjoints["tanh1.out"])
     assert sum(found.shares.values()) == pytest.approx(1)
 
 

@@ -59,19 +59,16 @@ class Div(Elementwise):
 class Mod(Elementwise):
     """Remainder with the sign of b, ``out = a - b * floor(a / b)``; shapes broadcast.
 
-    Integers are exact up to 2⁵³. The gradient is 1 for a and ``-floor(a / b)`` for b: the jumps
-    have none.
+    Exact for floats and integers. A float by 0 is NaN, and so is a remainder of ±inf; by ±inf it
+    is a itself, or b where the signs differ. An integer by 0 fails when the diagram runs. The
+    gradient is 1 for a and ``-floor(a / b)`` for b: the jumps have none.
     """
 
     symbol: ClassVar[str] = "mod"
     formula: ClassVar[str] = r"y = a - b \left\lfloor \frac{a}{b} \right\rfloor"
 
     def forward(self, xp: Any, a: Any, b: Any) -> Any:
-        dtype = (a * b).dtype
-        if dtype.startswith("float"):
-            return a - b * xp.floor(a / b)
-        quotient = xp.floor(xp.astype(a, "float64") / xp.astype(b, "float64"))
-        return a - b * xp.astype(quotient, dtype)
+        return xp.remainder(a, b)
 
 
 class Neg(Elementwise):
@@ -102,7 +99,8 @@ class Pow(Elementwise):
 class Maximum(Elementwise):
     """Elementwise larger one, ``out = max(a, b)``; shapes broadcast.
 
-    The gradient goes to the larger side; where both are equal, half to each.
+    The gradient goes to the larger side; where both are equal, half to each. Where one is NaN, the
+    output is NaN and both sides get the whole gradient.
     """
 
     symbol: ClassVar[str] = "max"
@@ -115,7 +113,8 @@ class Maximum(Elementwise):
 class Minimum(Elementwise):
     """Elementwise smaller one, ``out = min(a, b)``; shapes broadcast.
 
-    The gradient goes to the smaller side; where both are equal, half to each.
+    The gradient goes to the smaller side; where both are equal, half to each. Where one is NaN,
+    the output is NaN and both sides get the whole gradient.
     """
 
     symbol: ClassVar[str] = "min"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError, ParameterError
+from blocks.errors import GradwireError, ParameterError, RunError
 from blocks.library.arithmetic import (
     Add,
     AddN,
@@ -168,10 +168,47 @@ def test_remainder_has_the_sign_of_the_divisor() -> None:
     assert value(Mod(), a=large, b=np.array([8])) == 5
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "remainder"),
+    [
+        (np.float32(1e9), np.float32(7), 6),
+        (np.float32(123456789), np.float32(0.1), math.fmod(123456792, np.float32(0.1))),
+        (np.float64(1e17), np.float64(3), 1),
+        (np.float64(-1e17), np.float64(3), 2),
+        (np.float64(1), np.float64(INF), 1),
+        (np.float64(-1), np.float64(INF), INF),
+        (np.float64(-6), np.float64(3), 0.0),
+        (np.float64(5), np.float64(-0.0), math.nan),
+        (np.float64(INF), np.float64(3), math.nan),
+        (np.int64(2**53 + 1), np.int64(2), 1),
+        (np.int64(-(2**63)), np.int64(-1), 0),
+        (np.int64(-(2**63)), np.int64(10**9), -(2**63) % 10**9),
+        (np.uint64(2**64 - 1), np.uint64(10), 5),
+    ],
+)
+@pytest.mark.parametrize("shape", [(), (3,), (70_000,)])
+def test_remainder_is_exact(
+    a: np.generic, b: np.generic, remainder: float, shape: tuple[int, ...]
+) -> None:
+    """Whatever computes it: one kernel, a region of scalars, tiles."""
+    found = value(Mod(), a=np.full(shape, a), b=np.full(shape, b))
+    np.testing.assert_array_equal(found, np.full(shape, remainder, found.dtype))
+    assert found.dtype == a.dtype
+
+
+def test_an_integer_has_no_remainder_by_zero() -> None:
+    with pytest.raises(RunError, match="no remainder by 0") as caught:
+        value(Mod(), a=np.array([5, 5]), b=np.array([2, 0]))
+    assert caught.value.location is not None and caught.value.location.block == "block"
+
+
 def test_remainder_gradient() -> None:
-    found = gradients(Mod(), a=floats(7.5), b=floats(2.0))
-    assert found["a"] == [1.0]
-    assert found["b"] == [-3.0]
+    """1, and minus the quotient that goes with the remainder: 9 for 1 by 0.1, whose floor is 10."""
+    found = gradients(
+        Mod(), a=floats(7.5, -7.5, 1, 2, -1, 1), b=floats(2.0, 2.0, 0.1, INF, INF, -INF)
+    )
+    np.testing.assert_array_equal(found["a"], np.ones(6))
+    np.testing.assert_array_equal(found["b"], [-3, 4, -9, 0, 1, 1])
 
 
 def test_any_number_of_terms_add_up() -> None:

@@ -48,6 +48,13 @@ def _clip_kernel(x: Any, *, out: Any, lo: float | None, hi: float | None) -> Non
     np.clip(x, lo, hi, out=out)
 
 
+def _remainder_kernel(a: Any, b: Any, *, out: Any) -> None:
+    """Exact (fmod and the sign rule); raises ZeroDivisionError for an integer by 0."""
+    if out.dtype.kind != "f" and out.size and not np.all(b):
+        raise ZeroDivisionError("an integer has no remainder by 0")
+    np.remainder(a, b, out=out)
+
+
 def _unary(name: str, kernel: Any, rule: Any) -> Primitive:
     return Primitive(name, _same, kernel, (rule,), elementwise=True)
 
@@ -56,14 +63,20 @@ def _binary(name: str, kernel: Any, rule_a: Any, rule_b: Any) -> Primitive:
     return Primitive(name, _broadcast, kernel, (rule_a, rule_b), elementwise=True)
 
 
-def _share(won: str) -> Any:
-    """Rule of maximum and minimum: the winner takes the gradient, a tie is split evenly."""
+def _extreme_rules(loses: str) -> tuple[Any, Any]:
+    """Rules of maximum and minimum: the side that ``loses`` gets nothing, a tie is split evenly.
 
-    def rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
-        half = xp.where(xp.equal(a, b), 0.5 * g, xp.zeros_like(g))
-        return xp.where(getattr(xp, won)(a, b), g, half)
+    NaN loses to nothing and ties with nothing, so both sides get the gradient.
+    """
 
-    return rule
+    def rule(xp: Namespace, g: Value, a: Value, b: Value) -> Value:
+        share = xp.where(xp.equal(a, b), 0.5 * g, g)
+        return xp.where(getattr(xp, loses)(a, b), xp.zeros_like(g), share)
+
+    return (
+        lambda xp, g, out, a, b: rule(xp, g, a, b),
+        lambda xp, g, out, a, b: rule(xp, g, b, a),
+    )
 
 
 def _power_base(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
@@ -90,6 +103,15 @@ def _arctan2_rule(sign: int) -> Any:
     return rule
 
 
+def _remainder_divisor(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+    """``−g·⌊a/b⌋``, the quotient that goes with ``out``: ``⌊a/b⌋`` itself may round up a jump.
+
+    Where ``out`` is infinite, b is infinite and of the other sign than a: the quotient is −1.
+    """
+    quotient = xp.where(xp.equal(xp.abs(out), np.inf), -1.0, xp.round((a - out) / b))
+    return -g * quotient
+
+
 def _clip_rule(
     xp: Namespace, g: Value, out: Value, x: Value, *, lo: float | None, hi: float | None
 ) -> Value:
@@ -113,11 +135,11 @@ MULTIPLY = _binary("multiply", np.multiply,
                    lambda xp, g, out, a, b: g * b, lambda xp, g, out, a, b: g * a)  # fmt: skip
 DIVIDE = _binary("divide", np.divide, lambda xp, g, out, a, b: g / b,
                  lambda xp, g, out, a, b: -g * out / b)  # fmt: skip
+REMAINDER = _binary("remainder", _remainder_kernel,
+                    lambda xp, g, out, a, b: g, _remainder_divisor)  # fmt: skip
 POWER = _binary("power", np.power, _power_base, _power_exponent)
-MAXIMUM = _binary("maximum", np.maximum, _share("greater"), lambda xp, g, out, a, b:
-                  _share("greater")(xp, g, out, b, a))  # fmt: skip
-MINIMUM = _binary("minimum", np.minimum, _share("less"), lambda xp, g, out, a, b:
-                  _share("less")(xp, g, out, b, a))  # fmt: skip
+MAXIMUM = _binary("maximum", np.maximum, *_extreme_rules("less"))
+MINIMUM = _binary("minimum", np.minimum, *_extreme_rules("greater"))
 ARCTAN2 = _binary("arctan2", np.arctan2, _arctan2_rule(1), _arctan2_rule(-1))
 
 NEGATIVE = _unary("negative", np.negative, lambda xp, g, out, x: -g)
@@ -183,6 +205,14 @@ class ElementwiseOps(BaseOps):
         """``a / b``; integers become float32."""
         return self._arithmetic(DIVIDE, a, b, floats=True)
 
+    def remainder(self, a: Any, b: Any) -> Value:
+        """``a − b·⌊a/b⌋`` exactly, with the sign of b; NaN for a float by 0.
+
+        ``b`` itself where b is ±∞ and a has the other sign. An integer by 0 fails when the
+        diagram runs. The gradient is 1 for a and ``−⌊a/b⌋`` for b: the jumps have none.
+        """
+        return self._arithmetic(REMAINDER, a, b)
+
     def power(self, a: Any, b: Any) -> Value:
         """``aᵇ``. A negative base with a fractional exponent is NaN.
 
@@ -199,11 +229,11 @@ class ElementwiseOps(BaseOps):
         return self._arithmetic(POWER, a, b)
 
     def maximum(self, a: Any, b: Any) -> Value:
-        """The larger; a tie splits the gradient evenly. NaN wins."""
+        """The larger, or NaN where a side is; a tie splits the gradient, NaN sends it to both."""
         return self._arithmetic(MAXIMUM, a, b)
 
     def minimum(self, a: Any, b: Any) -> Value:
-        """The smaller; a tie splits the gradient evenly. NaN wins."""
+        """The smaller, or NaN where a side is; see ``maximum`` for the gradient."""
         return self._arithmetic(MINIMUM, a, b)
 
     def arctan2(self, a: Any, b: Any) -> Value:

@@ -71,6 +71,14 @@ def test_ties_share_the_gradient() -> None:
     np.testing.assert_array_equal(pool, np.full((1, 1, 2, 2), 0.25))
 
 
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_nan_sends_the_gradient_to_both_sides(name: str) -> None:
+    a, b = array(nan, 1, nan, 2), array(1, nan, nan, 2)
+    for slot in (0, 1):
+        found = gradient(lambda xp, a, b: getattr(xp, name)(a, b), a, b, slot=slot)
+        np.testing.assert_array_equal(found, [1, 1, 1, 0.5])
+
+
 CLOSED = [
     lambda xp, x: x > 0,
     lambda xp, x: xp.equal(x, x),

@@ -89,7 +89,7 @@ def alike(a: Array, b: Array) -> bool:
 def summed(x: Array) -> Any:
     if x.dtype.kind == "f":
         return np.sum(x, -1, dtype=np.float32 if x.dtype == np.float16 else None).astype(x.dtype)
-    return np.sum(x, -1, dtype=np.uint64 if x.dtype.kind == "u" else np.int64)
+    return np.sum(x, -1, dtype=np.uint64 if x.dtype == np.uint64 else np.int64)
 
 
 def indices(x: Array, i: Array) -> bool:

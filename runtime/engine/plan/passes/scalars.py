@@ -38,6 +38,7 @@ EXPRESSIONS = {
     "subtract": "({0}-{1})",
     "multiply": "({0}*{1})",
     "divide": "({0}/{1})",
+    "remainder": "({0}%{1})",
     "power": "pow({0},{1})",
     "negative": "(-{0})",
     "abs": "abs({0})",
@@ -83,8 +84,8 @@ STATEMENTS = {
 }
 """Expressions that use an operand several times: it must be a name."""
 
-_ROUNDED = frozenset({"floor", "ceil", "round"})
-"""What jumps at numbers that a float32 can be: its operand is rounded first, and that of casts."""
+_ROUNDED = frozenset({"remainder", "floor", "ceil", "round"})
+"""What jumps at numbers that a float32 can be: operands are rounded first, as those of casts."""
 
 _FUNCTIONS: dict[str, Any] = {
     name: getattr(math, name)
@@ -217,7 +218,7 @@ class _Body:
         if name in COMPARISONS:
             return self._comparison(COMPARISONS[name], inputs[0], inputs[1], number)
         if name in _ROUNDED or (name == "cast" and value.dtype != "float32"):
-            operands = [self._single(inputs[0], number)]
+            operands = [self._single(x, f"{number}_{slot}") for slot, x in enumerate(inputs)]
         else:
             operands = [self.names[x] for x in inputs]
         if name == "cast":
@@ -226,7 +227,7 @@ class _Body:
             return f"float({operands[0]})" if inputs[0].dtype == "bool" else operands[0]
         return (EXPRESSIONS.get(name) or STATEMENTS[name]).format(*operands)
 
-    def _single(self, x: Value, number: int) -> str:
+    def _single(self, x: Value, number: str) -> str:
         """The name of a value that is rounded to its dtype."""
         if not self._unrounded(x):
             return self.names[x]

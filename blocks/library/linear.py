@@ -57,8 +57,8 @@ class Dot(Elementwise):
 class CosineSimilarity(Elementwise):
     """Cosine of the angle along the last axis, ``out = <a, b> / (|a| |b|)``: (…, n) gives (…).
 
-    In [-1, 1]; 0, with gradient 0, where a side is 0. Leading axes broadcast. Raises ShapeError
-    where the last lengths differ or a side is a scalar.
+    In [-1, 1]; 0, with gradient 0 for both sides, where a side is 0. Leading axes broadcast.
+    Raises ShapeError where the last lengths differ or a side is a scalar.
     """
 
     symbol: ClassVar[str] = "cos∠"
@@ -69,7 +69,13 @@ class CosineSimilarity(Elementwise):
 
     def forward(self, xp: Any, a: Any, b: Any) -> Any:
         _require_last_axis(a, b)
-        return xp.sum(_direction(xp, a) * _direction(xp, b), axis=-1)
+        lengths = [xp.norm(x, axis=-1, keepdims=True) for x in (a, b)]
+        no_angle = xp.equal(lengths[0], 0) | xp.equal(lengths[1], 0)
+        units = [
+            x / xp.where(xp.equal(length, 0), xp.ones_like(length), length)
+            for x, length in zip((a, b), lengths, strict=True)
+        ]
+        return xp.sum(xp.where(no_angle, 0.0, units[0] * units[1]), axis=-1)
 
 
 class Linear(Block):
@@ -143,11 +149,6 @@ class Einsum(Block):
 
     def forward(self, xp: Any, *terms: Any) -> Any:
         return xp.einsum(self.subscripts, *terms)
-
-
-def _direction(xp: Any, x: Any) -> Any:
-    length = xp.norm(x, axis=-1, keepdims=True)
-    return x / xp.where(length > 0, length, xp.ones_like(length))
 
 
 def _require_last_axis(a: Any, b: Any) -> None:

@@ -105,8 +105,11 @@ class Huber(_Distance):
 
     def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
         difference = _difference(xp, prediction, target)
-        clipped = xp.clip(difference, -self.delta, self.delta)
-        return _reduce(xp, clipped * (difference - 0.5 * clipped), self.reduction)
+        delta = min(self.delta, float(np.finfo(difference.dtype).max))
+        near = 0.5 * xp.square(xp.clip(difference, -delta, delta))
+        # 0 · inf would make the gradient NaN where the difference is infinite: the two parts add.
+        far = delta * xp.relu(xp.abs(difference) - delta)
+        return _reduce(xp, near + far, self.reduction)
 
 
 class CrossEntropy(Block):

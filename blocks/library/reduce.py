@@ -27,7 +27,7 @@ class _Reduction(Block):
 
 
 class Sum(_Reduction):
-    """Sum over axes, ``out = sum(x)``. Integers give int64, an empty sum is 0."""
+    """Sum over axes, ``out = sum(x)``. Integers give int64 (uint64 stays), an empty sum is 0."""
 
     symbol: ClassVar[str] = "Σ"
     formula: ClassVar[str] = r"y = \sum_i x_i"

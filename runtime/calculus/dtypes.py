@@ -15,7 +15,7 @@ Python scalars are *weak*: they take the dtype of what they meet, unless their k
 (``1.5`` with an integer is float32, ``2`` with a bool is int64). An integer that its dtype does
 not hold is an error; a number too large for a float is infinite. Where a float is needed and an
 integer or bool is given (division, exp, mean …), it becomes float32. ``sum`` and ``prod`` of
-integers are int64, of unsigned uint64.
+integers are int64, of uint64 uint64.
 """
 
 from __future__ import annotations

@@ -55,6 +55,24 @@ def test_huber_grows_linearly_from_delta_on() -> None:
     np.testing.assert_array_equal(found["target"], -np.clip(r, -2, 2))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_huber_at_infinity_keeps_its_slope(dtype: str) -> None:
+    block = Huber(delta=2.0, reduction="none")
+    r = np.array([np.inf, -np.inf, 1], dtype)
+    zero = np.zeros(3, dtype)
+    np.testing.assert_array_equal(value(block, prediction=r, target=zero), [np.inf, np.inf, 0.5])
+    found = gradients(block, prediction=r, target=zero)
+    np.testing.assert_array_equal(found["prediction"], [2, -2, 1])
+    np.testing.assert_array_equal(found["target"], [-2, 2, -1])
+
+
+def test_huber_with_a_delta_beyond_its_dtype_is_half_the_square() -> None:
+    block, r = Huber(delta=1e300, reduction="none"), np.array([3, -1e10], np.float32)
+    zero = np.zeros(2, np.float32)
+    np.testing.assert_allclose(value(block, prediction=r, target=zero), r * r / 2, rtol=1e-6)
+    np.testing.assert_array_equal(gradients(block, prediction=r, target=zero)["prediction"], r)
+
+
 def test_absolute_error_is_flat_where_it_is_zero() -> None:
     found = gradients(MeanAbsoluteError(), prediction=floats(1, 2), target=floats(1, 0))
     np.testing.assert_array_equal(found["prediction"], [0, 0.5])

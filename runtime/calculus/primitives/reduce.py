@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import ShapeError
-from runtime.calculus.dtypes import FLOATS, UNSIGNED
+from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.base import Axis, BaseOps, axes_of, axis_of
 from runtime.calculus.value import Primitive, Value
 
@@ -146,13 +146,13 @@ class ReduceOps(BaseOps):
         value = self.asarray(x)
         if value.dtype in FLOATS:
             return value
-        return self.astype(value, "uint64" if value.dtype in UNSIGNED else "int64")
+        return self.astype(value, "uint64" if value.dtype == "uint64" else "int64")
 
     def _widened(self, x: Value) -> Value:
         return self.astype(x, "float32") if x.dtype == "float16" else x
 
     def sum(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """``Σ x``; integers and booleans sum in int64 (unsigned in uint64), float16 in float32."""
+        """``Σ x``; integers and booleans give int64 (uint64 itself), float16 adds in float32."""
         return self._reduce(SUM, self._summable(x), axis, keepdims)
 
     def mean(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Signal
 
-from app.canvas.paint.faces import GUTTER, SYMBOL
-from app.canvas.paint.ghosts import Ghosts, paint_ghosts
+from app.canvas.paint.blocks.faces import GUTTER, SYMBOL
+from app.canvas.paint.trial import Ghosts, paint_ghosts
 from app.canvas.scene.hits import block_at
 from app.canvas.stage import Stage
 from blocks.library.gradient import StopGradient

@@ -10,8 +10,8 @@ from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from app.canvas.input.mouse import CLICK
+from app.canvas.paint.blocks.badges import HEIGHT
 from app.canvas.paint.legend import key_of, legend_size, paint_legend
-from app.canvas.paint.pills import HEIGHT
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Floats

@@ -9,14 +9,14 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.paint.faces import FaceCache
+from app.canvas.paint.blocks.badges import HEIGHT, draw_pills, pill_of, pill_width
+from app.canvas.paint.blocks.faces import FaceCache
 from app.canvas.paint.lanes import NAMES, STYLES
 from app.canvas.paint.painter import paint, paint_fitted
-from app.canvas.paint.pills import HEIGHT, draw_pills, pill_of, pill_width
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Floats, Scene
-from app.canvas.state.facts import Facts
+from app.canvas.state.annotations import Facts
 from app.canvas.state.view_state import View
 from app.document.diff import renamed_pages
 from app.services.theme import Theme, system

@@ -16,8 +16,8 @@ from runtime.diagram import AddBlock, InsertPage, Point
 from runtime.diagram.edits.clipboard import STEP, copied, pasted
 
 if TYPE_CHECKING:
-    from app.canvas import CanvasView
     from app.canvas.state.view_state import Picked
+    from app.canvas.view import CanvasView
     from app.commands.edit import Commands
     from app.document.document import Document
     from app.document.navigation import Navigation

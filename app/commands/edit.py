@@ -27,7 +27,7 @@ from runtime.flow import Thresholds
 from runtime.version import __version__
 
 if TYPE_CHECKING:
-    from app.canvas import CanvasView
+    from app.canvas.view import CanvasView
     from app.document.document import Document
     from app.document.navigation import Navigation
     from app.evaluation.evaluator import Evaluator

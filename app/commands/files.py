@@ -16,7 +16,7 @@ from app.services.examples import SUFFIX
 if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
-    from app.canvas import CanvasView
+    from app.canvas.view import CanvasView
     from app.document.document import Document
     from app.shell.main_window import MainWindow
     from app.shell.windows import Windows

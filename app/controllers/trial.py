@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject
 
-from app.canvas.paint.ghosts import Ghosts
+from app.canvas.paint.trial import Ghosts
 from app.evaluation.badges import Badges, badges_of
 from app.evaluation.worker import Asker
 from app.panels.bars.trial_bar import TrialBar

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas import CanvasView
+from app.canvas.view import CanvasView
 from app.commands.clipboard import ClipboardCommands
 from app.commands.edit import Commands
 from app.commands.files import FileCommands, dropped_files

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QEvent
 
-    from app.canvas import CanvasView
+    from app.canvas.view import CanvasView
     from app.shell.main_window import MainWindow
 
 

@@ -36,7 +36,7 @@ from tests.monkey import edits, events
 from tests.monkey.laws import Alarm, agrees, told_to_all, valid
 
 if TYPE_CHECKING:
-    from app.canvas import CanvasView
+    from app.canvas.view import CanvasView
     from app.shell.main_window import MainWindow
 
 MOST_BLOCKS = 200

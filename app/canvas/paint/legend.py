@@ -10,17 +10,18 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint import glyphs, lanes, pills
+from app.canvas.paint import glyphs, lanes
+from app.canvas.paint.blocks import badges as pills
+from app.canvas.paint.blocks.badges import Pill, pill_of
 from app.canvas.paint.lane_labels import ORIGIN
 from app.canvas.paint.lanes import CODES, STYLES, Bundle
-from app.canvas.paint.pills import Pill, pill_of
 from app.canvas.state.formatting import number, power_of_ten
 from app.services.theme import SMALL, Theme, font
 from runtime.flow.badges import Mark
 from runtime.flow.numbers.magnitudes import THRESHOLDS
 
 if TYPE_CHECKING:
-    from app.canvas.state.facts import Facts
+    from app.canvas.state.annotations import Facts
     from runtime.flow import Thresholds
 
 _ROW = 20.0

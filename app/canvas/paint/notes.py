@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint.faces import CORNER
+from app.canvas.paint.blocks.faces import CORNER
 from app.canvas.scene.camera import PLAIN
 from app.services.theme import BODY, font
 

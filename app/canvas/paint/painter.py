@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint import lanes
-from app.canvas.paint.faces import CORNER, FaceCache, draw_face, margin
+from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.paint.lane_labels import paint_signs
 from app.canvas.paint.lanes import Bundle
 from app.canvas.paint.legend import key_of, legend_size, paint_legend

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.paint.charts import Chart, chart
+from app.canvas.paint.blocks.charts import Chart, chart
 
 ROWS = 3
 """Most rows of a matrix that is shown in full."""

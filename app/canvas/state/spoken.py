@@ -15,8 +15,8 @@ from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from app.canvas.scene.focus import Focus
-    from app.canvas.state.facts import Facts
-    from app.canvas.state.strands import Strand
+    from app.canvas.state.annotations import Facts
+    from app.canvas.state.lanes import Strand
 
 STATES: Mapping[str, str] = MappingProxyType(
     {

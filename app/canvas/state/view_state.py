@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.camera import Camera
     from app.canvas.scene.focus import Focus
     from app.canvas.scene.geometry import Bend, Scene
-    from app.canvas.state.facts import Facts
+    from app.canvas.state.annotations import Facts
     from app.services.theme import Theme
     from runtime.diagram.model import Note
 

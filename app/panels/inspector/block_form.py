@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from app.canvas.paint.block_rows import Tile
+from app.canvas.paint.blocks.rows import Tile
 from app.canvas.state.formatting import dimensions
 from app.canvas.state.outlines import listed
 from app.panels import labels, notation

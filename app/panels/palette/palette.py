@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
-from app.canvas.paint.block_rows import BLOCK_ROLE, PAGE_ROLE, STAR_ROLE, BlockRows, Stars, is_star
+from app.canvas.paint.blocks.rows import BLOCK_ROLE, PAGE_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 from app.panels.palette.stock import Search, Stock
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QToolTip
 
-from app.canvas import BLOCK_MIME, PAGE_MIME
+from app.canvas.input.dropping import BLOCK_MIME, PAGE_MIME
 from app.canvas.input.entry.candidates import matches, page_refusal, standing
-from app.canvas.paint.block_rows import ASIDE_ROLE, BLOCK_ROLE, PAGE_ROLE, REFUSAL_ROLE, STAR_ROLE
+from app.canvas.paint.blocks.rows import ASIDE_ROLE, BLOCK_ROLE, PAGE_ROLE, REFUSAL_ROLE, STAR_ROLE
 from app.panels import formula
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import MAIN

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas import CanvasView
+from app.canvas.view import CanvasView
 from app.services.theme import LIGHT
 from tests.app.canvas.pages import Shell, seed
 

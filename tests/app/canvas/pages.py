@@ -15,7 +15,7 @@ from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
 from runtime.flow import State
 
 if TYPE_CHECKING:
-    from app.canvas import CanvasView
+    from app.canvas.view import CanvasView
     from blocks.block import Block
 
 

@@ -7,9 +7,9 @@ from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication
 
-from app.canvas import CanvasView
 from app.canvas.accessibility import Item
 from app.canvas.scene.focus import Focus, Kind
+from app.canvas.view import CanvasView
 from app.evaluation.result import Result
 from runtime.diagram import Note, Point, RemoveBlocks, SetNote
 from runtime.flow import Cutter, State, Verdict

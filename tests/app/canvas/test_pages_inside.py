@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas.paint.faces import _INSIDE, draw_picture
+from app.canvas.paint.blocks.faces import _INSIDE, draw_picture
 from app.canvas.scene.geometry import Scene
-from app.canvas.state.facts import STATES_WORST_FIRST, Facts
+from app.canvas.state.annotations import STATES_WORST_FIRST, Facts
 from app.evaluation.result import Result
 from app.services.theme import DARK, LIGHT
 from runtime.flow import State

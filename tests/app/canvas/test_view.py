@@ -20,7 +20,8 @@ from PySide6.QtGui import (
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QToolTip
 
-from app.canvas import BLOCK_MIME, CanvasView
+from app.canvas.input.dropping import BLOCK_MIME
+from app.canvas.view import CanvasView
 from app.services.theme import DARK, LIGHT
 from runtime.diagram import (
     AddBlock,

@@ -7,9 +7,9 @@ from PySide6.QtCore import QMimeData, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu
 
-from app.canvas import PAGE_MIME
+from app.canvas.input.dropping import PAGE_MIME
 from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.paint.block_rows import ASIDE_ROLE, REFUSAL_ROLE
+from app.canvas.paint.blocks.rows import ASIDE_ROLE, REFUSAL_ROLE
 from blocks.library.pages import Page as PageBlock
 from blocks.registry import registry
 from runtime.diagram import AddBlock, InsertPage, RemoveBlocks, SetParameters, group

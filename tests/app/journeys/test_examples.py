@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QImage
 
-from app.canvas import CanvasView
 from app.canvas.paint.lanes import GAP
 from app.canvas.scene.bezier import flatten
+from app.canvas.view import CanvasView
 from app.evaluation.evaluator import evaluate
 from app.services.theme import BODY, font
 from blocks.library.losses import Loss

@@ -86,7 +86,7 @@ import numpy as np
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
-from app.canvas import CanvasView
+from app.canvas.view import CanvasView
 application = QApplication([])
 sys.excepthook = lambda *error: print("told", error[0].__name__)
 class Hurt(CanvasView):

@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QLineEdit, QTreeView, QVBoxLayout, QWidget
 
 from app.canvas.input.entry.candidates import Choice, found
-from app.canvas.paint.block_rows import BLOCK_ROLE, STAR_ROLE, BlockRows, Stars, is_star
+from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 
 if TYPE_CHECKING:
     from app.services.favourites import Favourites

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QByteArray, QMimeData, QPoint
 from PySide6.QtWidgets import QApplication
 
-from app.canvas import BLOCK_MIME
+from app.canvas.input.dropping import BLOCK_MIME
 from app.canvas.input.splicing import free_ports, wire_under
 from app.canvas.scene.geometry import Scene
 from runtime.diagram import AddBlock, Batch, Point, PortName, apply

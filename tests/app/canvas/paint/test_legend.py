@@ -6,7 +6,7 @@ from PySide6.QtGui import QImage, QPainter
 from app.canvas.paint.lanes import STYLES
 from app.canvas.paint.legend import Key, key_of, legend_size, paint_legend, title
 from app.canvas.scene.geometry import Scene
-from app.canvas.state.facts import Facts
+from app.canvas.state.annotations import Facts
 from app.evaluation.result import Result
 from app.services.theme import LIGHT
 from runtime.flow import State, Thresholds

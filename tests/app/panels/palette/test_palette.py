@@ -1,8 +1,8 @@
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 
-from app.canvas import BLOCK_MIME
-from app.canvas.paint.block_rows import BLOCK_ROLE, STAR_ROLE
+from app.canvas.input.dropping import BLOCK_MIME
+from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE
 from app.panels.palette.palette import Palette
 from app.panels.palette.stock import tooltip
 from app.services import theme

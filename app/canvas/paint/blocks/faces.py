@@ -12,8 +12,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
 
 from app.canvas.paint import glyphs
-from app.canvas.paint.grids import draw_section
-from app.canvas.paint.pills import Pill, draw_pills
+from app.canvas.paint.blocks.badges import Pill, draw_pills
+from app.canvas.paint.blocks.grids import draw_section
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.geometry import PORT_RADIUS
 from app.services.theme import BODY, SMALL, TITLE, Theme, font

@@ -9,7 +9,7 @@ from app.canvas.paint.lanes import CODES, GAP, NAMES, PITCH
 from app.canvas.scene.focus import Focus, Kind
 from app.canvas.scene.geometry import LANES, Scene
 from app.canvas.scene.hits import WIRE_REACH
-from app.canvas.state.facts import Facts
+from app.canvas.state.annotations import Facts
 from app.canvas.state.spoken import told
 from app.evaluation.badges import Badges
 from app.evaluation.result import MOST_APART, Result

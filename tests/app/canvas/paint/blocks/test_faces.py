@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.canvas.paint.faces import FaceCache, Look, PortLook, draw_picture, margin
+from app.canvas.paint.blocks.faces import FaceCache, Look, PortLook, draw_picture, margin
 from app.canvas.state.formatting import Readout, Section
 from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH

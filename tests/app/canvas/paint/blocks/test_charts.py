@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.paint.charts import HEIGHT, WIDTH, Kind, chart, draw_chart
+from app.canvas.paint.blocks.charts import HEIGHT, WIDTH, Kind, chart, draw_chart
 from app.canvas.state.formatting import charted
 from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
 

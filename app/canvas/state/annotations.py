@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication
 
-from app.canvas.paint.faces import Look, PortLook
-from app.canvas.paint.pills import Pill, pills_of
+from app.canvas.paint.blocks.badges import Pill, pills_of
+from app.canvas.paint.blocks.faces import Look, PortLook
 from app.canvas.state.formatting import (
     Readout,
     Section,
@@ -20,8 +20,8 @@ from app.canvas.state.formatting import (
     lines,
     number,
 )
+from app.canvas.state.lanes import Strand, side_by_side
 from app.canvas.state.outlines import counted, listed, outline
-from app.canvas.state.strands import Strand, side_by_side
 from app.evaluation.badges import NONE
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock

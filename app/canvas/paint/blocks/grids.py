@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint.charts import HEIGHT, WIDTH, draw_chart
+from app.canvas.paint.blocks.charts import HEIGHT, WIDTH, draw_chart
 from app.services.theme import SMALL, Theme, font
 from runtime.diagram.layout.measures import ROW
 

@@ -1,0 +1,1 @@
+"""How blocks are drawn: faces, numbers, charts and badges, and the rows of block lists."""

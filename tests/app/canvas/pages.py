@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.evaluation.result import Result
 from blocks import registry
@@ -121,6 +123,7 @@ class Shell:
 
 
 LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
+NO_BUTTON = Qt.MouseButton.NoButton
 PLAIN = Qt.KeyboardModifier.NoModifier
 
 
@@ -133,7 +136,8 @@ def drag(
     *,
     release: bool = True,
 ) -> None:
-    """Press, move in three steps, and let go."""
+    """Rest at ``start``, press, move in three steps, and release."""
+    hover(canvas, start, modifiers)
     QTest.mousePress(canvas, button, modifiers, start)
     for share in (0.3, 0.7, 1.0):
         at = start + (end - start) * share
@@ -142,28 +146,53 @@ def drag(
         QTest.mouseRelease(canvas, button, modifiers, end)
 
 
+def click(
+    canvas: CanvasView,
+    at: QPoint,
+    modifiers: Qt.KeyboardModifier = PLAIN,
+    button: Qt.MouseButton = LEFT,
+) -> None:
+    """Rest there, then click."""
+    hover(canvas, at, modifiers)
+    QTest.mouseClick(canvas, button, modifiers, at)
+
+
+def double_click(canvas: CanvasView, at: QPoint) -> None:
+    """Rest there, click, and click again."""
+    click(canvas, at)
+    QTest.mouseDClick(canvas, LEFT, PLAIN, at)
+
+
+def press(canvas: CanvasView, at: QPoint, modifiers: Qt.KeyboardModifier = PLAIN) -> None:
+    """Rest there, then press and hold the left button."""
+    hover(canvas, at, modifiers)
+    QTest.mousePress(canvas, LEFT, modifiers, at)
+
+
+def hover(canvas: CanvasView, at: QPoint, modifiers: Qt.KeyboardModifier = PLAIN) -> None:
+    """Come from a little way off and rest at ``at``, with no button pressed."""
+    move(canvas, at + QPoint(9, 7), NO_BUTTON, modifiers)
+    move(canvas, at, NO_BUTTON, modifiers)
+    QApplication.processEvents()
+
+
 def move(
     canvas: CanvasView,
     at: QPoint,
     button: Qt.MouseButton = LEFT,
     modifiers: Qt.KeyboardModifier = PLAIN,
 ) -> None:
-    """Move with a button held; QTest's own move tells of none."""
-    from PySide6.QtCore import QEvent, QPointF
-    from PySide6.QtGui import QMouseEvent
-    from PySide6.QtWidgets import QApplication
+    """Move to ``at`` with ``button`` pressed.
 
-    where = QPointF(at)
+    The canvas gets the event itself: QTest presses no button while it moves, and sends nothing
+    where the pointer already is.
+    """
     event = QMouseEvent(
         QEvent.Type.MouseMove,
-        where,
+        QPointF(at),
         QPointF(canvas.mapToGlobal(at)),
-        Qt.MouseButton.NoButton,
+        NO_BUTTON,
         button,
         modifiers,
     )
     QApplication.sendEvent(canvas, event)
-
-
-def click(canvas: CanvasView, at: QPoint, modifiers: Qt.KeyboardModifier = PLAIN) -> None:
-    QTest.mouseClick(canvas, LEFT, modifiers, at)

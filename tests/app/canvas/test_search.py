@@ -10,7 +10,7 @@ from app.panels.bars.find_bar import FindBar
 from blocks.errors import Location
 from runtime.diagram import Diagnostic
 from runtime.flow import State
-from tests.app.canvas.pages import Shell, block, diagram, move, page, seed, seed_result
+from tests.app.canvas.pages import Shell, block, click, diagram, move, page, seed, seed_result
 
 
 def nested():
@@ -121,7 +121,7 @@ class TestTrace:
     def test_a_press_or_another_diagram_ends_it(self, qtbot, canvas):
         shell = Shell(canvas, seed())
         for end in (
-            lambda: QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(5, 5)),
+            lambda: click(canvas, QPoint(5, 5)),
             lambda: canvas.set_diagram(shell.diagram),
         ):
             self.rest_on(canvas, canvas.wire_position("loss.x"))

@@ -38,13 +38,13 @@ from runtime.diagram import (
 )
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import (
-    LEFT,
     PLAIN,
     Result,
     Shell,
     block,
     click,
     diagram,
+    double_click,
     page,
     seed,
     seed_result,
@@ -259,7 +259,7 @@ class TestNames:
 
     def test_a_double_click_renames_too(self, canvas, shell):
         rect = canvas.block_rect("mul1")
-        QTest.mouseDClick(canvas, LEFT, PLAIN, QPoint(rect.center().x(), rect.top() + 8))
+        double_click(canvas, QPoint(rect.center().x(), rect.top() + 8))
         assert open_field(canvas, QLineEdit).text() == "mul1"
 
     def test_a_name_that_is_taken_is_refused_and_the_field_stays(self, canvas, shell):
@@ -303,7 +303,7 @@ class TestNotes:
 
     def test_a_double_click_opens_the_text(self, canvas, noted):
         centre = canvas.rect().center()
-        QTest.mouseDClick(canvas, LEFT, PLAIN, centre)
+        double_click(canvas, centre)
         field = open_field(canvas, QPlainTextEdit)
         field.setPlainText("good day")
         QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
@@ -371,7 +371,7 @@ class TestPages:
         inner = page({"x": block("PageInput"), "y": block("PageOutput")}, {"y.x": "x.out"})
         outer = page({"enc": block("Page", page="inner")}, layout={"enc": (0, 0)})
         shell = Shell(canvas, Diagram({"main": outer, "inner": inner}))
-        QTest.mouseDClick(canvas, LEFT, PLAIN, canvas.block_rect("enc").center())
+        double_click(canvas, canvas.block_rect("enc").center())
         assert shell.pages == ["enc"]
         assert canvas.port_position("enc", "x").x() < canvas.port_position("enc", "y").x()
 

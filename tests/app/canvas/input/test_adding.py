@@ -10,7 +10,7 @@ from app.canvas.input.entry.quick_add import QuickAdd
 from app.services.favourites import Favourites
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import AddBlock, Batch, Diagram, PortName
-from tests.app.canvas.pages import LEFT, PLAIN, block, drag, page
+from tests.app.canvas.pages import LEFT, PLAIN, block, click, double_click, drag, page
 
 EMPTY = QPoint(600, 430)
 
@@ -46,7 +46,7 @@ class TestQuickAdd:
         assert not any(a.intersects(b) for i, a in enumerate(rects) for b in rects[:i])
 
     def test_a_double_click_on_the_background_adds_there(self, canvas, shell):
-        QTest.mouseDClick(canvas, LEFT, PLAIN, EMPTY)
+        double_click(canvas, EMPTY)
         QTest.keyClicks(box(canvas).line, "mul")
         QTest.keyClick(box(canvas).line, Qt.Key.Key_Return)
         assert (canvas.block_rect("mul2").topLeft() - EMPTY).manhattanLength() < 12
@@ -65,7 +65,7 @@ class TestQuickAdd:
         if way == "escape":
             QTest.keyClick(box(canvas).line, Qt.Key.Key_Escape)
         elif way == "click":
-            QTest.mouseClick(canvas, LEFT, PLAIN, QPoint(5, 5))
+            click(canvas, QPoint(5, 5))
             canvas.setFocus()
         else:
             canvas.set_zoom(0.7)
@@ -73,7 +73,7 @@ class TestQuickAdd:
         assert not shell.changes
 
     def test_it_stays_inside_the_canvas(self, canvas, shell):
-        QTest.mouseDClick(canvas, LEFT, PLAIN, QPoint(1195, 495))
+        double_click(canvas, QPoint(1195, 495))
         assert canvas.rect().contains(box(canvas).geometry())
 
     def test_ctrl_tab_goes_on_to_other_fields(self, canvas, shell):

@@ -8,7 +8,7 @@ from app.canvas.input.cutting import cutting
 from app.canvas.scene.focus import Focus, Kind
 from app.canvas.scene.geometry import Scene
 from runtime.diagram import Batch, PortName, apply
-from tests.app.canvas.pages import LEFT, block, diagram, drag
+from tests.app.canvas.pages import LEFT, block, click, diagram, drag
 
 BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 RIGHT = Qt.MouseButton.RightButton
@@ -56,7 +56,7 @@ def test_a_line_past_the_wires_changes_nothing(canvas, shell):
 def test_a_right_click_selects_and_asks_for_the_menu(qtbot, canvas, shell):
     at = canvas.block_rect("mul1").center()
     with qtbot.waitSignal(canvas.menuRequested) as signal:
-        QTest.mouseClick(canvas, RIGHT, PLAIN, at)
+        click(canvas, at, button=RIGHT)
     assert signal.args == [at]
     assert canvas.selection() == {"mul1"}
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 
 from app.canvas.scene.focus import Focus, Kind
 from runtime.diagram import MoveBlocks, Note, Point, SetNote, apply
-from tests.app.canvas.pages import Shell, click, drag, seed
+from tests.app.canvas.pages import Shell, click, drag, hover, seed
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ class TestSelected:
         low = corner(canvas, note) + QPoint(4, 4)
         drag(canvas, low, low - QPoint(140, 0), modifiers=ALT, release=False)
         for at in (low - QPoint(140, 60), low - QPoint(0, 60)):
-            QTest.mouseMove(canvas, at)
+            hover(canvas, at)
         assert canvas.view.notes <= {"n"}
         QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, ALT, low)
         assert canvas.view.notes == {"n"}

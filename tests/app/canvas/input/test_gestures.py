@@ -7,7 +7,18 @@ from PySide6.QtTest import QTest
 
 from app.services.theme import LIGHT
 from runtime.diagram import Batch, Connect, Disconnect, MoveBlocks, Note, Point, PortName
-from tests.app.canvas.pages import LEFT, MIDDLE, PLAIN, Shell, block, click, diagram, drag, move
+from tests.app.canvas.pages import (
+    LEFT,
+    MIDDLE,
+    PLAIN,
+    Shell,
+    block,
+    click,
+    diagram,
+    drag,
+    move,
+    press,
+)
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -135,7 +146,7 @@ class TestMoving:
 
     def test_a_press_while_a_button_is_down_takes_its_place(self, canvas, shell):
         at = middle(canvas, "mul1")
-        QTest.mousePress(canvas, LEFT, PLAIN, at)
+        press(canvas, at)
         QTest.mousePress(canvas, LEFT, CTRL, at)
         assert not canvas.selection()
         move(canvas, at + QPoint(60, 60))

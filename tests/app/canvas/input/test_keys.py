@@ -12,7 +12,7 @@ from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.keys import KEYS, Keys
 from app.canvas.scene.focus import Focus, Kind
 from runtime.diagram import AddBlock, Batch, Note, Point, PortName, SetNote
-from tests.app.canvas.pages import block, move
+from tests.app.canvas.pages import block, click, move
 
 Key, Held = Qt.Key, Qt.KeyboardModifier
 CONTROL, SHIFT, ALT, PLAIN = (
@@ -256,5 +256,5 @@ def test_space_held_moves_the_page_and_a_lost_focus_lets_go(canvas, shell):
     canvas.clearFocus()
     assert canvas.cursor().shape() == Qt.CursorShape.ArrowCursor
     before = canvas.view.camera
-    QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, PLAIN, QPoint(5, 5))
+    click(canvas, QPoint(5, 5))
     assert canvas.view.camera == before

@@ -26,7 +26,19 @@ from runtime.diagram import (
     SetNote,
     apply,
 )
-from tests.app.canvas.pages import LEFT, PLAIN, Shell, block, click, diagram, drag, move
+from tests.app.canvas.pages import (
+    LEFT,
+    PLAIN,
+    Shell,
+    block,
+    click,
+    diagram,
+    double_click,
+    drag,
+    hover,
+    move,
+    press,
+)
 
 Key = Qt.Key
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -70,11 +82,6 @@ def key(canvas, *keys: Qt.Key, modifiers: Qt.KeyboardModifier = PLAIN) -> None:
         QTest.keyClick(canvas, one, modifiers)
 
 
-def double_click(canvas, where: QPoint) -> None:
-    click(canvas, where)
-    QTest.mouseDClick(canvas, LEFT, PLAIN, where)
-
-
 class TestAdding:
     def test_a_double_click_on_a_wire_bends_it_there(self, canvas, bent):
         where = canvas.wire_position("loss.x")
@@ -87,9 +94,7 @@ class TestAdding:
 
     def test_it_is_in_the_hand_at_once(self, canvas, bent):
         where = canvas.wire_position("loss.x")
-        click(canvas, where)
-        QTest.mouseDClick(canvas, LEFT, PLAIN, where)
-        QTest.mousePress(canvas, LEFT, PLAIN, where)
+        double_click(canvas, where)
         drag(canvas, where, where + QPoint(0, 80))
         (point,) = bends(bent, "loss.x")
         assert abs(point.y - canvas.scene_position(where + QPoint(0, 80)).y) <= 5
@@ -146,8 +151,8 @@ class TestMoving:
 
     def test_several_are_taken_with_the_selection(self, canvas, bent):
         click(canvas, at(canvas, 240, 200))
-        QTest.mouseClick(canvas, LEFT, SHIFT, at(canvas, 480, 200))
-        QTest.mouseClick(canvas, LEFT, SHIFT, canvas.block_rect("stop").center() - QPoint(0, 8))
+        click(canvas, at(canvas, 480, 200), SHIFT)
+        click(canvas, canvas.block_rect("stop").center() - QPoint(0, 8), SHIFT)
         drag(canvas, at(canvas, 480, 200), at(canvas, 500, 230))
         assert bends(bent) == (Point(260, 230), Point(500, 230))
         assert bent.main.layout["stop"] == Point(320, 70)
@@ -156,7 +161,7 @@ class TestMoving:
         drag(canvas, at(canvas, 200, 290), at(canvas, 280, 160))
         assert canvas.view.bends == {Bend("m.x", 0)}
         alt = Qt.KeyboardModifier.AltModifier
-        QTest.mousePress(canvas, LEFT, alt, at(canvas, 440, 160))
+        press(canvas, at(canvas, 440, 160), alt)
         for corner in ((520, 160), (520, 260), (440, 260)):
             move(canvas, at(canvas, *corner), LEFT, alt)
         QTest.mouseRelease(canvas, LEFT, alt, at(canvas, 440, 260))
@@ -203,7 +208,7 @@ class TestRemoving:
 
     def test_blocks_and_bends_go_as_one(self, canvas, bent):
         click(canvas, at(canvas, 240, 200))
-        QTest.mouseClick(canvas, LEFT, SHIFT, canvas.block_rect("a").center() - QPoint(0, 8))
+        click(canvas, canvas.block_rect("a").center() - QPoint(0, 8), SHIFT)
         key(canvas, Key.Key_Delete)
         (change,) = bent.changes
         assert isinstance(change, Batch)
@@ -325,16 +330,16 @@ class TestReach:
         assert hit.state().selected
 
     def test_the_pointer_shows_what_can_be_moved(self, canvas, bent):
-        QTest.mouseMove(canvas, at(canvas, 240, 200))
+        hover(canvas, at(canvas, 240, 200))
         assert canvas.cursor().shape() == Qt.CursorShape.SizeAllCursor
 
     def test_hovering_the_course_traces_the_wire(self, canvas, bent):
-        QTest.mouseMove(canvas, at(canvas, 360, 201))
+        hover(canvas, at(canvas, 360, 201))
         assert canvas._hovered == "m.x"
 
     def test_a_right_click_on_a_bend_selects_it_for_the_menu(self, qtbot, canvas, bent):
         with qtbot.waitSignal(canvas.menuRequested):
-            QTest.mouseClick(canvas, RIGHT, PLAIN, at(canvas, 240, 200))
+            click(canvas, at(canvas, 240, 200), button=RIGHT)
         assert canvas.view.bends == {Bend("m.x", 0)}
 
     def test_from_afar_no_bend_is_in_the_way(self, canvas, bent):

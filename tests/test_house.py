@@ -44,6 +44,7 @@ BROUGHT_BY = {
     "shiboken6": "pyside6-essentials",
     "pydantic_core": "pydantic",
     "importlinter": "import-linter",
+    "markdown_it": "markdown-it-py",
     "pytestqt": "pytest-qt",
 }
 """Modules whose distribution has another name."""

@@ -1,4 +1,4 @@
-"""Finding one's way: the command palette and the sheet of keys."""
+"""Help: the command palette, the sheet of keys and the manual."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 
 from app.panels.dialogs.command_palette import CommandPalette
 from app.panels.dialogs.shortcuts import Shortcuts
+from app.panels.help.window import ManualWindow
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QDialog
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
 
 
 class HelpCommands(QObject):
-    """Rows of the Help menu that show all others."""
+    """What the Help menu shows."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
         self._shown: QDialog | None = None
+        self._manual: ManualWindow | None = None
 
     def find_command(self) -> None:
         """Search all actions."""
@@ -32,6 +34,16 @@ class HelpCommands(QObject):
         """Show all keys."""
         if self._shown is None:
             self._show(Shortcuts(self._window))
+
+    def manual(self) -> None:
+        """Show the manual, on the page where it was left."""
+        if self._manual is None:
+            self._manual = ManualWindow(self._window)
+            self._manual.exampleRequested.connect(self._window.files.open_example)
+            self._window.closed.connect(self._manual.close)
+        self._manual.show()
+        self._manual.raise_()
+        self._manual.activateWindow()
 
     def _show(self, dialog: QDialog) -> None:
         self._shown = dialog

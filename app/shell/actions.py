@@ -225,6 +225,8 @@ TABLE: tuple[Command, ...] = (
             "Find any action by a few letters", "Ctrl+Shift+P"),
     Command("shortcuts", "help", "Keyboard &Shortcuts",
             "Show all keys", "F1"),
+    Command("manual", "help", "&Manual",
+            "Read and search the manual", "Ctrl+F1"),
     Command("examples", "help", "&Examples",
             "Open a copy of an example", submenu=True),
     _line("help"),

@@ -1,0 +1,149 @@
+"""The pages of the manual: their contents, their text as HTML, and a search over all of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from markdown_it import MarkdownIt
+
+from app.services.examples import ASSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from markdown_it.token import Token
+
+FOLDER = ASSETS / "manual"
+INDEX = "index.md"
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading of a page and the text up to the next one."""
+
+    title: str
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One Markdown file; ``name`` is its path inside the folder, ``extend/block.md``."""
+
+    name: str
+    text: str
+    sections: tuple[Section, ...]
+
+    @property
+    def title(self) -> str:
+        """The first heading."""
+        return self.sections[0].title
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A section that has all words of a search, and a line of it that has the first of them."""
+
+    page: str
+    anchor: str
+    title: str
+    line: str
+
+
+@dataclass(frozen=True)
+class Manual:
+    """All pages by name, and the chapters in which the index lists them."""
+
+    pages: dict[str, Page]
+    chapters: dict[str, tuple[str, ...]]
+
+    def search(self, words: str) -> list[Hit]:
+        """Sections that have every word, in any case; those with one in the heading come first."""
+        sought = words.casefold().split()
+        if not sought:
+            return []
+        hits = [hit for page in self._in_order() for hit in _hits(page, sought)]
+        return sorted(hits, key=lambda hit: not any(w in hit.title.casefold() for w in sought))
+
+    def _in_order(self) -> Iterator[Page]:
+        yield self.pages[INDEX]
+        yield from (self.pages[name] for names in self.chapters.values() for name in names)
+
+
+@cache
+def manual(folder: Path = FOLDER) -> Manual:
+    """The manual in a folder; its ``index.md`` lists the pages under headings of chapters."""
+    pages = {
+        path.relative_to(folder).as_posix(): _page(path, folder)
+        for path in sorted(folder.rglob("*.md"))
+    }
+    return Manual(pages, _chapters(pages[INDEX]))
+
+
+def html(page: Page) -> str:
+    """The page's Markdown as HTML that Qt shows; every heading is a target of links."""
+    tokens = _MARKDOWN.parse(page.text)
+    anchors = iter(section.anchor for section in page.sections)
+    for token in tokens:
+        if token.type == "heading_open":
+            token.attrSet("id", next(anchors))
+    return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
+
+
+def anchor_of(title: str) -> str:
+    """The name by which links go to a heading, as GitHub and Sphinx make it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+
+
+def _page(path: Path, folder: Path) -> Page:
+    text = path.read_text(encoding="utf-8")
+    return Page(path.relative_to(folder).as_posix(), text, tuple(_sections(text)))
+
+
+def _sections(text: str) -> Iterator[Section]:
+    tokens, lines = _MARKDOWN.parse(text), text.splitlines()
+    heads = [
+        (token.map[0], tokens[i + 1])
+        for i, token in enumerate(tokens)
+        if token.type == "heading_open" and token.map is not None
+    ]
+    ends = [line for line, _ in heads[1:]] + [len(lines)]
+    for (line, inline), end in zip(heads, ends, strict=True):
+        title = _plain(inline)
+        yield Section(title, anchor_of(title), "\n".join(lines[line + 1 : end]))
+
+
+def _chapters(index: Page) -> dict[str, tuple[str, ...]]:
+    """The links of each section of the index."""
+    found = {
+        section.title: tuple(re.findall(r"\]\(([\w/-]+\.md)\)", section.text))
+        for section in index.sections
+    }
+    return {title: names for title, names in found.items() if names}
+
+
+def _hits(page: Page, sought: list[str]) -> Iterator[Hit]:
+    for section in page.sections:
+        everything = f"{page.title} {section.title} {section.text}".casefold()
+        here = f"{section.title} {section.text}".casefold()
+        if all(word in everything for word in sought) and any(word in here for word in sought):
+            title = (
+                section.title if section.title == page.title else f"{page.title}: {section.title}"
+            )
+            yield Hit(page.name, section.anchor, title, _line_with(section.text, sought))
+
+
+def _line_with(text: str, sought: list[str]) -> str:
+    lines = [line.strip(" #|-*`") for line in text.splitlines()]
+    having = [line for line in lines if any(word in line.casefold() for word in sought)]
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", (having or [""])[0]).replace("`", "")
+
+
+def _plain(inline: Token) -> str:
+    return "".join(t.content for t in inline.children or () if t.type in ("text", "code_inline"))

@@ -18,11 +18,6 @@ def require_float(x: Any, port: str) -> None:
         )
 
 
-def as_float(xp: Any, x: Any) -> Any:
-    """``x``, or float32 where it is an integer or boolean: what xp does where reals come out."""
-    return x if x.dtype.startswith("float") else xp.astype(x, "float32")
-
-
 def require_integer(x: Any, port: str) -> None:
     """Raise DTypeError unless the input ``x`` at ``port`` is an integer."""
     if not x.dtype.startswith(("int", "uint")):

@@ -6,7 +6,6 @@ import math
 from typing import Any, ClassVar, Literal
 
 from blocks.elementwise import Elementwise
-from blocks.requirements import as_float
 
 
 class Tanh(Elementwise):
@@ -71,7 +70,7 @@ class Elu(Elementwise):
     """Depth α of the negative side, in units of x."""
 
     def forward(self, xp: Any, x: Any) -> Any:
-        x = as_float(xp, x)
+        x = xp.as_float(x)
         # Clipped, because the branch not taken would overflow and make the gradient NaN.
         return xp.where(x > 0, x, self.alpha * xp.expm1(xp.clip(x, None, 0)))
 

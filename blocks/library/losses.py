@@ -11,7 +11,7 @@ from pydantic import Field
 from blocks.block import Block, Shape
 from blocks.elementwise import Elementwise, same_shape, sibling_shape
 from blocks.errors import DTypeError, ShapeError
-from blocks.requirements import as_float, require_axis, require_float
+from blocks.requirements import require_axis, require_float
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -184,7 +184,7 @@ class BinaryCrossEntropy(_Distance):
 def _difference(xp: Any, prediction: Any, target: Any) -> Any:
     """Prediction less target as a float, because unsigned integers would wrap around."""
     _require_same_shape(prediction, target)
-    return as_float(xp, prediction) - target
+    return xp.as_float(prediction) - target
 
 
 def _require_same_shape(a: Any, b: Any, a_name: str = "prediction", b_name: str = "target") -> None:

@@ -40,6 +40,9 @@ INTEGERS = frozenset(SIGNED + UNSIGNED)
 DEFAULT_FLOAT = "float32"
 DEFAULT_INT = "int64"
 
+LARGEST_EXACT = {name: 2 ** (int(np.finfo(name).nmant) + 1) for name in FLOATS}
+"""By float dtype, the integer up to which (of either sign) it holds every integer."""
+
 _LIMITS = {name: (int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in INTEGERS}
 _LIMITS["bool"] = (0, 1)
 
@@ -135,6 +138,11 @@ def to_number(dtype: str) -> str:
     return DEFAULT_INT if dtype == "bool" else dtype
 
 
+def rounds(integer: str, dtype: str) -> bool:
+    """Whether some integers of a dtype are rounded in the float ``dtype``."""
+    return integer in INTEGERS and dtype in FLOATS and _LIMITS[integer][1] > LARGEST_EXACT[dtype]
+
+
 def require_fit(x: bool | int | float, dtype: str) -> None:
     """Raise DTypeError for a number that an integer or boolean dtype does not hold."""
     if dtype not in _LIMITS:
@@ -145,8 +153,17 @@ def require_fit(x: bool | int | float, dtype: str) -> None:
 
 
 def holders(x: int) -> frozenset[str]:
-    """The integer dtypes that hold a number."""
-    return frozenset(name for name in INTEGERS if _LIMITS[name][0] <= x <= _LIMITS[name][1])
+    """The dtypes that hold an integer exactly: those of integers, and floats."""
+    integers = {name for name in INTEGERS if _LIMITS[name][0] <= x <= _LIMITS[name][1]}
+    digits = abs(x) // (x & -x or 1)
+    return frozenset(
+        integers
+        | {
+            name
+            for name in FLOATS
+            if digits <= LARGEST_EXACT[name] and abs(x) <= int(np.finfo(name).max)
+        }
+    )
 
 
 def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:

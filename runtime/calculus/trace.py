@@ -15,20 +15,21 @@ class Remark(NamedTuple):
     owner: Any
     text: str
     code: str
+    next_step: str | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Trace:
     """Values in the order of evaluation; each new one is stamped with the current ``owner``.
 
-    ``remarks`` collects warnings for the user. ``step`` is the leaf that random numbers count by.
-    ``weak_integers`` maps weak leaves to their integer and its port: the dtype that such a leaf
-    takes must hold the integer.
+    ``remarks`` is an ordered set of warnings for the user. ``step`` is the leaf that random
+    numbers count by. ``weak_integers`` maps weak leaves to their integer and its port: the dtype
+    that such a leaf takes must hold the integer.
     """
 
     values: list[Value] = field(default_factory=list)
     owner: Any = None
-    remarks: list[Remark] = field(default_factory=list)
+    remarks: dict[Remark, None] = field(default_factory=dict)
     step: Value | None = None
     weak_integers: dict[Value, tuple[int, str]] = field(default_factory=dict)
     xp: Namespace = field(init=False)
@@ -37,9 +38,9 @@ class Trace:
     def __post_init__(self) -> None:
         self.xp = Namespace(self)
 
-    def remark(self, text: str, code: str) -> None:
-        """Warn the user about the current owner; ``code`` is that of the diagnostic."""
-        self.remarks.append(Remark(self.owner, text, code))
+    def remark(self, text: str, code: str, next_step: str | None = None) -> None:
+        """Warn the user about the current owner, once; ``code`` is that of the diagnostic."""
+        self.remarks[Remark(self.owner, text, code, next_step)] = None
 
     def apply(
         self, primitive: Primitive, *inputs: Value, weak: bool = False, **attributes: Any

@@ -67,7 +67,9 @@ class _Lowering:
         for remark in trace.remarks:
             place = self._location(remark.owner)
             self.program.diagnostics.append(
-                Diagnostic("warning", place, remark.text, code=remark.code)
+                Diagnostic(
+                    "warning", place, remark.text, next_step=remark.next_step, code=remark.code
+                )
             )
 
     def _location(self, path: str) -> Location:

@@ -12,11 +12,14 @@ from blocks.errors import DTypeError, Location, ShapeError
 from runtime.calculus.dtypes import (
     DEFAULT_FLOAT,
     FLOATS,
+    LARGEST_EXACT,
     array_of,
     checked_dtype,
     common_dtype,
+    holders,
     is_scalar,
     require_fit,
+    rounds,
     scalar_dtype,
     strong,
     to_float,
@@ -258,10 +261,10 @@ class BaseOps:
     def _strong(self, x: Value) -> Value:
         return self.trace.apply(CAST, x, dtype=strong(x.dtype)) if x.weak else x
 
-    def _float(self, x: Any) -> Value:
-        """``x`` as a float value, whatever it was."""
+    def as_float(self, x: Any) -> Value:
+        """``x``; integers and booleans as float32, with a remark where that may round."""
         x = self.asarray(x)
-        return self.astype(x, to_float(x.dtype))
+        return self._as(x, to_float(x.dtype))
 
     def _number(self, x: Any) -> Value:
         """``x``, a boolean as int64; a weak scalar stays weak."""
@@ -298,8 +301,22 @@ class BaseOps:
         if x.dtype == dtype:
             return x
         if x in self.trace.weak_integers:
-            _require_fit(*self.trace.weak_integers[x], dtype)
+            number, port = self.trace.weak_integers[x]
+            _require_fit(number, port, dtype)
+            if dtype in FLOATS and dtype not in holders(number):
+                self._remark_rounding(f"The integer {number} at {port!r} is rounded to {dtype}.")
+        elif not x.weak and rounds(x.dtype, dtype):
+            self._remark_rounding(
+                f"{x.dtype} becomes {dtype}, which rounds integers beyond {LARGEST_EXACT[dtype]:,}."
+            )
         return self.trace.apply(CAST, x, dtype=dtype)
+
+    def _remark_rounding(self, text: str) -> None:
+        self.trace.remark(
+            text,
+            "rounded-integers",
+            next_step="Put a Cast before it: to float64, or to this dtype if no digits are lost.",
+        )
 
 
 def _require_fit(number: int, port: str, dtype: str) -> None:

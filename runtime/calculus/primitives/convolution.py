@@ -273,7 +273,7 @@ class ConvolutionOps(BaseOps):
         return self.trace.apply(FOLD, patches, shape=shape, geometry=geometry)
 
     def _pooled(self, x: Any, what: str) -> Value:
-        image = self._float(x)
+        image = self.as_float(x)
         if image.ndim != 4:
             raise ShapeError(f"{what} needs an image (N, C, H, W).", got=str(list(image.shape)))
         return image

@@ -177,7 +177,7 @@ class ElementwiseOps(BaseOps):
 
     def _function(self, primitive: Primitive, x: Any) -> Value:
         """A function that only floats have."""
-        return self.trace.apply(primitive, self._float(x))
+        return self.trace.apply(primitive, self.as_float(x))
 
     def _plain(self, primitive: Primitive, x: Any) -> Value:
         """A function that all numbers have."""

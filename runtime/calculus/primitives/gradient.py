@@ -65,7 +65,7 @@ class GradientOps(BaseOps):
         ``surrogate(x, s·x)`` scales a gradient, ``surrogate(round(x), x)`` is straight-through.
         Both must have one shape; ``value`` takes the dtype of ``soft``.
         """
-        value, soft = self.asarray(value), self._float(soft)
+        value, soft = self.asarray(value), self.as_float(soft)
         if value.shape != soft.shape:
             raise ShapeError(
                 "The value and what gets its gradient must have one shape.",

@@ -159,7 +159,7 @@ class ReduceOps(BaseOps):
         """``Σ x / n``; integers become float32; float16 is summed in float32, so that it does not
         overflow.
         """
-        x = self._float(x)
+        x = self.as_float(x)
         self._not_empty(x, axis, "The mean")
         count = math.prod(x.shape[i] for i in axes_of(axis, x.ndim))
         return self.astype(self.sum(self._widened(x), axis, keepdims) / count, x.dtype)
@@ -202,7 +202,7 @@ class ReduceOps(BaseOps):
 
     def logsumexp(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
         """``log Σ eˣ`` without overflow; −∞ where all are −∞."""
-        x = self._float(x)
+        x = self.as_float(x)
         self._not_empty(x, axis, "logsumexp")
         return self._reduce(LOGSUMEXP, x, axis, keepdims)
 
@@ -215,7 +215,7 @@ class ReduceOps(BaseOps):
         return self._normalised(LOG_SOFTMAX, x, axis)
 
     def _normalised(self, primitive: Primitive, x: Any, axis: int) -> Value:
-        x = self._float(x)
+        x = self.as_float(x)
         self._not_empty(x, axis, primitive.name)
         return self.trace.apply(primitive, x, axis=axis_of(axis, x.ndim))
 
@@ -242,7 +242,7 @@ class ReduceOps(BaseOps):
 
     def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``, with gradient 0 at 0."""
-        x = self._float(x)
+        x = self.as_float(x)
         wide = self._widened(x)
         total = self.sum(wide * wide, axis, keepdims)
         zero = self.xp.equal(total, 0)

@@ -11,6 +11,7 @@ from blocks.block import Block, Opaque
 from blocks.errors import BlockError, Location, UnknownBlockError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
+from blocks.library.sources import Variable
 from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.files.records import strict_block
@@ -27,7 +28,7 @@ def check(diagram: Diagram) -> list[Diagnostic]:
 
     Codes: no-main-page, bad-name, unknown-block, wrong-parameters, missing-page, page-recursion,
     missing-input, unknown-literal, port-gap, dangling-wire, unknown-port, driven-page-input, cycle,
-    stray-layout.
+    stray-layout, untrainable.
     """
     dependencies = Dependencies(diagram)
     found = list(_check_pages(diagram, dependencies))
@@ -121,6 +122,14 @@ class _PageCheck:
             yield from self._check_page_block(name, block)
         else:
             yield from self._check_inputs(name, block)
+        if isinstance(block, Variable) and block.trainable and not block.wants_gradient:
+            yield Diagnostic(
+                "warning",
+                Location(self._name, name),
+                f"A variable of {block.dtype} can't be trained: it has no gradient.",
+                next_step="Give it a floating dtype, or set trainable to false.",
+                code="untrainable",
+            )
 
     def _check_page_block(self, name: str, block: PageBlock) -> Iterator[Diagnostic]:
         if block.page not in self._page_blocks:

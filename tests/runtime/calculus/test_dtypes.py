@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blocks.errors import DTypeError
 from blocks.values import DTYPES
-from runtime.calculus import dtypes
+from runtime.calculus import Trace, dtypes
 from runtime.calculus.dtypes import PROMOTION, array_of, common_dtype, promote, promote_weak
 from tests.runtime.calculus.tracing import Traced, leaf, namespace, run
 
@@ -272,3 +272,47 @@ def test_casts() -> None:
     narrow = Traced(lambda xp, x: xp.astype(x, "float16"), np.float64(1 / 3))
     assert narrow.value() == np.float16(1 / 3)
     assert narrow.gradient() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "other", "remarked"),
+    [
+        ("int64", "float32", True), ("int32", "float32", True), ("uint32", "float32", True),
+        ("int16", "float32", False), ("uint8", "float16", False), ("int16", "float16", True),
+        ("int32", "float64", False), ("int64", "float64", True), ("bool", "float16", False),
+    ],
+)  # fmt: skip
+def test_integers_that_a_float_rounds_are_remarked_once(
+    dtype: str, other: str, remarked: bool
+) -> None:
+    trace = Trace()
+    trace.owner = "mul1"
+    a, b = leaf(trace, dtype=dtype), leaf(trace, dtype=other)
+    _ = a * b + a
+    assert [(r.owner, r.code) for r in trace.remarks] == [("mul1", "rounded-integers")] * remarked
+    assert all(f"{dtype} becomes {other}, which rounds" in r.text for r in trace.remarks)
+
+
+@pytest.mark.parametrize("name", ["exp", "mean", "softmax"])
+def test_functions_of_integers_remark_that_they_round(name: str) -> None:
+    trace = Trace()
+    getattr(trace.xp, name)(leaf(trace, (2,), "int64"))
+    assert [r.code for r in trace.remarks] == ["rounded-integers"]
+
+
+def test_a_cast_on_purpose_is_not_remarked() -> None:
+    trace = Trace()
+    trace.xp.exp(trace.xp.astype(leaf(trace, dtype="int64"), "float32"))
+    assert not trace.remarks
+
+
+@pytest.mark.parametrize(
+    ("number", "lacking"),
+    [
+        (2048, set()), (2049, {"float16"}), (2**24, {"float16"}), (-(2**24), {"float16"}),
+        (2**24 + 1, {"float16", "float32"}), (2**24 + 2, {"float16"}),
+        (2**53 + 1, {"float16", "float32", "float64"}), (2**62, {"float16"}), (0, set()),
+    ],
+)  # fmt: skip
+def test_holders_are_the_floats_that_hold_an_integer_exactly(number: int, lacking: set) -> None:
+    assert dtypes.FLOATS - dtypes.holders(number) == lacking

@@ -176,7 +176,7 @@ def test_a_gradient_without_a_path_is_zero_and_remarked() -> None:
     x, y = leaf(trace, (2,)), leaf(trace)
     out = trace.xp.gradient(y * y, x)
     np.testing.assert_array_equal(compute(out, {}), [0, 0])
-    (owner, text, _), = trace.remarks  # fmt: skip
+    (owner, text, *_), = trace.remarks  # fmt: skip
     assert owner == "grad1" and "No path" in text
 
 

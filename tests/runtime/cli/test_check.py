@@ -53,6 +53,21 @@ def test_shapes_that_do_not_fit_are_found_without_a_run(gradwire, diagram):
     assert done.code == 1 and "add: " in done.out
 
 
+def test_integers_that_lose_digits_or_gradient_are_warned_of(gradwire, diagram):
+    blocks = {
+        "w": {"type": "Variable", "value": [1.0]},
+        "n": {"type": "Variable", "value": [16777217], "dtype": "int64"},
+        "mul": {"type": "Mul"},
+        "loss": {"type": "Loss"},
+    }
+    file = diagram(blocks, {"mul.a": "w.out", "mul.b": "n.out", "loss.x": "mul.out"})
+    checked, treated = gradwire("check", file), gradwire("doctor", file)
+    assert (checked.code, treated.code) == (0, 0)
+    for text in (checked.out, treated.err):
+        assert "warning: mul: int64 becomes float32, which rounds integers beyond 16,777" in text
+        assert "warning: n: A variable of int64 can't be trained" in text
+
+
 def test_at_least_one_file_is_needed(gradwire):
     assert gradwire("check").code == 2
 

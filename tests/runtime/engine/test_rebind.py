@@ -81,6 +81,7 @@ MORE = {
     "a dtype": [SetParameters("a", {"value": [[1, 2]], "dtype": "float64"})],
     "whether it trains": [SetParameters("a", {"trainable": False})],
     "the shape of a literal": [SetParameters("triple", {"a": [1.0, 2.0]})],
+    "a literal that float32 rounds": [SetParameters("triple", {"a": 2**24 + 1})],
     "the kind of a literal": [SetParameters("triple", {"a": 4.5})],
     "a parameter": [SetParameters("joined", {"dtype": "float64"})],
     "a wire": [Connect(PortName("a", "out"), PortName("stop", "x"))],

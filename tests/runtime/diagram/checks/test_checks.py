@@ -94,6 +94,8 @@ def test_a_good_diagram_has_no_problems():
             [("v", "stray-layout")],
         ),
         (Diagram({"main": Page(bends={LOOSE: (Point(0, 0),)})}), [("v.x", "stray-layout")]),
+        (draw({"v": make("Variable", value=3, dtype="int64")}, {}), [("v", "untrainable")]),
+        (draw({"v": make("Variable", value=3, dtype="int64", trainable=False)}, {}), []),
         (
             Diagram({"main": Page({}, {LOOSE: LOOSE}, bends={LOOSE: NOWHERE})}),
             [("v.x", "dangling-wire"), ("v.x", "stray-layout")],
@@ -135,7 +137,7 @@ def test_no_document_makes_it_raise(diagram):
 
 @given(diagrams())
 def test_diagrams_as_users_make_them_lack_inputs_at_most(diagram):
-    known = {"missing-input", "unknown-block", "wrong-parameters", "port-gap"}
+    known = {"missing-input", "unknown-block", "wrong-parameters", "port-gap", "untrainable"}
     assert {problem.code for problem in check(diagram)} <= known
 
 

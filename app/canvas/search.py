@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 
 MOST = 20_000
 """Blocks that are looked through, at most: pages can be used without end."""
-_ALSO = {
-    "NONFINITE": "nan infinite",
-    "NO_RULE": "cut not differentiable",
-    "FAINT": "vanishing",
-    "FLOOD": "exploding",
-    "OFF_ROUTE": "no path",
-    "UNKNOWN": "not computed",
-}
-"""What else a state may be looked for as."""
 
 
 def found(diagram: Diagram, result: Result | None, text: str) -> list[str]:
@@ -55,7 +46,7 @@ def _told(result: Result | None) -> dict[str, str]:
     if result is None:
         return {}
     for key, state in result.states.items():
-        words = f"{state.name.replace('_', ' ')} {_ALSO.get(state.name, '')}"
+        words = f"{state.value} {state.row.search}"
         told.setdefault(key.partition(".")[0], []).append(words)
     for diagnostic in result.diagnostics:
         place = diagnostic.location

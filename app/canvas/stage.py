@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QWidget
 
 from app.canvas.paint.blocks.badges import HEIGHT, draw_pills, pill_of, pill_width
 from app.canvas.paint.blocks.faces import FaceCache
-from app.canvas.paint.lanes import NAMES, STYLES
 from app.canvas.paint.painter import paint, paint_fitted
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Floats, Scene
 from app.canvas.state.annotations import Facts
+from app.canvas.state.codes import STATE_OF
 from app.canvas.state.view_state import View
 from app.document.diff import renamed_pages
 from app.services.theme import Theme, system
@@ -262,8 +262,8 @@ class Stage(QWidget):
         """Move the chevrons of the selected wire, if gradient flows on it."""
         view = self.view
         wire = view.scene.wire_index.get(view.wire or "")
-        state = None if wire is None else NAMES.get(int(view.facts.codes[wire]))
-        flows = state is not None and STYLES[state].flows
+        state = None if wire is None else STATE_OF.get(int(view.facts.codes[wire]))
+        flows = state is not None and state.row.passes
         if flows and self.isVisible() and not self._still:
             self._flow_timer.start()
         else:

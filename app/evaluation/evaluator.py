@@ -17,7 +17,7 @@ from runtime.diagram import Diagram
 from runtime.diagram.model import same_meaning
 from runtime.engine import SGD, Run, Session
 from runtime.flow import Flow, ObservedFlow, Thresholds, analyse
-from runtime.flow.numbers.magnitudes import THRESHOLDS
+from runtime.flow.numbers.rules import THRESHOLDS
 
 PATIENCE = 2.0
 """Seconds that closing waits for a run to end before it leaves it behind."""

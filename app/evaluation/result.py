@@ -145,7 +145,7 @@ def _sized(result: Result, flow: ObservedFlow, loss: str | None = None) -> Resul
     shares = {
         wire: 1.0 - np.count_nonzero(amount) / amount.size
         for wire, amount in run.contributions.items()
-        if amount is not None and states.get(wire) is State.PARTIAL
+        if amount is not None and wire in states and "{zeros}" in states[wire].row.label
     }
     return replace(
         result,

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 
+from runtime.flow.words.states import ColourRole
+
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
+
+    from runtime.flow import State
 
 SMALL = 11
 """Size of port names, values and captions, px at 100 %."""
@@ -55,7 +59,7 @@ class Tone:
 
 @dataclass(frozen=True)
 class Theme:
-    """Every colour the editor draws with, as ``#rrggbb``. Lanes are keyed by name of state."""
+    """Every colour the editor draws with, as ``#rrggbb``. Lanes are keyed by role."""
 
     name: str
     dark: bool
@@ -81,7 +85,7 @@ class Theme:
     error: str
     warning: str
     note: str
-    lanes: Mapping[str, str]
+    lanes: Mapping[ColourRole, str]
     tint: Tone
     edge: Tone
     glyph: Tone
@@ -98,9 +102,9 @@ class Theme:
         """Symbol of a block of ``family``."""
         return _toned(family, self.glyph)
 
-    def lane(self, state: str) -> QColor:
-        """Colour of the gradient lane in ``state`` (name of a State)."""
-        return QColor(self.lanes[state])
+    def lane(self, state: State) -> QColor:
+        """Colour of the gradient lane in ``state``."""
+        return QColor(self.lanes[state.row.colour])
 
 
 def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:
@@ -144,18 +148,15 @@ LIGHT = Theme(
     note="#fbf8ec",
     lanes=MappingProxyType(
         {
-            "CARRIES": "#0a5fc4",
-            "PARTIAL": "#0a5fc4",
-            "ZERO": "#0a5fc4",
-            "FAINT": "#2374b2",
-            "FLOOD": "#c2480a",
-            "NONFINITE": "#b3108f",
-            "STOPPED": "#5b636c",
-            "NO_RULE": "#8a5a00",
-            "OFF_ROUTE": "#7d858e",
-            "FROZEN": "#2d7f96",
-            "NOTHING_TO_TRAIN": "#848b93",
-            "UNKNOWN": "#7d858e",
+            ColourRole.GRADIENT: "#0a5fc4",
+            ColourRole.SMALL: "#2374b2",
+            ColourRole.LARGE: "#c2480a",
+            ColourRole.BROKEN: "#b3108f",
+            ColourRole.STOPPED: "#5b636c",
+            ColourRole.CUT: "#8a5a00",
+            ColourRole.ABSENT: "#7d858e",
+            ColourRole.FROZEN: "#2d7f96",
+            ColourRole.PLAIN: "#848b93",
         }
     ),
     tint=Tone(0.968, 0.016),
@@ -182,18 +183,15 @@ DARK = Theme(
     note="#26261f",
     lanes=MappingProxyType(
         {
-            "CARRIES": "#6cb0ff",
-            "PARTIAL": "#6cb0ff",
-            "ZERO": "#6cb0ff",
-            "FAINT": "#5b96d1",
-            "FLOOD": "#ff9150",
-            "NONFINITE": "#f07ad8",
-            "STOPPED": "#a3abb4",
-            "NO_RULE": "#d3a65a",
-            "OFF_ROUTE": "#838b94",
-            "FROZEN": "#74c3d8",
-            "NOTHING_TO_TRAIN": "#727a83",
-            "UNKNOWN": "#838b94",
+            ColourRole.GRADIENT: "#6cb0ff",
+            ColourRole.SMALL: "#5b96d1",
+            ColourRole.LARGE: "#ff9150",
+            ColourRole.BROKEN: "#f07ad8",
+            ColourRole.STOPPED: "#a3abb4",
+            ColourRole.CUT: "#d3a65a",
+            ColourRole.ABSENT: "#838b94",
+            ColourRole.FROZEN: "#74c3d8",
+            ColourRole.PLAIN: "#727a83",
         }
     ),
     tint=Tone(0.265, 0.018),
@@ -220,18 +218,15 @@ HIGH_CONTRAST = Theme(
     note="#000000",
     lanes=MappingProxyType(
         {
-            "CARRIES": "#ffe14d",
-            "PARTIAL": "#ffe14d",
-            "ZERO": "#ffe14d",
-            "FAINT": "#ffe14d",
-            "FLOOD": "#ff9a3d",
-            "NONFINITE": "#ff8cf0",
-            "STOPPED": "#ffffff",
-            "NO_RULE": "#7fe0ff",
-            "OFF_ROUTE": "#c8c8c8",
-            "FROZEN": "#7fe0ff",
-            "NOTHING_TO_TRAIN": "#c8c8c8",
-            "UNKNOWN": "#c8c8c8",
+            ColourRole.GRADIENT: "#ffe14d",
+            ColourRole.SMALL: "#ffe14d",
+            ColourRole.LARGE: "#ff9a3d",
+            ColourRole.BROKEN: "#ff8cf0",
+            ColourRole.STOPPED: "#ffffff",
+            ColourRole.CUT: "#7fe0ff",
+            ColourRole.ABSENT: "#c8c8c8",
+            ColourRole.FROZEN: "#7fe0ff",
+            ColourRole.PLAIN: "#c8c8c8",
         }
     ),
     tint=Tone(0.0, 0.0),

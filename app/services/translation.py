@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -116,12 +117,11 @@ def _name(call: ast.Call) -> str:
 def _tables() -> Iterator[tuple[str, str]]:
     """The texts that stand in tables, not where they are asked for."""
     from app.canvas.input import keys, mouse_help
-    from app.canvas.paint import lanes
-    from app.canvas.state import spoken
     from app.panels.inspector import array_tools
-    from app.panels.why import why
     from app.shell import actions
     from runtime.flow.badges import Mark
+    from runtime.flow.numbers.rules import Thresholds
+    from runtime.flow.words.states import STATES
 
     rows = [text for row in actions.TABLE for text in (row.text, row.tip)]
     pressed = [text for row in keys.KEYS for text in (row.text, row.shown)]
@@ -129,10 +129,11 @@ def _tables() -> Iterator[tuple[str, str]]:
     held = {
         "actions": [*actions.MENUS.values(), *rows],
         "keys": [*pressed, *pointed],
-        "legend": [style.title for style in lanes.STYLES.values()],
-        "telling": list(spoken.STATES.values()),
+        "legend": [row.legend for row in STATES.values()],
+        "telling": [row.spoken for row in STATES.values()],
         "pills": [mark.value for mark in Mark],
-        "Why": list(why.WORDS.values()),
+        "ThresholdsDialog": [field.metadata["words"] for field in fields(Thresholds)],
+        "Why": [row.title for row in STATES.values()],
         "Generate": [*array_tools.RULES.values(), *array_tools.NUMBERS.values()],
     }
     for context, words in held.items():

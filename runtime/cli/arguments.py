@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from runtime.cli.output import UsageError
-from runtime.flow.numbers.magnitudes import Thresholds
+from runtime.flow.numbers.rules import Thresholds
 
 DiagramFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="A *.gradwire.json file.", show_default=False)

@@ -3,7 +3,7 @@
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.badges import Badge, Mark, badges
 from runtime.flow.numbers.gradient_check import Check, check_gradients
-from runtime.flow.numbers.magnitudes import Thresholds
+from runtime.flow.numbers.rules import Thresholds
 from runtime.flow.observed import Cancel, ObservedFlow, flow_of_run, observe
 from runtime.flow.tools.contracts import (
     Breach,
@@ -16,11 +16,11 @@ from runtime.flow.tools.contracts import (
     unowned,
 )
 from runtime.flow.tools.dialects import Dialects, dialects
-from runtime.flow.tools.doctor import Complaint, Finding, diagnose
+from runtime.flow.tools.doctor import Finding, diagnose
 from runtime.flow.tools.ledger import Account, Entry, LossMatrix, account, ledger, loss_matrix
 from runtime.flow.tools.repairs import Fix, fix, fixes, with_fix
 from runtime.flow.tools.whatif import Comparison, Difference, WhatIf
-from runtime.flow.words.states import PASSING, Cutter, State, Verdict
+from runtime.flow.words.states import PASSING, Complaint, Cutter, State, Verdict
 
 __all__ = [
     "PASSING",

@@ -14,7 +14,7 @@ from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts
 from runtime.flow.structure.searches import LEVELS, Searches
 from runtime.flow.words import sentences
-from runtime.flow.words.states import RANK, Cutter, State, Verdict
+from runtime.flow.words.states import Cutter, State, Verdict, best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ def _head(program: Program, name: str) -> str:
 
 def _best(states: Mapping[str, State]) -> tuple[State, list[str]]:
     """The best of the states by head, and the heads that have it."""
-    state = min(states.values(), key=RANK.__getitem__)
+    state = best(states.values())
     return state, [head for head, other in states.items() if other is state]
 
 
@@ -98,7 +98,7 @@ class Flow:
         every = [self._states_of(head) for head in self.losses]
         if not every:
             return dict.fromkeys(self.program.wire_sources, State.UNKNOWN)
-        return {wire: min((s[wire] for s in every), key=RANK.__getitem__) for wire in every[0]}
+        return {wire: best(s[wire] for s in every) for wire in every[0]}
 
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
         """Why a wire carries the gradient of a loss or not."""

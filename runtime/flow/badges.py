@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from blocks.library.gradient import StopGradient
 from runtime.flow.structure.leaves import counted
 from runtime.flow.structure.surrogates import surrogates
-from runtime.flow.tools.contracts import UNOWNED, Contract, unowned
+from runtime.flow.tools.contracts import Contract, unowned, unowned_sentence
 from runtime.flow.words.sentences import names
 from runtime.flow.words.states import PASSING
 
@@ -62,7 +62,7 @@ def badges(
         *_leaves(observed),
         *(Badge(Mark.CANCELS, port, c.sentence) for port, c in observed.cancels().items()),
         *(
-            Badge(Mark.UNOWNED, name, UNOWNED.format(name))
+            Badge(Mark.UNOWNED, name, unowned_sentence(name))
             for name in unowned(observed.program, contracts, updated)
         ),
         *_stale(observed, diagram),

@@ -18,7 +18,8 @@ from runtime.engine.norms import rms
 from runtime.engine.trees import SIGN
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers.contributions import Contributions
-from runtime.flow.numbers.magnitudes import THRESHOLDS, Thresholds, classify, combined_size, measure
+from runtime.flow.numbers.magnitudes import combined_size, measure
+from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify
 from runtime.flow.structure.leaves import together
 from runtime.flow.structure.surrogates import surrogates
 from runtime.flow.words import sentences

@@ -13,18 +13,6 @@ if TYPE_CHECKING:
     from runtime.flow import Finding
     from runtime.publish.problems import Problem
 
-WORDS = {
-    "NONFINITE": "not finite",
-    "CONTRACT": "contract broken",
-    "NO_GRADIENT": "no gradient",
-    "ZERO": "zero gradient",
-    "FLOOD": "too large",
-    "FAINT": "too small",
-    "CANCELS": "cancels",
-    "UNOWNED": "unowned",
-    "IDLE_STOP": "idle stop",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
@@ -42,7 +30,7 @@ class DoctorReport:
         if not self.findings:
             return [self.file, "Nothing wrong: every trained variable gets a gradient."]
         rows = tuple(
-            (str(rank), WORDS[f.complaint.name], f.key, f.sentence)
+            (str(rank), f.complaint.words, f.key, f.sentence)
             for rank, f in enumerate(self.findings, 1)
         )
         return [self.file, Table("Findings", ("", "what", "where", "why"), rows)]
@@ -62,7 +50,7 @@ class DoctorReport:
 def _finding_json(finding: Finding) -> dict[str, Any]:
     fix = finding.fix
     return {
-        "what": finding.complaint.name.lower(),
+        "what": finding.complaint.name,
         "error": finding.complaint.is_error,
         "where": finding.key,
         "loss": finding.loss,

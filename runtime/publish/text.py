@@ -11,20 +11,10 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.flow.words.states import State
+
 WRITTEN_OUT = 24
 """An array of at most so many numbers is written out; a larger one is summed up."""
-
-_ACCENTS = {
-    "CARRIES": "green",
-    "PARTIAL": "green",
-    "ZERO": "yellow",
-    "FAINT": "yellow",
-    "FLOOD": "yellow",
-    "NONFINITE": "red",
-    "STOPPED": "red",
-    "NO RULE": "magenta",
-    "UNKNOWN": "yellow",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,4 +127,4 @@ def _draw(parts: Sequence[Part], stream: IO[str]) -> None:
 
 
 def _style(column: str, cell: str) -> str:
-    return _ACCENTS.get(cell, "bright_black") if column == "state" else ""
+    return State(cell).row.accent if column == "state" else ""

@@ -9,6 +9,8 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
 from app.canvas.paint import glyphs, lanes
+from app.canvas.state.codes import CODES, STATE_OF
+from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
@@ -37,11 +39,9 @@ def paint_signs(painter: QPainter, view: View, wires: Indices, *, vector: bool) 
 
 
 _SIGNED = frozenset(
-    code for name, code in lanes.CODES.items() if lanes.STYLES[name].glyph or lanes.STYLES[name].cut
-) | {lanes.PARTIAL, lanes.ZERO, lanes.FAINT, lanes.FLOOD, lanes.NONFINITE}
-_DRAWN = frozenset(
-    code for name, code in lanes.CODES.items() if lanes.STYLES[name].form is not lanes.Form.NONE
+    code for state, code in CODES.items() if state.row.glyph or state.row.cut or state.row.label
 )
+_DRAWN = frozenset(code for state, code in CODES.items() if state.row.form is not Form.NONE)
 
 
 class _Signs:
@@ -76,13 +76,13 @@ class _Signs:
         end = tracks.at(order, tracks.lengths)
         numbered = tracks.at(order, tracks.lengths - (_FIRST + _NEXT * self.number) * unit)
         for i, wire in enumerate(wires.tolist()):
-            name = lanes.NAMES.get(int(self.strand.shown[wire]), "NOTHING_TO_TRAIN")
-            self._paint_state(wire, name, middle[i], end[i], until)
+            state = STATE_OF.get(int(self.strand.shown[wire]), State.NOTHING_TO_TRAIN)
+            self._paint_state(wire, state, middle[i], end[i], until)
             in_full = wire == chosen and not self.several  # the panel tells each size
             if words := self.strand.mark(wire, in_full=in_full):
-                self._paint_words(words, name, middle[i], along[i])
+                self._paint_words(words, state, middle[i], along[i])
             if self._is_numbered(wire):
-                self._paint(str(self.number + 1), name, numbered[i], grounded=True)
+                self._paint(str(self.number + 1), state, numbered[i], grounded=True)
 
     def _has_signs(self, wire: int) -> bool:
         code = self.strand.shown[wire]
@@ -98,29 +98,31 @@ class _Signs:
         count = len(self.view.facts.strands)
         return _APART * (self.number - (count - 1) / 2.0)
 
-    def _paint_state(self, wire: int, name: str, middle: Floats, end: Floats, until: float) -> None:
-        style = lanes.STYLES[name]
-        if style.cut:
+    def _paint_state(
+        self, wire: int, state: State, middle: Floats, end: Floats, until: float
+    ) -> None:
+        row = state.row
+        if row.cut:
             cut = self.strand.cut(wire, until)
             self.view.behind |= cut is None
             if cut:
-                self._paint(style.cut, name, end)
-        if style.glyph:
-            self._paint(style.glyph, name, middle)
+                self._paint(row.cut, state, end)
+        if row.glyph:
+            self._paint(row.glyph, state, middle)
         if self.strand.is_origin(wire):
-            self._paint(ORIGIN, name, end)
+            self._paint(ORIGIN, state, end)
 
-    def _paint_words(self, words: str, name: str, middle: Floats, along: Floats) -> None:
+    def _paint_words(self, words: str, state: State, middle: Floats, along: Floats) -> None:
         if self.several:
-            self._paint(words, name, middle, grounded=True)
+            self._paint(words, state, middle, grounded=True)
             return
         unit = self.view.camera.unit
         box = np.array([glyphs.width(words), glyphs.SIZE]) * unit
         side = np.array([-along[1], along[0]])
         away = 0.5 * np.abs(side) @ box + 3.0 * unit
-        self._paint(words, name, middle + away * side)
+        self._paint(words, state, middle + away * side)
 
-    def _paint(self, sign: str, state: str, centre: Floats, *, grounded: bool = False) -> None:
+    def _paint(self, sign: str, state: State, centre: Floats, *, grounded: bool = False) -> None:
         """Draw a sign at a widget position, on a ground that breaks the lane if need be."""
         view, painter = self.view, self.painter
         theme, ratio, unit = view.theme, view.ratio, round(view.camera.unit, 3)

@@ -1,16 +1,13 @@
 """Wires: the value's thin forward curve, and beside it the lane of the gradient, by state.
 
-A lane runs from the reader back to the source. What tells the states apart besides colour is
-the form of the lane; glyphs and marks on it say the rest.
+A lane runs from the reader back to the source. The table of states gives each its form, which
+tells it apart besides colour, and its glyphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from itertools import pairwise
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +17,8 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.polylines import Tracks, beside, draw_lines, strokes
+from app.canvas.state.codes import STATE_OF
+from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Floats
@@ -38,69 +37,6 @@ _INSET = 9.0
 _CHEVRONS = 34.0
 """From one chevron to the next, px at 100 %."""
 _SQUARE = Qt.PenCapStyle.SquareCap
-
-
-class Form(Enum):
-    """How a lane is drawn."""
-
-    NONE = auto()
-    SOLID = auto()
-    LONG_DASH = auto()
-    HOLLOW = auto()
-    BEADS = auto()
-    SAW = auto()
-    ZIGZAG = auto()
-    DASH = auto()
-    DASH_DOT = auto()
-    DOTS = auto()
-    HATCH = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """A state's lane: form, glyph in its middle, glyph where the gradient is cut, and its name,
-    in which thresholds stand in braces.
-    """
-
-    form: Form
-    title: str
-    glyph: str = ""
-    cut: str = ""
-
-    @property
-    def flows(self) -> bool:
-        """Gradient passes: the lane has chevrons."""
-        return self.form in _FLOWING
-
-
-_FLOWING = frozenset({Form.SOLID, Form.LONG_DASH, Form.HOLLOW, Form.BEADS, Form.SAW, Form.ZIGZAG})
-
-STYLES: Mapping[str, Style] = MappingProxyType(
-    {
-        "CARRIES": Style(Form.SOLID, "carries gradient; width: its size"),
-        "PARTIAL": Style(Form.LONG_DASH, "carries; at least {partial} of it is zero"),
-        "ZERO": Style(Form.HOLLOW, "connected, but zero"),
-        "FAINT": Style(Form.BEADS, "vanishing: below {faint}, or {faint_relative} of the largest"),
-        "FLOOD": Style(Form.SAW, "exploding: above {flood}, or {flood_relative} × the median"),
-        "NONFINITE": Style(Form.ZIGZAG, "NaN or infinite"),
-        "STOPPED": Style(Form.DASH, "stopped by StopGradient", cut="⊣"),
-        "NO_RULE": Style(Form.DASH_DOT, "cut: not differentiable", cut="∅"),
-        "OFF_ROUTE": Style(Form.DOTS, "no path to the loss", glyph="↛"),
-        "FROZEN": Style(Form.NONE, "only frozen variables behind it", glyph="❄"),
-        "NOTHING_TO_TRAIN": Style(Form.NONE, "no variable behind it"),
-        "UNKNOWN": Style(Form.HATCH, "not computed", glyph="?"),
-    }
-)
-"""Looks of all states, by the name of the State."""
-
-NOT_READ = 0
-"""Code of a wire no result speaks of; drawn plain."""
-CODES: Mapping[str, int] = MappingProxyType({name: i for i, name in enumerate(STYLES, start=1)})
-"""The int8 that stands for each state."""
-NAMES: Mapping[int, str] = MappingProxyType({code: name for name, code in CODES.items()})
-PARTIAL, ZERO, FAINT, FLOOD, NONFINITE = (
-    CODES[name] for name in ("PARTIAL", "ZERO", "FAINT", "FLOOD", "NONFINITE")
-)
 
 
 def lane_width(rms: Floats) -> Floats:
@@ -128,9 +64,8 @@ class Bundle:
 def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
     """Wires from afar: straight from bend to bend, in the colour of their state."""
     for code in np.unique(bundle.codes):
-        name = NAMES.get(int(code), "NOTHING_TO_TRAIN")
-        flows = STYLES[name].flows
-        colour = theme.lane(name) if flows else QColor(theme.wire)
+        state = STATE_OF.get(int(code), State.NOTHING_TO_TRAIN)
+        colour = theme.lane(state) if state.row.passes else QColor(theme.wire)
         painter.setPen(QPen(colour, 1.0))
         draw_lines(painter, legs(bundle.courses[bundle.codes == code]))
 
@@ -172,16 +107,16 @@ def draw_curves(
         _Pencil(painter, QColor(theme.wire), unit).sharpen(1.0)
         draw_lines(painter, strokes(points))
     for code in np.unique(bundle.codes):
-        name = NAMES.get(int(code))
-        if name is None or STYLES[name].form is Form.NONE:
+        state = STATE_OF.get(int(code))
+        if state is None or state.row.form is Form.NONE:
             continue
         chosen = bundle.codes == code
-        colour = theme.lane(name)
+        colour = theme.lane(state)
         if faded:
             colour = mixed(colour, QColor(theme.canvas), 0.5)
         pencil = _Pencil(painter, colour, unit)
         lane = _lane(points[chosen], unit, place)
-        _draw_lane(pencil, lane, bundle.widths[chosen], STYLES[name].form, phase)
+        _draw_lane(pencil, lane, bundle.widths[chosen], state, phase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +166,8 @@ def _lane(points: Floats, unit: float, place: int) -> Floats:
     return tracks.at(np.repeat(np.arange(m), k), along.ravel()).reshape(m, k, 2)
 
 
-def _draw_lane(pencil: _Pencil, lane: Floats, widths: Floats, form: Form, phase: float) -> None:
-    tracks, unit = Tracks(lane), pencil.unit
+def _draw_lane(pencil: _Pencil, lane: Floats, widths: Floats, state: State, phase: float) -> None:
+    tracks, unit, form = Tracks(lane), pencil.unit, state.row.form
     if form in (Form.SOLID, Form.LONG_DASH):
         for width in np.unique(widths):
             chosen = widths == width
@@ -246,7 +181,7 @@ def _draw_lane(pencil: _Pencil, lane: Floats, widths: Floats, form: Form, phase:
         pencil.draw(_chevrons(tracks, widths, unit, every, 1.0 - phase))
     else:
         _draw_form(pencil, lane, tracks, form)
-    if form in _FLOWING:
+    if state.row.passes:
         pencil.sharpen(1.5, _SQUARE)
         pencil.draw(_chevrons(tracks, widths, unit, 1e6))
 

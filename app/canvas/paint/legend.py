@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,11 +14,13 @@ from app.canvas.paint import glyphs, lanes
 from app.canvas.paint.blocks import badges as pills
 from app.canvas.paint.blocks.badges import Pill, pill_of
 from app.canvas.paint.lane_labels import ORIGIN
-from app.canvas.paint.lanes import CODES, STYLES, Bundle
+from app.canvas.paint.lanes import Bundle
+from app.canvas.state.codes import CODES
 from app.canvas.state.formatting import number, power_of_ten
 from app.services.theme import SMALL, Theme, font
 from runtime.flow.badges import Mark
-from runtime.flow.numbers.magnitudes import THRESHOLDS
+from runtime.flow.numbers.rules import THRESHOLDS
+from runtime.flow.words.states import STATES, State
 
 if TYPE_CHECKING:
     from app.canvas.state.annotations import Facts
@@ -30,7 +32,8 @@ _PAD = 12.0
 _GAP = 10.0
 _BETWEEN = 24.0
 """From the lanes to the badges."""
-_MARKS = {"PARTIAL": "37 %", "ZERO": "0", "FAINT": "▽", "FLOOD": "▲", "NONFINITE": "NaN"}
+_ZEROS = "37 %"
+"""Stands for a share of zeros."""
 _LEAVES = "1/4"
 
 
@@ -51,7 +54,7 @@ def key_of(facts: Facts) -> Key:
 
 def legend_size(key: Key) -> QSizeF:
     """Width and height of the legend, px at 100 %."""
-    lines = max(len(STYLES), len(_badges(key)) + len(_losses(key)))
+    lines = max(len(STATES), len(_badges(key)) + len(_losses(key)))
     left, right = _widths(key)
     width = 2 * _PAD + 2 * (_SAMPLE + _GAP) + left + _BETWEEN + right
     return QSizeF(width, 2 * _PAD + _ROW * lines - 4.0)
@@ -65,25 +68,25 @@ def paint_legend(painter: QPainter, corner: QPointF, theme: Theme, key: Key) -> 
     painter.setPen(QPen(QColor(theme.hairline), 1.0))
     painter.setBrush(QColor(theme.canvas))
     painter.drawRoundedRect(QRectF(QPointF(0.5, 0.5), legend_size(key)), 5.0, 5.0)
-    for row, name in enumerate(STYLES):
+    for row, state in enumerate(STATES):
         y = _PAD + _ROW * row + 4.0
-        _paint_lane(painter, name, y, theme)
-        _paint_words(painter, _PAD + _SAMPLE + _GAP, y, title(name, key.thresholds), theme)
+        _paint_lane(painter, state, y, theme)
+        _paint_words(painter, _PAD + _SAMPLE + _GAP, y, title(state, key.thresholds), theme)
     painter.translate(_PAD + _SAMPLE + _GAP + _widths(key)[0] + _BETWEEN, 0.0)
     _paint_badges(painter, theme, key)
     painter.restore()
 
 
-def title(state: str, thresholds: Thresholds) -> str:
-    """What a lane of the state of that name means, with the thresholds that make it so."""
-    values = {
-        "partial": f"{number(100.0 * thresholds.partial, 3)} %",
-        "faint": _power(thresholds.faint),
-        "faint_relative": _power(thresholds.faint_relative),
-        "flood": _power(thresholds.flood),
-        "flood_relative": _power(thresholds.flood_relative),
-    }
-    return _tr(STYLES[state].title).format(**values)
+def title(state: State, thresholds: Thresholds) -> str:
+    """What a lane in that state means, with the thresholds that make it so."""
+    values = {field.name: _limit(thresholds, field) for field in fields(thresholds)}
+    return _tr(state.row.legend).format(**values)
+
+
+def _limit(thresholds: Thresholds, field: Field[float]) -> str:
+    """A threshold as the legend writes it: ``10 %`` or ``10⁻⁷``."""
+    value: float = getattr(thresholds, field.name)
+    return f"{number(100.0 * value, 3)} %" if field.metadata["percent"] else _power(value)
 
 
 def _badges(key: Key) -> list[tuple[Pill | str, str]]:
@@ -114,7 +117,7 @@ def _losses(key: Key) -> list[str]:
 def _widths(key: Key) -> tuple[float, float]:
     """Widths of the words about lanes, and of those about badges and losses."""
     measure = QFontMetricsF(font(SMALL)).horizontalAdvance
-    left = max(measure(title(name, key.thresholds)) for name in STYLES)
+    left = max(measure(title(state, key.thresholds)) for state in STATES)
     return left, max(map(measure, [*(words for _, words in _badges(key)), *_losses(key)]))
 
 
@@ -127,34 +130,35 @@ def _paint_badges(painter: QPainter, theme: Theme, key: Key) -> None:
             start = QPointF(_SAMPLE - pills.pill_width(badge), y)
             pills.draw_pills(painter, [badge], start, theme)
         else:
-            _paint_lane(painter, "NONFINITE" if badge == ORIGIN else "CARRIES", y, theme, badge)
+            state = State.NONFINITE if badge == ORIGIN else State.CARRIES
+            _paint_lane(painter, state, y, theme, badge)
         _paint_words(painter, _SAMPLE + _GAP, y - 1.0, words, theme, middle=True)
     for place, words in enumerate(_losses(key)):
         y = _PAD + _ROW * (len(badges) + place) + 4.0
         if place < len(key.losses):
-            _paint_lane(painter, "CARRIES", y, theme, str(place + 1))
+            _paint_lane(painter, State.CARRIES, y, theme, str(place + 1))
         _paint_words(painter, _SAMPLE + _GAP, y - 1.0, words, theme, middle=True)
 
 
-def _paint_lane(painter: QPainter, name: str, y: float, theme: Theme, words: str = "") -> None:
-    """A lane in the state of that name, with its wire and signs; with ``words`` alone, at ``y``."""
-    style = STYLES[name]
+def _paint_lane(painter: QPainter, state: State, y: float, theme: Theme, words: str = "") -> None:
+    """A lane in that state, with its wire and signs; with ``words`` alone, at ``y``."""
+    row = state.row
     left, right = _PAD - 4.0, _PAD + _SAMPLE
     if words:
         left, right, y = 0.0, _SAMPLE + 6.0, y - lanes.GAP
     ends = np.array([[left, y, right, y]])
-    bundle = Bundle(ends, np.array([CODES[name]], np.int8), np.array([2.4]))
+    bundle = Bundle(ends, np.array([CODES[state]], np.int8), np.array([2.4]))
     lanes.draw_curves(painter, bundle, theme, 1.0, bare=bool(words))
-    colour = theme.lane(name).name()
+    colour = theme.lane(state).name()
     lane = y + lanes.GAP
-    if sign := words or style.glyph or _MARKS.get(name, ""):
+    if sign := words or row.glyph or row.label_of(zeros=_ZEROS):
         width = glyphs.width(sign)
         box = QRectF((left + right - width) / 2.0, lane - glyphs.SIZE / 2.0, width, glyphs.SIZE)
         glyphs.draw(painter, sign, box, colour, theme.canvas)
-    if style.cut:
+    if row.cut:
         box = QRectF(right - 15.0, lane - glyphs.SIZE / 2.0, glyphs.SIZE, glyphs.SIZE)
-        halo = theme.canvas if style.cut in glyphs.ON_LANE else ""
-        glyphs.draw(painter, style.cut, box, colour, halo)
+        halo = theme.canvas if row.cut in glyphs.ON_LANE else ""
+        glyphs.draw(painter, row.cut, box, colour, halo)
 
 
 def _paint_words(

@@ -34,13 +34,9 @@ if TYPE_CHECKING:
     from app.evaluation.result import Result
     from blocks.trees import Tree
     from runtime.diagram import Diagnostic
+    from runtime.flow import State
 
-STATES_WORST_FIRST = (
-    "NONFINITE", "FLOOD", "NO_RULE", "STOPPED", "FAINT", "ZERO", "OFF_ROUTE", "PARTIAL", "UNKNOWN",
-)  # fmt: skip
-"""States that a page tells of what is inside it; the others are nothing to worry about."""
 _WORST_FIRST = ("error", "warning", "info")
-_BADNESS = {state: i for i, state in enumerate(STATES_WORST_FIRST)}
 _DASH = Readout((("–",),), prose=True)
 
 
@@ -65,7 +61,7 @@ class Facts:
         """The lanes to show beside each wire."""
         self._driven = set(scene.wire_ports[:, 1].tolist())
         self._looks: list[Look | None] = [None] * len(scene.names)
-        self._inside: dict[str, str] | None = None
+        self._inside: dict[str, State] | None = None
         self._plain_looks: dict[int, Look] = {}
 
     def rows(self) -> Ints:
@@ -94,7 +90,7 @@ class Facts:
 
     @property
     def codes(self) -> NDArray[np.int8]:
-        """State of each wire (m,), see :data:`app.canvas.paint.lanes.CODES`."""
+        """State of each wire (m,), see :data:`app.canvas.state.codes.CODES`."""
         return self.whole.codes
 
     def _apart(self) -> tuple[Strand, ...]:
@@ -248,22 +244,19 @@ class Facts:
         tree = self._tree(block, port)
         return _DASH if tree is None else Readout(((counted(tree),),), prose=True)
 
-    def worst_inside(self, name: str) -> str:
-        """The worst state of a wire inside the page used as block ``name``; empty if none is bad.
-
-        A State's name, see :data:`STATES_WORST_FIRST`.
-        """
+    def worst_inside(self, name: str) -> State | None:
+        """The state of most concern of a wire inside the page used as block ``name``, if any is."""
         if self._inside is None:
             self._inside = {}
             calm = self.result is None or self.result.is_lossless
             states = {} if self.result is None or calm else self.result.states
             for key, state in states.items():
                 block, deeper, _ = key.removeprefix(self.prefix).partition("/")
-                if deeper and key.startswith(self.prefix) and state.name in _BADNESS:
+                if deeper and key.startswith(self.prefix) and state.row.concern:
                     known = self._inside.get(block)
-                    if known is None or _BADNESS[state.name] < _BADNESS[known]:
-                        self._inside[block] = state.name
-        return self._inside.get(name, "")
+                    if known is None or state.row.concern > known.row.concern:
+                        self._inside[block] = state
+        return self._inside.get(name)
 
     def _make_look(self, i: int) -> Look:
         scene = self.scene
@@ -281,7 +274,7 @@ class Facts:
             sections=self._sections(i),
             stale=self.dimmed,
             badge=next((s for s in _WORST_FIRST if s in severities), ""),
-            inside=self.worst_inside(name) if isinstance(block, PageBlock) else "",
+            inside=self.worst_inside(name) if isinstance(block, PageBlock) else None,
             head=type(block).head,
             pills=tuple(pill for pill, _ in self._pills(i)),
         )

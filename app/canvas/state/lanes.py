@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.paint.lanes import (
-    CODES,
-    FAINT,
-    FLOOD,
-    NONFINITE,
-    NOT_READ,
-    PARTIAL,
-    ZERO,
-    lane_width,
-)
+from app.canvas.paint.lanes import lane_width
+from app.canvas.state.codes import CODES, NOT_READ, STATE_OF
 from app.canvas.state.formatting import number, power_of_ten
 from runtime.flow import State
 from runtime.flow.lazy import MANY
@@ -31,8 +23,8 @@ if TYPE_CHECKING:
     from runtime.flow import Verdict
 
 
-_UNSEEN = (NOT_READ, CODES["NOTHING_TO_TRAIN"])
-_SHARED = (NOT_READ, *(CODES[name] for name in ("OFF_ROUTE", "FROZEN", "UNKNOWN")))
+_UNSEEN = (NOT_READ, CODES[State.NOTHING_TO_TRAIN])
+_SHARED = (NOT_READ, CODES[State.OFF_ROUTE], CODES[State.FROZEN], CODES[State.UNKNOWN])
 
 
 class Strand:
@@ -52,7 +44,7 @@ class Strand:
         self._asked: set[str] = set()
         self._cutting: set[str] = set()
         self.codes: NDArray[np.int8]
-        """State of each wire (m,), see :data:`app.canvas.paint.lanes.CODES`."""
+        """State of each wire (m,), see :data:`app.canvas.state.codes.CODES`."""
         self.widths: Floats
         """Width of each wire's lane (m,), px at 100 %."""
         self._read(stale)
@@ -81,18 +73,13 @@ class Strand:
         return self._result.badges.leaves.get(self._result.loss, {}).get(self._keys[wire])
 
     def _size(self, wire: int, result: Result, in_full: bool) -> str:
-        code, key = self.codes[wire], self._keys[wire]
-        norm = result.norms.get(key)
-        if code == ZERO:
-            return "0"
-        if code == NONFINITE:
-            return "NaN"
-        if code == PARTIAL:
-            share = result.zeros.get(key)
-            return "" if share is None else f"{100.0 * share:.0f} %"
-        if code in (FAINT, FLOOD):
-            arrow = "▽" if code == FAINT else "▲"
-            return arrow if norm is None else f"{arrow} {power_of_ten(norm)}"
+        state, key = STATE_OF.get(int(self.codes[wire])), self._keys[wire]
+        norm, share = result.norms.get(key), result.zeros.get(key)
+        if state is not None and state.row.label:
+            return state.row.label_of(
+                rms=power_of_ten(norm) if norm is not None and math.isfinite(norm) else "",
+                zeros="" if share is None else f"{100.0 * share:.0f} %",
+            )
         return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
 
     def sentence(self, wire: int) -> str:
@@ -103,7 +90,7 @@ class Strand:
 
     def is_origin(self, wire: int) -> bool:
         """A NaN or infinity is made where this wire ends."""
-        known = self._result is not None and self.codes[wire] == NONFINITE
+        known = self._result is not None and self.codes[wire] == CODES[State.NONFINITE]
         return known and self._keys[wire] in self._origins
 
     def cut(self, wire: int, until: float = math.inf) -> bool | None:
@@ -143,9 +130,9 @@ class Strand:
             self.widths = np.ones(len(self._keys))
             return
         states, norms = self._result.states, self._result.norms
-        unknown = NOT_READ if self._result.is_lossless else CODES["UNKNOWN"]
+        unknown = NOT_READ if self._result.is_lossless else CODES[State.UNKNOWN]
         unread = NOT_READ if stale else unknown
-        by_state = {state: CODES[state.name] for state in set(states.values())}
+        by_state = {state: CODES[state] for state in set(states.values())}
         by_state[State.UNKNOWN] = unknown
         self.codes = np.array(
             [by_state[states[key]] if key in states else unread for key in self._keys], np.int8
@@ -164,8 +151,8 @@ def side_by_side(strands: Sequence[Strand]) -> tuple[Strand, ...]:
     shared = np.isin(codes[0], _SHARED) & (codes == codes[0]).all(axis=0)
     for rank, strand in enumerate(strands):
         left_out = shared if rank else np.zeros_like(shared)
-        absent = ~shared & (strand.codes == CODES["OFF_ROUTE"])
-        strand.shown = np.where(left_out | absent, CODES["NOTHING_TO_TRAIN"], strand.codes)
+        absent = ~shared & (strand.codes == CODES[State.OFF_ROUTE])
+        strand.shown = np.where(left_out | absent, CODES[State.NOTHING_TO_TRAIN], strand.codes)
         strand.shared = shared
     drawn = np.stack([~np.isin(strand.shown, _UNSEEN) for strand in strands]).astype(np.int32)
     for strand, places in zip(strands, np.cumsum(drawn, axis=0) - drawn, strict=True):

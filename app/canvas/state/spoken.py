@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.canvas.paint.lanes import NAMES
 from app.canvas.scene.focus import Kind
+from app.canvas.state.codes import STATE_OF
 from app.canvas.state.formatting import number
 from runtime.diagram.paths import PortName
 
@@ -17,24 +15,6 @@ if TYPE_CHECKING:
     from app.canvas.scene.focus import Focus
     from app.canvas.state.annotations import Facts
     from app.canvas.state.lanes import Strand
-
-STATES: Mapping[str, str] = MappingProxyType(
-    {
-        "CARRIES": "carries gradient",
-        "PARTIAL": "carries gradient, partly zero",
-        "ZERO": "connected, but its gradient is zero",
-        "FAINT": "carries a vanishing gradient",
-        "FLOOD": "carries an exploding gradient",
-        "NONFINITE": "its gradient is not finite",
-        "STOPPED": "stopped",
-        "NO_RULE": "cut, not differentiable",
-        "OFF_ROUTE": "on no path to the loss",
-        "FROZEN": "only frozen variables behind it",
-        "NOTHING_TO_TRAIN": "no variable behind it",
-        "UNKNOWN": "not computed",
-    }
-)
-"""What is said of a wire's gradient, by name of its State."""
 
 
 def told(facts: Facts, focus: Focus) -> str:
@@ -98,17 +78,17 @@ def wire_told(facts: Facts, key: str) -> str:
 
 def _lane_told(strand: Strand, wire: int) -> str:
     """``stopped by sg1``; with the name of the loss, and how many leaves of a tree carry."""
-    state = NAMES.get(int(strand.codes[wire]))
+    state = STATE_OF.get(int(strand.codes[wire]))
     if state is None:
         return ""
-    cutters = strand.cutters(wire) if state in ("STOPPED", "NO_RULE") else ()
+    cutters = strand.cutters(wire) if state.row.cut else ()
     by = f" {_say('by')} {', '.join(cutters)}" if cutters else ""
     leaves = strand.leaves(wire)
     count = "" if leaves is None else ", " + _say("{0} of {1} leaves carry").format(*leaves)
     if strand.is_origin(wire):
         count += ", " + _say("made here")
     about = f"{strand.name}: " if strand.name else ""
-    return f"{about}{_say(STATES[state])}{by}{count}"
+    return f"{about}{_say(state.row.spoken)}{by}{count}"
 
 
 def bend_told(facts: Facts, focus: Focus) -> str:

@@ -52,14 +52,7 @@ class ThresholdsDialog(QDialog):
         self._fill()
 
     def _words(self) -> dict[str, str]:
-        return {
-            "partial": self.tr("Partly zero from this share of zeros on"),
-            "faint": self.tr("Vanishing below"),
-            "faint_relative": self.tr("Vanishing below this share of the largest"),
-            "flood": self.tr("Exploding above"),
-            "flood_relative": self.tr("Exploding above this many times the median"),
-            "cancels": self.tr("Cancels below this share of the largest term"),
-        }
+        return {field.name: self.tr(field.metadata["words"]) for field in fields(Thresholds)}
 
     def _take(self) -> None:
         """Take what is typed, where it is a number that can be a threshold."""

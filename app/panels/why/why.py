@@ -37,22 +37,6 @@ if TYPE_CHECKING:
     from app.evaluation.result import Result
     from blocks.trees import Tree
 
-WORDS = {
-    State.CARRIES: "Carries gradient",
-    State.PARTIAL: "Carries, partly zero",
-    State.ZERO: "Connected, but zero",
-    State.FAINT: "Carries, vanishing",
-    State.FLOOD: "Carries, exploding",
-    State.NONFINITE: "Not finite",
-    State.STOPPED: "Stopped",
-    State.NO_RULE: "No derivative",
-    State.OFF_ROUTE: "Off route",
-    State.FROZEN: "Frozen",
-    State.NOTHING_TO_TRAIN: "Nothing to train",
-    State.UNKNOWN: "Not known",
-}
-"""States in words."""
-
 
 class Why(QScrollArea):
     """The verdict on the clicked wire: state, sentence, size, numbers; per loss when several."""
@@ -177,9 +161,9 @@ class Why(QScrollArea):
         rows = []
         for path, wire in tree.arrays.items():
             state, norm = result.states[wire], result.norms.get(wire)
-            colour = self._theme.lane(state.name).name()
+            colour = self._theme.lane(state).name()
             size = "" if norm is None else number(norm, 3)
-            rows.append(LeafRow(path_text(path), self.tr(WORDS[state]), colour, size))
+            rows.append(LeafRow(path_text(path), self.tr(state.row.title), colour, size))
         return rows
 
     def _add_verdicts(self) -> None:
@@ -214,8 +198,8 @@ class Why(QScrollArea):
     def _add_verdict(self, verdict: Verdict, title: str) -> None:
         row = QHBoxLayout()
         row.setSpacing(6)
-        row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state.name)), self))
-        words = self.tr(WORDS[verdict.state])
+        row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state)), self))
+        words = self.tr(verdict.state.row.title)
         row.addWidget(QLabel(f"<b>{words}</b>"))
         row.addStretch(1)
         if title:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.flow.words.sentences import names
-from runtime.flow.words.states import RANK, Cutter, State, Verdict
+from runtime.flow.words.states import Cutter, State, Verdict, best
 
 NO_ARRAYS = "There are no arrays in this tree."
 _TOLD = 3
@@ -14,21 +14,21 @@ _TOLD = 3
 
 def best_state(states: Iterable[State]) -> State:
     """The best of the leaves' states; without any there is nothing to train."""
-    return min(states, key=_rank, default=State.NOTHING_TO_TRAIN)
+    return best(states, default=State.NOTHING_TO_TRAIN)
 
 
 def together(wire: str, loss: str | None, leaves: Mapping[str, Verdict]) -> Verdict:
     """The verdict on a wire, from those on its leaves by path: the best, and how many carry."""
     if not leaves:
         return Verdict(wire, loss, State.NOTHING_TO_TRAIN, NO_ARRAYS, leaves=(0, 0))
-    best = min(leaves.values(), key=lambda verdict: _rank(verdict.state))
+    nearest = min(leaves.values(), key=lambda verdict: verdict.state.row.rank)
     return replace(
-        best,
+        nearest,
         wire=wire,
         sentence=_sentence(leaves),
         cutters=tuple(dict.fromkeys(c for v in leaves.values() for c in v.cutters)),
         frozen=tuple(dict.fromkeys(name for v in leaves.values() for name in v.frozen)),
-        repair=all_repairs(v.repair for v in leaves.values() if v.state is best.state),
+        repair=all_repairs(v.repair for v in leaves.values() if v.state is nearest.state),
         leaves=(_carrying(leaves), len(leaves)),
     )
 
@@ -44,12 +44,7 @@ def counted(carrying: int, leaves: int) -> str:
 
 
 def _carrying(leaves: Mapping[str, Verdict]) -> int:
-    return sum(_rank(verdict.state) == 0 for verdict in leaves.values())
-
-
-def _rank(state: State) -> int:
-    """A state's place; those that refine CARRIES after a run have its place."""
-    return RANK.get(state, 0)
+    return sum(verdict.state.row.passes for verdict in leaves.values())
 
 
 def _sentence(leaves: Mapping[str, Verdict]) -> str:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 SUFFIX = ".contracts"
 Requirement: TypeAlias = Literal["flows", "blocked", "nonzero", "finite", "updates"]
 REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
-UNOWNED = "UNOWNED: {0} is trained, and no optimiser updates it."
 EXAMPLE = "flows(loss -> encoder/*)"
 _LINE = re.compile(r"(\w+)\s*\(\s*(.+?)\s*(?:->|→)\s*(.+?)\s*\)")
 
@@ -154,6 +153,11 @@ def unowned(
         return []
     left = [name for name in program.trainable if name not in updated]
     return [name for name in left if not any(matches(pattern, name) for pattern in patterns)]
+
+
+def unowned_sentence(name: str) -> str:
+    """What is wrong with an unowned variable."""
+    return f"UNOWNED: {name} is trained, and no optimiser updates it."
 
 
 def check_contracts(

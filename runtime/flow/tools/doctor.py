@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from runtime.flow.numbers.magnitudes import THRESHOLDS, Thresholds
+from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
 from runtime.flow.tools.contracts import (
-    UNOWNED,
     Contract,
     check_contracts,
     contracts_of,
     is_blocked,
     unowned,
+    unowned_sentence,
 )
 from runtime.flow.tools.repairs import Fix, fixes
 from runtime.flow.tools.whatif import WhatIf
 from runtime.flow.words.numeric_sentences import VICTIM
-from runtime.flow.words.states import State, Verdict
+from runtime.flow.words.states import NO_GRADIENT, Complaint, Verdict
 
 if TYPE_CHECKING:
     from runtime.engine import Session
@@ -33,26 +32,10 @@ TRIALS = 64
 """At most so many repairs are run, and so many stops opened to see whether they cut anything."""
 BLOCKS = 12_000
 """The same, counted in blocks that are run again: large diagrams have fewer trials."""
-CUT = (State.STOPPED, State.NO_RULE, State.OFF_ROUTE)
-
-
-class Complaint(IntEnum):
-    """What is wrong, the gravest first."""
-
-    NONFINITE = 1
-    CONTRACT = 2
-    NO_GRADIENT = 3
-    ZERO = 4
-    FLOOD = 5
-    FAINT = 6
-    CANCELS = 7
-    UNOWNED = 8
-    IDLE_STOP = 9
-
-    @property
-    def is_error(self) -> bool:
-        """Wrong whatever was meant; the others may be meant so."""
-        return self <= Complaint.CONTRACT
+CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
+CANCELS = Complaint("cancels", "cancels", 7)
+UNOWNED = Complaint("unowned", "unowned", 8)
+IDLE_STOP = Complaint("idle_stop", "idle stop", 9)
 
 
 @dataclass(frozen=True)
@@ -87,31 +70,32 @@ def diagnose(
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
     observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
     found = [
-        *_not_finite(observed),
+        *_errors(observed),
         *_breaches(observed, stated),
         *_variables(session, observed, stated, feeds),
         *_cancelling(observed),
         *_unowned(session, observed, stated),
         *_idle(session, observed, feeds),
     ]
-    return sorted(found, key=lambda finding: finding.complaint)
+    return sorted(found, key=lambda finding: finding.complaint.gravity)
 
 
-def _not_finite(observed: ObservedFlow) -> list[Finding]:
-    """One finding for each block where NaN or inf begins, not for its victims."""
+def _errors(observed: ObservedFlow) -> list[Finding]:
+    """Wires in a state that is an error: one finding for each origin, none for its victims."""
     found: dict[str, Finding] = {}
     for loss in observed.losses:
         for wire, state in observed.states(loss).items():
-            if state is State.NONFINITE:
+            complaint = state.row.complaint
+            if complaint is not None and complaint.is_error:
                 verdict = observed.verdict(wire, loss)
-                found.setdefault(verdict.sentence, _of(Complaint.NONFINITE, verdict))
+                found.setdefault(verdict.sentence, _of(complaint, verdict))
     return [finding for text, finding in found.items() if not text.endswith(VICTIM)]
 
 
 def _breaches(observed: ObservedFlow, contracts: Iterable[Contract]) -> list[Finding]:
     return [
         Finding(
-            Complaint.CONTRACT,
+            CONTRACT,
             breach.subject or str(outcome.contract),
             f"{outcome.contract} is broken. {breach.sentence}",
             breach.loss,
@@ -128,31 +112,29 @@ def _variables(
     contracts: Sequence[Contract],
     feeds: Mapping[str, ArrayLike] | None,
 ) -> list[Finding]:
-    by_state = {
-        State.ZERO: Complaint.ZERO, State.FLOOD: Complaint.FLOOD, State.FAINT: Complaint.FAINT,
-    }  # fmt: skip
     asked = {
         name: observed.variable(name)
         for name in observed.program.trainable
         if not all(is_blocked(contracts, name, loss) for loss in observed.losses)
     }
-    cut = [name for name, verdict in asked.items() if verdict.state in CUT]
+    cut = [name for name, verdict in asked.items() if verdict.state.row.complaint is NO_GRADIENT]
     repairs = fixes(session, cut, feeds=feeds, flow=observed.flow, most=_trials(observed))
     found = []
     for name, verdict in asked.items():
-        if verdict.state in by_state:
-            found.append(_of(by_state[verdict.state], verdict))
-        elif verdict.state in CUT:
+        complaint = verdict.state.row.complaint
+        if complaint is NO_GRADIENT:
             repair = repairs.get(name)
             told = f" {repair.sentence}" if repair else ""
             text = f"No gradient: {verdict.sentence}{told}"
-            found.append(_of(Complaint.NO_GRADIENT, verdict, text, repair))
+            found.append(_of(complaint, verdict, text, repair))
+        elif complaint is not None and not complaint.is_error:  # errors are found on wires
+            found.append(_of(complaint, verdict))
     return found
 
 
 def _cancelling(observed: ObservedFlow) -> list[Finding]:
     return [
-        Finding(Complaint.CANCELS, port, cancel.sentence)
+        Finding(CANCELS, port, cancel.sentence)
         for port, cancel in observed.cancels().items()
         if cancel.total > 0  # a sum of exactly 0 is told where it makes a variable's gradient 0
     ]
@@ -163,7 +145,7 @@ def _unowned(
 ) -> list[Finding]:
     """Variables that get a gradient in vain: no optimiser updates them."""
     return [
-        Finding(Complaint.UNOWNED, name, UNOWNED.format(name))
+        Finding(UNOWNED, name, unowned_sentence(name))
         for name in unowned(observed.program, contracts, session.updated)
     ]
 
@@ -173,14 +155,14 @@ def _idle(
 ) -> list[Finding]:
     """Stops that cut nothing by structure, by what arrives, or because opening changes nothing."""
     told = observed.idle_stops()
-    found = [Finding(Complaint.IDLE_STOP, stop, text) for stop, text in told.items()]
+    found = [Finding(IDLE_STOP, stop, text) for stop, text in told.items()]
     others = [stop for stop in observed.stops if stop not in told]
     trial = WhatIf(session, observed.losses, feeds=feeds)
     for stop in others[: _trials(observed)]:
         after = trial.open(stop).compare()
         if all(_same(d.before, d.after) for d in after.variables().values()):
             text = "This stop cuts nothing: opening it changes no gradient."
-            found.append(Finding(Complaint.IDLE_STOP, stop, text))
+            found.append(Finding(IDLE_STOP, stop, text))
     return found
 
 

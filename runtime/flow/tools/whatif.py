@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from runtime.engine import Session
 from runtime.engine.trees import SIGN
-from runtime.flow.numbers.magnitudes import THRESHOLDS, Thresholds
+from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
 from runtime.flow.tools.interventions import (
     Bridge,

@@ -12,13 +12,14 @@ from blocks.library.logic import Where
 from runtime.engine.flatten import block_of
 from runtime.engine.trees import SIGN
 from runtime.flow.numbers import flat_spots
-from runtime.flow.numbers.magnitudes import Size, Thresholds, measure
+from runtime.flow.numbers.magnitudes import Size, measure
 from runtime.flow.words import sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
     from runtime.flow.numbers.contributions import Blame, Contributions
+    from runtime.flow.numbers.rules import Thresholds
 
 Array = NDArray[Any]
 VICTIM = "This wire is a victim."
@@ -39,14 +40,21 @@ class NumericSentences:
     def wire(self, wire: str, state: State, witness: Sequence[str]) -> str:
         """The sentence of a wire in a numeric state, or of CARRIES."""
         size = self._contributions.sizes[wire]
-        if state is State.ZERO:
-            return self._zero(wire)
-        if state is State.NONFINITE:
-            return self._nonfinite(wire)
-        if state in (State.FAINT, State.FLOOD):
-            return self._scaled(wire, state, size)
-        if state is State.PARTIAL:
-            return self._partial(wire, size)
+        match state:
+            case State.ZERO:
+                return self._zero(wire)
+            case State.NONFINITE:
+                return self._nonfinite(wire)
+            case State.FAINT | State.FLOOD:
+                return self._scaled(wire, state, size)
+            case State.PARTIAL:
+                return self._partial(wire, size)
+            case State.CARRIES:
+                return self._carries(wire, size, witness)
+            case _:
+                return _filled(state.row.sentence, size)
+
+    def _carries(self, wire: str, size: Size, witness: Sequence[str]) -> str:
         port = self._contributions.program.wire_sources[wire]
         leaf = port.partition(SIGN)[2]
         source = f"{block_of(port)}{SIGN}{leaf}" if leaf else block_of(port)
@@ -65,7 +73,7 @@ class NumericSentences:
             shown = number(float(gradient.reshape(()))) if size.total == 1 else number(size.rms)
             rms = "" if size.total == 1 else "rms "
             return f"∂{self._label}/∂{name}: {rms}{shown}. {said}"
-        if len(ahead) > 1 and state in (State.PARTIAL, State.FAINT, State.FLOOD):
+        if len(ahead) > 1 and state not in (State.ZERO, State.NONFINITE):
             worst = max(alike, key=lambda w: self._contributions.sizes[w].rms)
             return f"{sentences.names(ahead)} together: {self.wire(worst, state, ())}"
         return self.wire(alike[0], state, ())
@@ -184,3 +192,10 @@ class NumericSentences:
         if blame.cancelled:
             by = f"where what comes back to {blame.block} cancels"
         return f"{size.zeros} of {size.total} elements are 0, {by}."
+
+
+def _filled(sentence: str, size: Size) -> str:
+    """The sentence of a row of the table, with what was measured on a wire."""
+    return sentence.format(
+        rms=number(size.rms), peak=number(size.peak), zeros=size.zeros, total=size.total
+    )

@@ -1,18 +1,21 @@
-"""The words for what a wire says about its gradient."""
+"""The table of states: everything that is shown, drawn, spoken or ranked by state reads it here.
+
+A new numeric state is a member of ``State``, its row in ``STATES``, and a rule in
+``runtime.flow.numbers.rules``; nothing else repeats the list. Colours are roles, which
+``app.services.theme`` maps to a colour of each theme, and forms of lanes are names, which
+``app.canvas.paint.lanes`` draws.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
+from types import MappingProxyType
 
 
 class State(StrEnum):
-    """What a wire says about the gradient of one loss.
-
-    The structural states need no values; PARTIAL, ZERO, FAINT, FLOOD and NONFINITE refine CARRIES
-    after a run.
-    """
+    """What a wire says about the gradient of one loss; ``row`` is its row in the table."""
 
     CARRIES = "CARRIES"
     PARTIAL = "PARTIAL"
@@ -27,22 +30,265 @@ class State(StrEnum):
     NOTHING_TO_TRAIN = "NOTHING TO TRAIN"
     UNKNOWN = "UNKNOWN"
 
+    @property
+    def row(self) -> Row:
+        """What the table says about this state."""
+        return STATES[self]
 
-PASSING = frozenset(
-    {State.CARRIES, State.PARTIAL, State.ZERO, State.FAINT, State.FLOOD, State.NONFINITE}
+
+class Form(Enum):
+    """The line of a lane: what tells states apart besides colour."""
+
+    NONE = auto()
+    SOLID = auto()
+    LONG_DASH = auto()
+    HOLLOW = auto()
+    BEADS = auto()
+    SAW = auto()
+    ZIGZAG = auto()
+    DASH = auto()
+    DASH_DOT = auto()
+    DOTS = auto()
+    HATCH = auto()
+
+
+class ColourRole(Enum):
+    """What a colour of a lane stands for."""
+
+    GRADIENT = auto()
+    SMALL = auto()
+    LARGE = auto()
+    BROKEN = auto()
+    STOPPED = auto()
+    CUT = auto()
+    ABSENT = auto()
+    FROZEN = auto()
+    PLAIN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What the doctor complains of: its name in JSON, in words, and how grave it is.
+
+    The lowest ``gravity`` is listed first. An error is wrong whatever was meant; the others may be
+    intended.
+    """
+
+    name: str
+    words: str
+    gravity: int
+    is_error: bool = False
+
+
+NO_GRADIENT = Complaint("no_gradient", "no gradient", 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Everything that is particular to one state, but for the rule that assigns it.
+
+    In ``legend`` thresholds stand in braces by name (see ``Thresholds``). In ``label``, the words
+    beside a lane, ``{rms}`` and ``{zeros}`` stand for the size of the gradient and its share of
+    zeros. ``sentence`` explains a numeric state that has no explanation of its own in
+    ``numeric_sentences``: ``{rms}``, ``{peak}``, ``{zeros}`` and ``{total}`` stand for what was
+    measured.
+    """
+
+    rank: int = 0
+    """Over several losses a wire is in the state of lowest rank; 0 where gradient passes."""
+    numeric: bool = False
+    """Refines CARRIES after a run; the others follow from structure alone."""
+    title: str
+    legend: str
+    spoken: str
+    """What a screen reader says about a wire in this state."""
+    search: str = ""
+    """Words, besides the state's name, that find blocks with such a wire."""
+    form: Form
+    colour: ColourRole
+    glyph: str = ""
+    """Drawn in the middle of the lane."""
+    cut: str = ""
+    """Drawn where the gradient is cut."""
+    label: str = ""
+    sign: str = ""
+    """Marks a page that has such a wire inside."""
+    concern: int = 0
+    """A page shows the sign of the wire of most concern inside it; 0 is no reason for concern."""
+    complaint: Complaint | None = None
+    """What the doctor says about a variable in this state; None where nothing is wrong."""
+    accent: str = "bright_black"
+    """Colour in a terminal, as rich names it."""
+    sentence: str = ""
+
+    @property
+    def passes(self) -> bool:
+        """Gradient passes, whatever its size."""
+        return self.rank == 0
+
+    def label_of(self, rms: str = "", zeros: str = "") -> str:
+        """The words beside a lane: ``0``, ``37 %``, ``▲ 10⁵``, or none."""
+        return self.label.format(rms=rms, zeros=zeros).strip()
+
+
+STATES: Mapping[State, Row] = MappingProxyType(
+    {
+        State.CARRIES: Row(
+            title="Carries gradient",
+            legend="carries gradient; width: its size",
+            spoken="carries gradient",
+            form=Form.SOLID,
+            colour=ColourRole.GRADIENT,
+            accent="green",
+        ),
+        State.PARTIAL: Row(
+            numeric=True,
+            title="Carries, partly zero",
+            legend="carries; at least {partial} of it is zero",
+            spoken="carries gradient, partly zero",
+            form=Form.LONG_DASH,
+            colour=ColourRole.GRADIENT,
+            label="{zeros}",
+            sign="½",
+            concern=2,
+            accent="green",
+        ),
+        State.ZERO: Row(
+            numeric=True,
+            title="Connected, but zero",
+            legend="connected, but zero",
+            spoken="connected, but its gradient is zero",
+            form=Form.HOLLOW,
+            colour=ColourRole.GRADIENT,
+            label="0",
+            sign="0",
+            concern=4,
+            complaint=Complaint("zero", "zero gradient", 4),
+            accent="yellow",
+        ),
+        State.FAINT: Row(
+            numeric=True,
+            title="Carries, vanishing",
+            legend="vanishing: below {faint}, or {faint_relative} of the largest",
+            spoken="carries a vanishing gradient",
+            search="vanishing",
+            form=Form.BEADS,
+            colour=ColourRole.SMALL,
+            label="▽ {rms}",
+            sign="▽",
+            concern=5,
+            complaint=Complaint("faint", "too small", 6),
+            accent="yellow",
+        ),
+        State.FLOOD: Row(
+            numeric=True,
+            title="Carries, exploding",
+            legend="exploding: above {flood}, or {flood_relative} × the median",
+            spoken="carries an exploding gradient",
+            search="exploding",
+            form=Form.SAW,
+            colour=ColourRole.LARGE,
+            label="▲ {rms}",
+            sign="▲",
+            concern=8,
+            complaint=Complaint("flood", "too large", 5),
+            accent="yellow",
+        ),
+        State.NONFINITE: Row(
+            numeric=True,
+            title="Not finite",
+            legend="NaN or infinite",
+            spoken="its gradient is not finite",
+            search="nan infinite",
+            form=Form.ZIGZAG,
+            colour=ColourRole.BROKEN,
+            label="NaN",
+            sign="NaN",
+            concern=9,
+            complaint=Complaint("nonfinite", "not finite", 1, is_error=True),
+            accent="red",
+        ),
+        State.STOPPED: Row(
+            rank=2,
+            title="Stopped",
+            legend="stopped by StopGradient",
+            spoken="stopped",
+            form=Form.DASH,
+            colour=ColourRole.STOPPED,
+            cut="⊣",
+            sign="⊣",
+            concern=6,
+            complaint=NO_GRADIENT,
+            accent="red",
+        ),
+        State.NO_RULE: Row(
+            rank=3,
+            title="No derivative",
+            legend="cut: not differentiable",
+            spoken="cut, not differentiable",
+            search="cut not differentiable",
+            form=Form.DASH_DOT,
+            colour=ColourRole.CUT,
+            cut="∅",
+            sign="∅",
+            concern=7,
+            complaint=NO_GRADIENT,
+            accent="magenta",
+        ),
+        State.OFF_ROUTE: Row(
+            rank=5,
+            title="Off route",
+            legend="no path to the loss",
+            spoken="on no path to the loss",
+            search="no path",
+            form=Form.DOTS,
+            colour=ColourRole.ABSENT,
+            glyph="↛",
+            sign="↛",
+            concern=3,
+            complaint=NO_GRADIENT,
+        ),
+        State.FROZEN: Row(
+            rank=1,
+            title="Frozen",
+            legend="only frozen variables behind it",
+            spoken="only frozen variables behind it",
+            form=Form.NONE,
+            colour=ColourRole.FROZEN,
+            glyph="❄",
+        ),
+        State.NOTHING_TO_TRAIN: Row(
+            rank=4,
+            title="Nothing to train",
+            legend="no variable behind it",
+            spoken="no variable behind it",
+            form=Form.NONE,
+            colour=ColourRole.PLAIN,
+        ),
+        State.UNKNOWN: Row(
+            rank=6,
+            title="Not known",
+            legend="not computed",
+            spoken="not computed",
+            search="not computed",
+            form=Form.HATCH,
+            colour=ColourRole.ABSENT,
+            glyph="?",
+            sign="?",
+            concern=1,
+            accent="yellow",
+        ),
+    }
 )
+"""A row for every state, in the order of the legend."""
+
+PASSING = frozenset(state for state, row in STATES.items() if row.passes)
 """States in which gradient passes, whatever its size."""
 
-RANK = {
-    State.CARRIES: 0,
-    State.FROZEN: 1,
-    State.STOPPED: 2,
-    State.NO_RULE: 3,
-    State.NOTHING_TO_TRAIN: 4,
-    State.OFF_ROUTE: 5,
-    State.UNKNOWN: 6,
-}
-"""Over several losses a wire is in the best of its states."""
+
+def best(states: Iterable[State], default: State = State.UNKNOWN) -> State:
+    """The state of lowest rank, of equals the first."""
+    return min(states, key=lambda state: state.row.rank, default=default)
 
 
 @dataclass(frozen=True, slots=True)

@@ -445,7 +445,7 @@ class TestPictures:
         canvas.select(["mul1"])
         canvas.render_to(image)
         colours = {image.pixel(x, y) for x in range(0, 800, 2) for y in range(0, 300, 2)}
-        assert LIGHT.lane("CARRIES").rgb() in colours
+        assert LIGHT.lane(State.CARRIES).rgb() in colours
         assert image.pixelColor(1, 1) == canvas.view.theme.canvas
 
     def test_in_another_theme_with_a_legend(self, canvas, shell):
@@ -503,7 +503,7 @@ class TestPictures:
         image = QImage(1200, 500, QImage.Format.Format_RGB32)
         canvas.render_to(image)
         colours = {image.pixel(x, y) for x in range(1200) for y in range(500)}
-        assert LIGHT.lane("FLOOD").rgb() in colours
+        assert LIGHT.lane(State.FLOOD).rgb() in colours
 
     def test_from_afar_blocks_are_rectangles(self, canvas, shell):
         canvas.set_zoom(0.2)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.paint.lanes import CODES, NAMES, NOT_READ
 from app.canvas.paint.legend import key_of
+from app.canvas.state.codes import CODES, NOT_READ, STATE_OF
 from app.evaluation.evaluator import MOST_LOSSES, evaluate
 from app.evaluation.result import MOST_APART
 from app.panels.tables.losses import APART
@@ -43,7 +43,7 @@ def window(qtbot, window, tmp_path):
 
 def lane(window, key):
     view = window.canvas.view
-    return NAMES[int(view.facts.codes[view.scene.wire_index[key]])]
+    return STATE_OF[int(view.facts.codes[view.scene.wire_index[key]])]
 
 
 class TestResult:
@@ -121,7 +121,7 @@ class TestSideBySide:
         window.losses.choose(APART)
         facts = window.canvas.view.facts
         wire = facts.scene.wire_index["sg.x"]
-        assert [NAMES[int(strand.codes[wire])] for strand in facts.strands] == [
+        assert [STATE_OF[int(strand.codes[wire])] for strand in facts.strands] == [
             "STOPPED", "OFF_ROUTE"
         ]  # fmt: skip
         assert key_of(facts).losses == ("L1", "L2")
@@ -147,7 +147,7 @@ class TestSideBySide:
         qtbot.waitUntil(lambda: not asker.waits("trial"), timeout=10_000)
         facts = window.canvas.view.facts
         wire = facts.scene.wire_index["sg.x"]
-        names = [NAMES[int(strand.codes[wire])] for strand in facts.strands]
+        names = [STATE_OF[int(strand.codes[wire])] for strand in facts.strands]
         assert names == ["CARRIES", "OFF_ROUTE"]
 
     def test_of_many_losses_the_first_are_shown(self):

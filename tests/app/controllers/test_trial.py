@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from app.canvas.paint.lanes import NAMES
+from app.canvas.state.codes import STATE_OF
 from app.controllers.trial import told
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import SetParameters
@@ -52,7 +52,7 @@ def changes(window):
 
 def lane(window, key):
     view = window.canvas.view
-    return NAMES[int(view.facts.codes[view.scene.wire_index[key]])]
+    return STATE_OF[int(view.facts.codes[view.scene.wire_index[key]])]
 
 
 class TestHover:

@@ -3,8 +3,8 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.paint.lanes import NAMES
 from app.canvas.paint.legend import key_of
+from app.canvas.state.codes import STATE_OF
 from app.evaluation.evaluator import Evaluation, evaluate
 from app.panels.dialogs.thresholds import ThresholdsDialog
 from app.services.settings import Settings
@@ -36,7 +36,7 @@ def dialog(window, qtbot):
 
 def lane(window, key):
     view = window.canvas.view
-    return NAMES[int(view.facts.codes[view.scene.wire_index[key]])]
+    return STATE_OF[int(view.facts.codes[view.scene.wire_index[key]])]
 
 
 def settled(qtbot, window):

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
+from runtime.flow.words.states import ColourRole
+
 if TYPE_CHECKING:
     from app.services.theme import Theme
 
@@ -132,7 +134,8 @@ def draw_chart(painter: QPainter, shown: Chart, box: QRectF, theme: Theme) -> No
     painter.save()
     if shown.kind in (Kind.IMAGE, Kind.HEAT):
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
-        image = _image(shown, theme.accent, theme.canvas, theme.lanes["FLOOD"], theme.error)
+        negative = theme.lanes[ColourRole.LARGE]
+        image = _image(shown, theme.accent, theme.canvas, negative, theme.error)
         place = _fitted(image, box) if shown.kind is Kind.IMAGE else box
         painter.drawImage(place, image)
     elif shown.kind is Kind.LINE:

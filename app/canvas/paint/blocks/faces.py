@@ -21,6 +21,7 @@ from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
 
 if TYPE_CHECKING:
     from app.canvas.state.formatting import Section
+    from runtime.flow import State
 
 MARGIN = 9.0
 """Room around a face for port dots and badge, px at 100 %."""
@@ -32,11 +33,6 @@ SYMBOL = 22.0
 _AT_LEAST = 4
 """Pictures that every frame may make."""
 _LEAST_INK = 5.0
-_INSIDE = {
-    "NONFINITE": "NaN", "FLOOD": "▲", "NO_RULE": "∅", "STOPPED": "⊣", "FAINT": "▽", "ZERO": "0",
-    "OFF_ROUTE": "↛", "PARTIAL": "½", "UNKNOWN": "?",
-}  # fmt: skip
-"""Signs of the states inside a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +60,8 @@ class Look:
     stale: bool = False
     badge: str = ""
     """Severity of the worst problem; empty without one."""
-    inside: str = ""
-    """Name of the worst State of a wire inside a page; empty without a bad one."""
+    inside: State | None = None
+    """The state of most concern of a wire inside a page."""
     head: bool = False
     pills: tuple[Pill, ...] = ()
     """Badges on its lower edge."""
@@ -194,7 +190,7 @@ class _Face:
             self._numbers(left, right)
         self._dots()
         if self.look.inside:
-            self._inside()
+            self._inside(self.look.inside)
         if self.look.pills:
             foot = QPointF(GUTTER, self.look.height - 0.5)
             draw_pills(self.painter, self.look.pills, foot, self.theme)
@@ -284,13 +280,13 @@ class _Face:
         self.painter.setBrush(colour if port.kind == "wired" else QColor(theme.canvas))
         self.painter.drawEllipse(centre, PORT_RADIUS - 0.5, PORT_RADIUS - 0.5)
 
-    def _inside(self) -> None:
+    def _inside(self, state: State) -> None:
         """The sign of the worst state inside a page, on the lower edge of its face."""
-        sign = _INSIDE[self.look.inside]
+        sign = state.row.sign
         wide = glyphs.width(sign)
         left, top = WIDTH - GUTTER - wide, self.look.height - glyphs.SIZE / 2.0 - 0.5
         place = QRectF(left, top, wide, glyphs.SIZE)
-        colour = self.theme.lane(self.look.inside).name()
+        colour = self.theme.lane(state).name()
         glyphs.draw(self.painter, sign, place, colour, self.theme.canvas)
 
     def _badge(self) -> None:

@@ -7,21 +7,31 @@ from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
-from app.canvas.paint.lanes import NAMES, STYLES
 from app.canvas.scene.focus import Focus, Kind
 from app.canvas.stage import Stage
+from app.canvas.state.codes import STATE_OF
 from app.canvas.state.spoken import told
 from app.evaluation.evaluator import evaluate
 from app.panels.why.why import Why
 from app.services import theme
+from runtime.flow import State
 from runtime.flow.badges import Mark
 from tests.app.gallery import states
 
 SAMPLES = {
-    "CARRIES": "tanh.x", "PARTIAL": "gate.x", "ZERO": "off.x", "FAINT": "tiny.a", "FLOOD": "huge.a",
-    "NONFINITE": "root.x", "STOPPED": "cosine.x", "NO_RULE": "argmax.x", "OFF_ROUTE": "off_route.x",
-    "FROZEN": "fixed.x", "NOTHING_TO_TRAIN": "known.x", "UNKNOWN": "misfit.a",
-}  # fmt: skip
+    State.CARRIES: "tanh.x",
+    State.PARTIAL: "gate.x",
+    State.ZERO: "off.x",
+    State.FAINT: "tiny.a",
+    State.FLOOD: "huge.a",
+    State.NONFINITE: "root.x",
+    State.STOPPED: "cosine.x",
+    State.NO_RULE: "argmax.x",
+    State.OFF_ROUTE: "off_route.x",
+    State.FROZEN: "fixed.x",
+    State.NOTHING_TO_TRAIN: "known.x",
+    State.UNKNOWN: "misfit.a",
+}
 """A short straight wire for each state."""
 
 
@@ -43,9 +53,9 @@ def stage(qapp, qtbot, result):
 
 def test_every_state_has_its_sample(stage):
     facts, index = stage.view.facts, stage.view.scene.wire_index
-    shown = {NAMES[int(facts.codes[index[key]])]: key for key in SAMPLES.values()}
+    shown = {STATE_OF[int(facts.codes[index[key]])]: key for key in SAMPLES.values()}
     assert shown == SAMPLES
-    assert set(SAMPLES) == set(STYLES)
+    assert set(SAMPLES) == set(State)
 
 
 def test_every_badge_of_a_run_is_there(result):

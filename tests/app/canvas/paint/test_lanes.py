@@ -6,14 +6,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from app.canvas.paint import lanes
-from app.canvas.paint.lanes import CODES, GAP, STYLES, Bundle, Form, lane_width
+from app.canvas.paint.lanes import GAP, Bundle, lane_width
+from app.canvas.state.codes import CODES, NOT_READ
 from app.services.theme import LIGHT, THEMES, contrast
 from runtime.flow import State
+from runtime.flow.words.states import STATES, ColourRole, Form
 
 WIDTH = 400
 
 
-def strip(state: str, rms: float = 1.0, scale: int = 4) -> np.ndarray:
+def strip(state: State, rms: float = 1.0, scale: int = 4) -> np.ndarray:
     """Where the lane's colour is, as a mask (rows, columns) of a straight wire, ``scale`` times."""
     image = QImage(WIDTH * scale, 40 * scale, QImage.Format.Format_RGB32)
     image.fill(QColor(LIGHT.canvas))
@@ -39,10 +41,10 @@ def lane_row(mask: np.ndarray, scale: int = 4, off: float = 0.0) -> np.ndarray:
 
 
 def test_every_state_has_a_look_a_code_and_colours():
-    assert set(STYLES) == {state.name for state in State}
+    assert set(CODES) == set(State)
     assert sorted(CODES.values()) == list(range(1, len(State) + 1))
     for theme in THEMES.values():
-        assert set(theme.lanes) == set(STYLES)
+        assert set(theme.lanes) == set(ColourRole)
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
@@ -52,17 +54,17 @@ def test_lanes_stand_out_from_the_canvas(theme):
 
 
 def test_states_differ_by_more_than_colour():
-    told = [(style.form, style.glyph, style.cut) for style in STYLES.values()]
+    told = [(row.form, row.glyph, row.cut, row.label) for row in STATES.values()]
     assert len(set(told)) == len(told)
 
 
 class TestForms:
     def test_a_lane_that_carries_is_whole(self):
-        row = lane_row(strip("CARRIES"))
+        row = lane_row(strip(State.CARRIES))
         assert runs(row) == [len(row)]
 
     def test_its_chevrons_point_back_to_the_source(self):
-        mask = strip("CARRIES")
+        mask = strip(State.CARRIES)
         high = mask[round((12 + GAP - 3.4) * 4)]
         tip = np.flatnonzero(mask.any(axis=0))[0]
         barb = np.flatnonzero(high)[0]
@@ -71,27 +73,27 @@ class TestForms:
 
     def test_its_width_tells_the_size(self):
         def thickness(rms: float) -> int:
-            mask = strip("CARRIES", rms)
+            mask = strip(State.CARRIES, rms)
             return int(np.median(mask[:, 40 * 4 : 360 * 4].sum(axis=0)))
 
         assert thickness(1e-4) < thickness(1.0) < thickness(1e4)
 
     def test_partial_is_long_dashes(self):
-        assert 0.6 < lane_row(strip("PARTIAL")).mean() < 0.8
+        assert 0.6 < lane_row(strip(State.PARTIAL)).mean() < 0.8
 
     def test_zero_is_hollow(self):
-        mask = strip("ZERO")
+        mask = strip(State.ZERO)
         assert not lane_row(mask).any()
         assert lane_row(mask, off=1.5).all()
         assert lane_row(mask, off=-1.5).all()
 
-    @pytest.mark.parametrize("state", ["FAINT", "OFF_ROUTE"])
+    @pytest.mark.parametrize("state", [State.FAINT, State.OFF_ROUTE])
     def test_dots(self, state):
         found = runs(lane_row(strip(state)))
         assert len(found) > 30
         assert max(found) <= 4 * 4
 
-    @pytest.mark.parametrize("state", ["FLOOD", "NONFINITE"])
+    @pytest.mark.parametrize("state", [State.FLOOD, State.NONFINITE])
     def test_teeth_cross_the_lane(self, state):
         mask = strip(state)
         assert len(runs(lane_row(mask))) > 30
@@ -99,23 +101,23 @@ class TestForms:
         assert mask[round((12 + GAP + 1.5) * 4) :].any()
 
     def test_teeth_of_a_flood_are_steep_on_one_side(self):
-        assert not np.array_equal(strip("FLOOD"), strip("NONFINITE"))
+        assert not np.array_equal(strip(State.FLOOD), strip(State.NONFINITE))
 
     def test_stopped_is_even_dashes(self):
-        found = runs(lane_row(strip("STOPPED")))[1:-1]
+        found = runs(lane_row(strip(State.STOPPED)))[1:-1]
         assert len(found) > 25
         assert max(found) - min(found) <= 2
 
     def test_no_rule_is_dash_dot(self):
-        found = runs(lane_row(strip("NO_RULE")))[1:-1]
+        found = runs(lane_row(strip(State.NO_RULE)))[1:-1]
         assert sorted({round(length / 4) for length in found}) in ([2, 9], [1, 9], [2, 8])
 
-    @pytest.mark.parametrize("state", ["FROZEN", "NOTHING_TO_TRAIN"])
+    @pytest.mark.parametrize("state", [State.FROZEN, State.NOTHING_TO_TRAIN])
     def test_no_lane(self, state):
         assert not lane_row(strip(state)).any()
 
     def test_unknown_is_hatched(self):
-        mask = strip("UNKNOWN")
+        mask = strip(State.UNKNOWN)
         assert len(runs(lane_row(mask))) > 50
         upper, lower = lane_row(mask, off=-1.0), lane_row(mask, off=1.0)
         assert not np.array_equal(upper, lower), "the strokes slant"
@@ -140,11 +142,11 @@ def test_wires_from_afar_have_the_colour_of_their_state(qapp, size):
     image = QImage(60, 60, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.white)
     ends = np.array([[0.0, 10.5, 60.0, 10.5], [0.0, 30.5, 60.0, 30.5], [0.0, 50.5, 60.0, 50.5]])
-    codes = np.array([CODES["CARRIES"], CODES["STOPPED"], lanes.NOT_READ], np.int8)
+    codes = np.array([CODES[State.CARRIES], CODES[State.STOPPED], NOT_READ], np.int8)
     with QPainter(image) as painter:
         lanes.draw_plain(painter, Bundle(ends[:size], codes[:size], np.ones(size)), LIGHT)
     if size:
-        assert image.pixelColor(30, 10) == QColor(LIGHT.lanes["CARRIES"])
+        assert image.pixelColor(30, 10) == QColor(LIGHT.lane(State.CARRIES))
         assert image.pixelColor(30, 30) == QColor(LIGHT.wire)
         assert image.pixelColor(30, 50) == QColor(LIGHT.wire)
     else:
@@ -152,9 +154,9 @@ def test_wires_from_afar_have_the_colour_of_their_state(qapp, size):
 
 
 def test_forms_that_flow_have_chevrons():
-    assert STYLES["CARRIES"].flows
-    assert not STYLES["STOPPED"].flows
-    assert not any(style.flows for style in STYLES.values() if style.form is Form.NONE)
+    assert State.CARRIES.row.passes
+    assert not State.STOPPED.row.passes
+    assert not any(row.passes for row in STATES.values() if row.form is Form.NONE)
 
 
 def turns(lines: np.ndarray) -> np.ndarray:
@@ -169,7 +171,7 @@ def test_a_long_wire_has_no_kinks_and_a_short_one_costs_little(monkeypatch, unit
     found = []
     monkeypatch.setattr(lanes, "draw_lines", lambda painter, lines: found.append(lines))
     courses = np.array([[10.0, 10.0, 700.0, 480.0], [10.0, 200.0, 60.0, 150.0]])
-    bundle = Bundle(courses, np.full(2, lanes.NOT_READ, np.int8), np.ones(2))
+    bundle = Bundle(courses, np.full(2, NOT_READ, np.int8), np.ones(2))
     image = QImage(8, 8, QImage.Format.Format_RGB32)
     with QPainter(image) as painter:
         lanes.draw_curves(painter, bundle, LIGHT, unit)

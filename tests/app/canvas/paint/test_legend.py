@@ -3,7 +3,6 @@
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QImage, QPainter
 
-from app.canvas.paint.lanes import STYLES
 from app.canvas.paint.legend import Key, key_of, legend_size, paint_legend, title
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import Facts
@@ -15,17 +14,17 @@ from tests.app.canvas.pages import seed
 
 def test_titles_have_the_values_of_thresholds():
     thresholds = Thresholds()
-    assert title("PARTIAL", thresholds) == "carries; at least 10 % of it is zero"
-    assert title("FAINT", thresholds) == "vanishing: below 10⁻⁷, or 10⁻⁵ of the largest"
-    assert title("FLOOD", thresholds) == "exploding: above 10⁴, or 10⁴ × the median"
+    assert title(State.PARTIAL, thresholds) == "carries; at least 10 % of it is zero"
+    assert title(State.FAINT, thresholds) == "vanishing: below 10⁻⁷, or 10⁻⁵ of the largest"
+    assert title(State.FLOOD, thresholds) == "exploding: above 10⁴, or 10⁴ × the median"
     other = Thresholds(partial=0.25, faint=3e-6, flood=2e3)
-    assert "25 %" in title("PARTIAL", other)
-    assert "3e−6" in title("FAINT", other)
-    assert "2e3" in title("FLOOD", other)
+    assert "25 %" in title(State.PARTIAL, other)
+    assert "3e−6" in title(State.FAINT, other)
+    assert "2e3" in title(State.FLOOD, other)
 
 
 def test_no_brace_is_left_in_any_title():
-    assert not [name for name in STYLES if "{" in title(name, Thresholds())]
+    assert not [state for state in State if "{" in title(state, Thresholds())]
 
 
 def picture(key):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.canvas.paint.lanes import CODES, NOT_READ
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import Facts
+from app.canvas.state.codes import CODES, NOT_READ
 from app.evaluation.result import Result
 from blocks.block import Opaque
 from blocks.errors import Location

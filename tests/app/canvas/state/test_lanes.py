@@ -5,11 +5,12 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor
 
-from app.canvas.paint.lanes import CODES, GAP, NAMES, PITCH
+from app.canvas.paint.lanes import GAP, PITCH
 from app.canvas.scene.focus import Focus, Kind
 from app.canvas.scene.geometry import LANES, Scene
 from app.canvas.scene.hits import WIRE_REACH
 from app.canvas.state.annotations import Facts
+from app.canvas.state.codes import CODES, STATE_OF
 from app.canvas.state.spoken import told
 from app.evaluation.badges import Badges
 from app.evaluation.result import MOST_APART, Result
@@ -49,20 +50,20 @@ def strands(*states):
 
 def drawn(*states):
     facts, wire = strands(*states)
-    return [NAMES[int(strand.shown[wire])] for strand in facts.strands]
+    return [STATE_OF[int(strand.shown[wire])] for strand in facts.strands]
 
 
 class TestWhatIsDrawn:
     def test_each_loss_has_its_lane(self):
-        assert drawn(S.CARRIES, S.STOPPED) == ["CARRIES", "STOPPED"]
-        assert drawn(S.ZERO, S.FAINT, S.FLOOD, S.NO_RULE) == ["ZERO", "FAINT", "FLOOD", "NO_RULE"]
+        assert drawn(S.CARRIES, S.STOPPED) == [S.CARRIES, S.STOPPED]
+        assert drawn(S.ZERO, S.FAINT, S.FLOOD, S.NO_RULE) == [S.ZERO, S.FAINT, S.FLOOD, S.NO_RULE]
 
     def test_a_loss_without_a_path_has_none_beside_the_others(self):
-        assert drawn(S.OFF_ROUTE, S.CARRIES) == ["NOTHING_TO_TRAIN", "CARRIES"]
+        assert drawn(S.OFF_ROUTE, S.CARRIES) == [S.NOTHING_TO_TRAIN, S.CARRIES]
 
     @pytest.mark.parametrize("state", [S.OFF_ROUTE, S.FROZEN, S.UNKNOWN])
     def test_what_all_say_is_said_once(self, state):
-        assert drawn(state, state, state) == [state.name, *["NOTHING_TO_TRAIN"] * 2]
+        assert drawn(state, state, state) == [state, *[S.NOTHING_TO_TRAIN] * 2]
 
     def test_without_apart_there_is_one(self):
         shown = shown_diagram()
@@ -90,10 +91,10 @@ class TestOnTheCanvas:
 
     def test_the_lanes_lie_beside_each_other_in_order(self, canvas):
         canvas = self.show(canvas, apart(S.CARRIES, S.NO_RULE))
-        assert LIGHT.lane("CARRIES").rgb() in self.ink(canvas, 0)
+        assert LIGHT.lane(State.CARRIES).rgb() in self.ink(canvas, 0)
         ground = {QColor(LIGHT.canvas).rgb()}
         assert len(self.ink(canvas, 1) - ground) > 1
-        assert LIGHT.lane("CARRIES").rgb() not in self.ink(canvas, 1)
+        assert LIGHT.lane(State.CARRIES).rgb() not in self.ink(canvas, 1)
         assert self.ink(canvas, 2) == ground
 
     def test_they_lie_close_to_their_wire_without_gaps(self, canvas):
@@ -101,7 +102,7 @@ class TestOnTheCanvas:
         places = [strand.places[canvas.view.scene.wire_index["t.x"]] for strand in
                   canvas.view.facts.strands]  # fmt: skip
         assert (places[1], places[3]) == (0, 1)
-        assert LIGHT.lane("CARRIES").rgb() in self.ink(canvas, 0)
+        assert LIGHT.lane(State.CARRIES).rgb() in self.ink(canvas, 0)
         assert self.ink(canvas, 2) == {QColor(LIGHT.canvas).rgb()}
 
     def test_each_bears_its_number_even_in_grey(self, canvas):
@@ -164,4 +165,4 @@ def test_codes_of_no_wires():
     result = Result(empty, apart=(Result(empty, loss="L1.out"), Result(empty, loss="L2.out")))
     facts = Facts(Scene(empty, "main"), result)
     assert all(np.array_equal(strand.shown, []) for strand in facts.strands)
-    assert CODES["CARRIES"] not in facts.whole.codes
+    assert CODES[S.CARRIES] not in facts.whole.codes

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel
 from app.evaluation.result import Result
 from app.panels.inspector.block_form import linked
 from app.panels.inspector.grid import Grid
-from app.panels.why.why import WORDS, Why
+from app.panels.why.why import Why
 from app.services import theme
 from blocks.library.activations import Tanh
 from blocks.library.sources import Variable
@@ -131,7 +131,3 @@ def test_a_block_s_name_is_linked_as_a_word_only():
     shown = linked(verdict)
     assert shown.count('href="a"') == 2
     assert "&lt;a/b&gt;" in shown
-
-
-def test_every_state_has_words():
-    assert WORDS.keys() == set(State)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from runtime.flow import State, Thresholds
-from runtime.flow.numbers.magnitudes import Scale, classify, measure, scale_of
+from runtime.flow.numbers.magnitudes import Scale, measure, scale_of
+from runtime.flow.numbers.rules import classify
 
 ALONE = Scale(1.0, 1.0)
 NAN, INF = float("nan"), float("inf")

@@ -10,7 +10,7 @@ from blocks.errors import FileError
 from runtime.diagram import SetTitle, apply, load, save
 from runtime.engine import SGD, Session
 from runtime.flow import (
-    Complaint,
+    State,
     analyse,
     check_contracts,
     contracts_of,
@@ -21,6 +21,8 @@ from runtime.flow import (
     unowned,
 )
 from runtime.flow.tools.contracts import matches
+from runtime.flow.tools.doctor import CONTRACT, IDLE_STOP, UNOWNED
+from runtime.flow.words.states import NO_GRADIENT
 from tests.runtime.flow.specimens import specimen
 
 
@@ -147,11 +149,11 @@ def test_who_is_not_updated_is_unowned():
 
 def test_a_variable_that_every_step_has_left_out_is_unowned():
     session = Session(two())
-    assert diagnose(session)[0].complaint is Complaint.ZERO
+    assert diagnose(session)[0].complaint is State.ZERO.row.complaint
     session.step(SGD(), ["L1"], wrt=["x"])
     assert unowned(session.program, (), session.updated) == ["y", "z"]
     session.step(SGD(), ["L2"], wrt=["y"])
-    left = [f.key for f in diagnose(session) if f.complaint is Complaint.UNOWNED]
+    left = [f.key for f in diagnose(session) if f.complaint is UNOWNED]
     assert left == ["z"]
     assert unowned(session.program, parse_contracts("updates(adam -> z)"), session.updated) == []
 
@@ -191,18 +193,18 @@ def test_findings_are_ranked():
     total = b.add_n(b.stop_gradient(b.mul(x, 3), name="sg"), b.relu(y, name="relu1"), b.sum(root))
     assert findings(b.loss(total), contracts="flows(loss -> x)") == [
         (
-            Complaint.NONFINITE,
+            State.NONFINITE.row.complaint,
             "root.x",
             "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 "
             "in TensorFlow): put a Where before root too, so that it never sees such values.",
         ),
-        (Complaint.CONTRACT, "x", "flows(loss -> x) is broken. sg stops every route to loss."),
+        (CONTRACT, "x", "flows(loss -> x) is broken. sg stops every route to loss."),
         (
-            Complaint.NO_GRADIENT,
+            NO_GRADIENT,
             "x",
             "No gradient: sg stops every route to loss. Without sg: 3.00.",
         ),
-        (Complaint.ZERO, "y", "Connected, but relu1 is off (−1.00)."),
+        (State.ZERO.row.complaint, "y", "Connected, but relu1 is off (−1.00)."),
     ]
 
 
@@ -212,11 +214,11 @@ def test_the_doctor_holds_a_diagram_to_what_it_states():
     found = diagnose(Session(apply(leaks, stated).after))
     assert [(f.complaint, f.key, f.sentence) for f in found] == [
         (
-            Complaint.CONTRACT,
+            CONTRACT,
             "x",
             "blocked(loss -> x) is broken. Carries the gradient of loss to x. Route: loss ← m ← x.",
         ),
-        (Complaint.UNOWNED, "y", "UNOWNED: y is trained, and no optimiser updates it."),
+        (UNOWNED, "y", "UNOWNED: y is trained, and no optimiser updates it."),
     ]
     assert diagnose(Session(leaks)) == []
 
@@ -235,7 +237,7 @@ def test_a_stop_that_cuts_nothing_is_found_by_opening_it():
     kept = b.stop_gradient(b.round(x, name="round1"), name="sg")
     assert findings(b.loss(b.add(x, kept))) == [
         (
-            Complaint.IDLE_STOP,
+            IDLE_STOP,
             "sg",
             "This stop cuts nothing: opening it changes no gradient.",
         )
@@ -266,9 +268,9 @@ def test_the_doctor_names_exactly_the_variables_without_gradient_or_with_zero():
         session = Session(specimen(seed, gradients=seed % 3 == 0))
         found = diagnose(session)
         gradients = session.backward().gradients
-        named = {f.key for f in found if f.complaint is Complaint.NO_GRADIENT}
+        named = {f.key for f in found if f.complaint is NO_GRADIENT}
         assert named == {name for name, g in gradients.items() if g is None}, seed
-        zero = {f.key for f in found if f.complaint is Complaint.ZERO}
+        zero = {f.key for f in found if f.complaint is State.ZERO.row.complaint}
         assert zero == {n for n, g in gradients.items() if g is not None and not np.any(g)}, seed
-        assert [f.complaint for f in found] == sorted(f.complaint for f in found)
+        assert [f.complaint.gravity for f in found] == sorted(f.complaint.gravity for f in found)
         assert all(f.sentence for f in found)

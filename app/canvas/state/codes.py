@@ -1,0 +1,15 @@
+"""States of wires as one int8 each, as arrays hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from runtime.flow.words.states import STATES, State
+
+NOT_READ = 0
+"""Code of a wire that no result covers; it is drawn plain."""
+CODES: Mapping[State, int] = MappingProxyType({state: i for i, state in enumerate(STATES, start=1)})
+"""The int8 that stands for each state."""
+STATE_OF: Mapping[int, State] = MappingProxyType({code: state for state, code in CODES.items()})
+"""The state that a code stands for."""

@@ -101,7 +101,7 @@ class Windows(QObject):
 
     def offer_recovery(self) -> Recovery | None:
         """Show what a crash left unsaved, if anything."""
-        text, read = self.tr("Result what was not saved"), self.journal.orphans
+        text, read = self.tr("Reading what was not saved"), self.journal.orphans
         try:
             entries = self.active().background.run(text, lambda pulse: read(), pure=True)
         except Cancelled:

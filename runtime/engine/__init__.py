@@ -1,6 +1,6 @@
 """How a diagram runs: lowering to a program, planning it, and the Session that runs it."""
 
-from runtime.engine.lower import lower
+from runtime.engine.lowering import lower
 from runtime.engine.optimisers import SGD, Adam, Optimiser
 from runtime.engine.program import Program
 from runtime.engine.run import Run, Shapes

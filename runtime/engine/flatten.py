@@ -41,11 +41,13 @@ class Instance:
 class Flat:
     """All instances in the order of the document, and other names of ports.
 
-    ``aliases`` maps an output of a page block (``enc.y``) to the PageOutput behind it.
+    ``aliases`` maps an output of a page block (``enc.y``) to the PageOutput behind it, ``uses`` a
+    page to what its blocks' paths begin with in each of its uses: ``""`` or ``enc/``.
     """
 
     instances: dict[str, Instance] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    uses: dict[str, list[str]] = field(default_factory=dict)
 
     def source(self, port: str) -> str:
         """The port whose block computes the value of ``port``, or of a leaf of it."""
@@ -75,6 +77,7 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
         if use.page not in diagram.pages or use.page in use.above:
             continue
         above = use.above | {use.page}
+        flat.uses.setdefault(use.page, []).append(use.prefix)
         for instance in _instances(diagram, use):
             block = instance.block
             if not isinstance(block, PageBlock):

@@ -67,14 +67,15 @@ def all_ports(program: Program, partial: bool) -> tuple[str, ...]:
     """Every port; those of blocks that can't run are an error, or left out when ``partial``."""
     if partial:
         return tuple(program.ports)
-    return traced_ports(
-        program,
-        [
-            instance.port(output)
-            for instance in program.instances.values()
-            for output in instance.block.output_names()
-        ],
-    )
+    return program.derived("all ports", lambda: traced_ports(program, _outputs(program)))
+
+
+def _outputs(program: Program) -> list[str]:
+    return [
+        instance.port(output)
+        for instance in program.instances.values()
+        for output in instance.block.output_names()
+    ]
 
 
 def find_heads(program: Program, losses: Sequence[str] | None, partial: bool) -> tuple[str, ...]:
@@ -122,13 +123,16 @@ def adjoint_ports(
     if wanted == "all":
         return tuple(program.ports)
     if wanted == "stops":
-        return tuple(
-            port
-            for port in program.ports
-            if isinstance(program.block(block_of(port)), StopGradient)
-            and program.ports[port].primitive.stops
-        )
+        return program.derived("stopped ports", lambda: _stopped_ports(program))
     return traced_ports(program, wanted)
+
+
+def _stopped_ports(program: Program) -> tuple[str, ...]:
+    return tuple(
+        port
+        for port, value in program.ports.items()
+        if value.primitive.stops and isinstance(program.block(block_of(port)), StopGradient)
+    )
 
 
 def wires_named(program: Program, wanted: bool | Collection[str]) -> tuple[str, ...]:

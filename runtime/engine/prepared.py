@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.errors import FeedError, Location
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
     from runtime.engine.plan.compiled import Compiled
     from runtime.engine.program import Program
     from runtime.engine.store import Store
@@ -32,8 +31,8 @@ class Prepared:
         compiled: Compiled,
         store: Store,
         feeds: Sequence[str],
-        results: Sequence[tuple[str, Value | None]],
     ) -> None:
+        results = [*compiled.readers("values").items(), *compiled.readers("gradients").items()]
         self.feeds = tuple(feeds)
         self.results = tuple(name for name, _ in results)
         self.plan = compiled.plan
@@ -42,13 +41,9 @@ class Prepared:
         self._version = -1
         fed = {program.leaves[name].value for name in feeds}
         self._program = program
-        self._held = [
-            path
-            for path, leaf in program.leaves.items()
-            if leaf.value in self.plan.leaves and leaf.value not in fed
-        ]
+        self._held = [path for path, leaf in compiled.leaves.items() if leaf.value not in fed]
         self._buffers = [self.plan.leaves.get(program.leaves[name].value) for name in feeds]
-        self._readers = [_nothing if v is None else self.plan.reader(v) for _, v in results]
+        self._readers = [reader or _nothing for _, reader in results]
         step = program.trace.step
         self._step = self.plan.leaves.get(step) if step is not None else None
 

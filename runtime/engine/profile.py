@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtime.calculus.dtypes import NUMPY
-from runtime.engine.lower import lower
+from runtime.engine.lowering import lower
 
 if TYPE_CHECKING:
     from runtime.engine.plan.tasks import Task

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from blocks.block import Block, Shape, Source
 from blocks.library.view import Display
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from blocks.trees import Tree
     from blocks.values import PortLiteral
     from runtime.diagram.checks.diagnostics import Diagnostic
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,14 @@ class Program:
     forward_end: int = 0
     checked: int = 0
     """How many of the diagnostics, the first, are of the document and not of the trace."""
+    _derived: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def derived(self, key: Hashable, derive: Callable[[], T]) -> T:
+        """What ``derive`` gives, computed once: facts of the structure, which new numbers keep."""
+        if key not in self._derived:
+            self._derived[key] = derive()
+        found: T = self._derived[key]
+        return found
 
     def block(self, path: str) -> Block:
         """The block at a path."""
@@ -71,11 +81,17 @@ class Program:
 
     def sources(self, *kinds: str) -> dict[str, Source]:
         """The source blocks of those kinds, all without, by path, in the order of the document."""
+        instances = self.flat.instances
         return {
-            path: instance.block
-            for path, instance in self.flat.instances.items()
-            if isinstance(instance.block, Source) and (instance.block.kind in kinds or not kinds)
+            path: cast("Source", instances[path].block)
+            for path, kind in self._source_kinds.items()
+            if kind in kinds or not kinds
         }
+
+    @cached_property
+    def _source_kinds(self) -> dict[str, str]:
+        blocks = ((path, instance.block) for path, instance in self.flat.instances.items())
+        return {path: block.kind for path, block in blocks if isinstance(block, Source)}
 
     @property
     def trainable(self) -> list[str]:
@@ -86,6 +102,10 @@ class Program:
         """Ports that are losses: those of Loss blocks; without one, floats of rank 0 that no block
         reads (a Display does not count). Leaves of trees are losses only behind a Loss block.
         """
+        return list(self._heads)
+
+    @cached_property
+    def _heads(self) -> list[str]:
         marked = [
             instance.port(instance.block.output_names()[0])
             for instance in self.flat.instances.values()

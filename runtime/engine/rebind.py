@@ -1,14 +1,16 @@
-"""Editions of one diagram that differ in numbers alone: going on with one, and writing one."""
+"""Going on with a diagram of which only numbers have changed, and writing values into one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from blocks.block import Source
 from blocks.errors import RunError
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
 from blocks.values import Tensor
 from runtime.calculus.dtypes import holders
@@ -17,7 +19,7 @@ from runtime.engine.flatten import flatten
 from runtime.engine.program import Leaf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -28,33 +30,109 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 
-def renumbered(programs: Iterable[Program], diagram: Diagram, page: str) -> list[str] | None:
-    """Give the programs the numbers of ``diagram``; None, and nothing done, where more differs.
+def rebind(
+    programs: Collection[Program], before: Diagram, after: Diagram, page: str
+) -> list[str] | None:
+    """Give programs of ``before`` the numbers of ``after``; None, and nothing done, where more
+    than numbers differs.
 
     Returns the paths of leaves whose numbers may have changed: of sources (``W1``) and of literals
     (``mul1.a``). Numbers are values and initialisers of sources and literals of inputs, as long
     as shape, dtype and trainability stay; layout, notes and titles don't matter at all.
     """
-    flat = flatten(diagram, page)
-    found = list(programs)
-    if not all(_alike(program.flat, flat) for program in found):
+    edited = _edited_blocks(before, after)
+    if edited is None:
+        replaced = _compare_flat(programs, flatten(after, page))
+    else:
+        replaced = {path: new for program in programs for path, new in _uses(program, edited)}
+    if replaced is None:
         return None
-    problems = list(check(diagram))
+    if edited is None or _placed_anew(before, after):
+        problems = check(after)
+        for program in programs:
+            program.diagnostics[: program.checked] = problems
+            program.checked = len(problems)
     changed: dict[str, None] = {}
-    for program in found:
-        program.diagnostics[: program.checked] = problems
-        program.checked = len(problems)
-        for path, instance in program.instances.items():
-            block = flat.instances[path].block
-            if instance.block is block:
-                continue
+    for program in programs:
+        for path, block in replaced.items():
+            instance = program.instances[path]
             equal, instance.block = instance.block == block, block
-            paths = _rebind(program, instance)
+            paths = _rebind_leaves(program, instance)
             changed |= {} if equal else dict.fromkeys(paths)
     return list(changed)
 
 
-def _rebind(program: Program, instance: Instance) -> list[str]:
+class _Edited(NamedTuple):
+    """A block of a page, as it was and as it is."""
+
+    page: str
+    name: str
+    before: Block
+    after: Block
+
+
+def _edited_blocks(before: Diagram, after: Diagram) -> list[_Edited] | None:
+    """The blocks that differ in numbers alone, where nothing else can differ: the wires and all
+    other blocks are the very same objects. None where that takes a closer look.
+    """
+    if list(before.pages) != list(after.pages):
+        return None
+    edited = []
+    for page, old in before.pages.items():
+        new = after.pages[page]
+        if old.wires is not new.wires or len(old.blocks) != len(new.blocks):
+            return None
+        if old.blocks is new.blocks:
+            continue
+        for (name, one), (other, two) in zip(old.blocks.items(), new.blocks.items(), strict=True):
+            if name != other:
+                return None
+            if one is not two:
+                edited.append(_Edited(page, name, one, two))
+    alike = all(_same_arithmetic(block.before, block.after) for block in edited)
+    return edited if alike else None
+
+
+def _uses(program: Program, edited: Iterable[_Edited]) -> Iterator[tuple[str, Block]]:
+    """The paths at which edited blocks run, and what runs there now."""
+    for page, name, before, after in edited:
+        for prefix in program.flat.uses.get(page, ()):
+            path = f"{prefix}{name}"
+            if isinstance(after, PageBlock):
+                yield from _literals_inside(program, path, after)
+            elif program.instances[path].block is before:  # not an input given a literal outside
+                yield path, after
+
+
+def _literals_inside(program: Program, path: str, block: PageBlock) -> Iterator[tuple[str, Block]]:
+    """The inputs of a page that take literals of the block that stands for it."""
+    for port, literal in block.literals.items():
+        inside = program.instances.get(f"{path}/{port}")
+        if inside is not None and isinstance(inside.block, PageInput) and "x" not in inside.wires:
+            yield inside.path, PageInput(literals={"x": literal})
+
+
+def _compare_flat(programs: Iterable[Program], flat: Flat) -> dict[str, Block] | None:
+    """The blocks that are other objects, by path; None where they differ in more than numbers."""
+    if not all(_alike(program.flat, flat) for program in programs):
+        return None
+    return {
+        path: instance.block
+        for program in programs
+        for path, instance in flat.instances.items()
+        if program.instances[path].block is not instance.block
+    }
+
+
+def _placed_anew(before: Diagram, after: Diagram) -> bool:
+    """Whether places have changed, of which the checks report those that are not finite."""
+    return any(
+        old.layout is not after.pages[page].layout or old.bends is not after.pages[page].bends
+        for page, old in before.pages.items()
+    )
+
+
+def _rebind_leaves(program: Program, instance: Instance) -> list[str]:
     """Let the leaves of a block read its numbers; their paths."""
     block, path = instance.block, instance.path
     sources: dict[str, Source | PortLiteral] = {path: block} if isinstance(block, Source) else {}

@@ -12,12 +12,12 @@ from blocks.errors import FeedError, Location, RunError
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
 from runtime.engine import lookup
-from runtime.engine.lower import lower
+from runtime.engine.lowering import lower
 from runtime.engine.norms import with_trees
-from runtime.engine.plan.compiled import Compiled, Request, compile_request, port_name
+from runtime.engine.plan.compiled import Compiled, Request, Table, compile_request, with_zeros
 from runtime.engine.plan.passes import chosen
 from runtime.engine.prepared import Prepared
-from runtime.engine.rebind import renumbered, with_values
+from runtime.engine.rebind import rebind, with_values
 from runtime.engine.run import Run, Shapes, accumulate
 from runtime.engine.store import Store, shapes_of
 
@@ -80,7 +80,7 @@ class Session:
         changed, so that nothing is planned anew. What was set stays then, but for what changed;
         else the session starts again as if new.
         """
-        changed = renumbered(self._programs.values(), diagram, self._page)
+        changed = rebind(self._programs.values(), self.diagram, diagram, self._page)
         if changed is None:
             self._begin(diagram)
             return False
@@ -162,7 +162,7 @@ class Session:
         program = self._program(shapes_of(fed))
         compiled = self._execute(program, Request(self._ports(program, ports)), fed, {})
         return Run(
-            values={p: compiled.plan.read(v) for p, v in compiled.values.items()},
+            values=compiled.values(),
             trees=program.trees,
             wire_trees=program.wire_trees,
         )
@@ -213,22 +213,17 @@ class Session:
         )
         compiled = self._execute(program, asked, fed, seeds)
 
-        def read(results: Mapping[str, Value | None], zero: bool) -> dict[str, Array | None]:
-            found = {k: None if v is None else compiled.plan.read(v) for k, v in results.items()}
-            for name, array in found.items():
-                if zero and array is None:
-                    value = program.ports[port_name(program, name)]
-                    found[name] = np.zeros(value.shape, value.dtype)
-            return found
+        def arrived(table: Table) -> dict[str, Array | None]:
+            arrays = compiled.read(table)
+            return with_zeros(program, arrays) if unconnected == "zero" else arrays
 
-        zero = unconnected == "zero"
         return Run(
-            values={p: compiled.plan.read(v) for p, v in compiled.values.items()},
-            gradients=accumulate(self.gradients, requests, read(compiled.gradients, zero)),
-            adjoints=read(compiled.adjoints, zero),
-            contributions=read(compiled.contributions, False),
+            values=compiled.values(),
+            gradients=accumulate(self.gradients, requests, arrived("gradients")),
+            adjoints=arrived("adjoints"),
+            contributions=compiled.read("contributions"),
             losses=heads,
-            measured=with_trees(program, read(compiled.norms, False)),
+            measured=with_trees(program, compiled.read("norms")),
             trees=program.trees,
             wire_trees=program.wire_trees,
         )
@@ -259,10 +254,7 @@ class Session:
         lookup.traced_ports(program, feeds)
         asked = Request(ports, heads, wrt=tuple(requests))
         compiled = compile_request(program, asked, lowerings=self._lowerings)
-        results = [(port, program.ports[port]) for port in ports]
-        return Prepared(
-            program, compiled, self._store, feeds, [*results, *compiled.gradients.items()]
-        )
+        return Prepared(program, compiled, self._store, feeds)
 
     def step(
         self,
@@ -365,21 +357,18 @@ class Session:
         seeds: Mapping[str, Array],
     ) -> list[Value]:
         """Fill the plan's leaves; returns those of inputs that have no value."""
-        leaves = compiled.plan.leaves
         missing = []
-        for path, leaf in program.leaves.items():
-            if leaf.value not in leaves:
-                continue
-            array = fed[path] if path in fed else self._store.value(path, leaf)
-            if array is None:
+        for path, leaf in compiled.leaves.items():
+            if path in fed:
+                compiled.feed(leaf.value, fed[path])
+            elif (array := self._store.value(path, program.leaves[path])) is not None:
+                compiled.bind(leaf.value, array)
+            else:
                 self._not_fed(program, path, leaf.value)
                 missing.append(leaf.value)
-            else:
-                np.copyto(leaves[leaf.value], array, casting="unsafe")
         for head, seed in compiled.seeds.items():
-            if seed in leaves:
-                np.copyto(leaves[seed], seeds[head], casting="unsafe")
-        step = program.trace.step
+            compiled.feed(seed, seeds[head])
+        step, leaves = program.trace.step, compiled.plan.leaves
         if step is not None and step in leaves:
             leaves[step][...] = self.step_number
         return missing

@@ -29,7 +29,7 @@ class Store:
         self.version = 0
         """Changes with every value that is set."""
         self.step_number = 0
-        self._initial: dict[tuple[str, Shape], Array | None] = {}
+        self._initial: dict[str, dict[Shape, Array | None]] = {}
 
     def set(self, name: str, value: ArrayLike) -> None:
         """Hold a value; raises FeedError."""
@@ -39,9 +39,9 @@ class Store:
     def renumber(self, sources: Mapping[str, Source], changed: Collection[str]) -> None:
         """Read the leaves that changed anew: what was set for them is over."""
         self.sources = sources
-        paths = frozenset(changed)
-        self.held = {path: array for path, array in self.held.items() if path not in paths}
-        self._initial = {key: value for key, value in self._initial.items() if key[0] not in paths}
+        for path in changed:
+            self.held.pop(path, None)
+            self._initial.pop(path, None)
         self.version += 1
 
     def checked(self, name: str, value: ArrayLike) -> Array:
@@ -77,12 +77,12 @@ class Store:
         """What a leaf is bound to without a feed: drawn or copied once per shape."""
         if path in self.held:
             return self.held[path]
-        key = path, leaf.value.shape
-        if key not in self._initial:
+        initial, shape = self._initial.setdefault(path, {}), leaf.value.shape
+        if shape not in initial:
             source = leaf.source
-            drawn = source.data(key[1], path) if isinstance(source, Source) else source.array
-            self._initial[key] = None if drawn is None else np.asarray(drawn)
-        return self._initial[key]
+            drawn = source.data(shape, path) if isinstance(source, Source) else source.array
+            initial[shape] = None if drawn is None else np.asarray(drawn)
+        return initial[shape]
 
     def source(self, name: str) -> Source:
         """The block of that name; raises FeedError with the nearest names."""

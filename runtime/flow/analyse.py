@@ -32,11 +32,14 @@ LOST = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.NOTHING_T
 def analyse(program: Program, losses: Sequence[str] | None = None) -> Flow:
     """What every wire says about the gradient of ``losses``, all of the program's by default.
 
-    Losses are named by port or block. Raises RunError for one that does not exist.
+    Losses are named by port or block. The answers are kept with the program, which new numbers
+    leave as it is. Raises RunError for a loss that does not exist.
     """
     if losses is None:
-        return Flow(program, tuple(program.heads()))
-    return Flow(program, tuple(head for name in losses for head in _leaf_heads(program, name)))
+        heads = tuple(program.heads())
+    else:
+        heads = tuple(head for name in losses for head in _leaf_heads(program, name))
+    return program.derived(("flow", heads), lambda: Flow(program, heads))
 
 
 def _leaf_heads(program: Program, name: str) -> tuple[str, ...]:
@@ -80,6 +83,7 @@ class Flow:
         self._reasons = Verdicts(self._searches)
         self.slots = self._searches.slots
         self._states: dict[str, dict[str, State]] = {}
+        self._prepared = False
 
     # ---- answers ------------------------------------------------------------------------------
 
@@ -115,6 +119,9 @@ class Flow:
 
     def prepare(self) -> Flow:
         """Gather what verdicts say, so that from now on each takes next to no time."""
+        if self._prepared:
+            return self
+        self._prepared = True
         for loss in (None, *self.losses):
             asked = set()
             for wire, state in self.states(loss).items():

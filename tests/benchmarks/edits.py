@@ -12,12 +12,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from app.evaluation.evaluator import Evaluation
 from blocks import registry
-from blocks.block import Block
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.containers import Pack, Unpack
 from blocks.library.gradient import StopGradient
@@ -26,6 +26,9 @@ from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
 from runtime.diagram import MAIN, Diagram, Page, PortName, SetParameters, apply
+
+if TYPE_CHECKING:
+    from blocks.block import Block
 
 BLOCKS = 6_000
 EDITS = 15
@@ -118,7 +121,11 @@ def pages() -> Diagram:
     last = inner.put("in", PageInput())
     inner.put("w", Variable(value=1.01))
     for i in range(27):
-        last = inner.put(f"b{i}", TANH(), x=last) if i % 2 else inner.put(f"b{i}", Mul(), a=last, b="w")
+        last = (
+            inner.put(f"b{i}", TANH(), x=last)
+            if i % 2
+            else inner.put(f"b{i}", Mul(), a=last, b="w")
+        )
     inner.put("y", PageOutput(), x=last)
     main = Drawing()
     last = main.put(EDITED, Variable(value=0.5))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from blocks.errors import HeadError, Location
 from runtime.calculus import Value, sweep
@@ -16,10 +18,15 @@ from runtime.engine.plan.passes import DEFAULT
 from runtime.engine.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from runtime.engine.plan.passes import Lowering
     from runtime.engine.program import Program
+
+
+Array = NDArray[Any]
+Table: TypeAlias = Literal["values", "gradients", "adjoints", "contributions", "norms"]
+"""The kinds of results that a run gives."""
 
 
 class Request(NamedTuple):
@@ -34,17 +41,53 @@ class Request(NamedTuple):
     norms: tuple[str, ...] = ()
 
 
-@dataclass
-class Compiled:
-    """A plan and where in the trace each result is; None where no path connects."""
+Reader: TypeAlias = "Callable[[], Array]"
+"""Gives one result of the last run, as an array that aliases nothing."""
 
-    plan: Plan
-    values: dict[str, Value]
-    gradients: dict[str, Value | None] = field(default_factory=dict)
-    adjoints: dict[str, Value | None] = field(default_factory=dict)
-    contributions: dict[str, Value | None] = field(default_factory=dict)
-    norms: dict[str, Value | None] = field(default_factory=dict)
-    seeds: dict[str, Value] = field(default_factory=dict)
+
+class Compiled:
+    """A plan, and by name what reads each of its results; None where no path connects."""
+
+    def __init__(
+        self,
+        program: Program,
+        plan: Plan,
+        results: Mapping[Table, Mapping[str, Value | None]],
+        seeds: Mapping[str, Value],
+    ) -> None:
+        self.plan = plan
+        self.seeds = {head: seed for head, seed in seeds.items() if seed in plan.leaves}
+        """The leaves of output gradients, by head."""
+        self.leaves = {p: leaf for p, leaf in program.leaves.items() if leaf.value in plan.leaves}
+        self._readers = {
+            table: {name: None if v is None else plan.reader(v) for name, v in values.items()}
+            for table, values in results.items()
+        }
+        self._bound: dict[Value, Array] = {}
+
+    def readers(self, table: Table) -> Mapping[str, Reader | None]:
+        """What reads the results of one kind, by name."""
+        return self._readers[table]
+
+    def read(self, table: Table) -> dict[str, Array | None]:
+        """The results of one kind of the last run, by name."""
+        readers = self._readers[table].items()
+        return {name: None if reader is None else reader() for name, reader in readers}
+
+    def values(self) -> dict[str, Array]:
+        """The values of ports in the last run."""
+        return {port: array for port, array in self.read("values").items() if array is not None}
+
+    def feed(self, leaf: Value, array: Array) -> None:
+        """Give a leaf a value for the next run alone."""
+        np.copyto(self.plan.leaves[leaf], array, casting="unsafe")
+        self._bound.pop(leaf, None)
+
+    def bind(self, leaf: Value, array: Array) -> None:
+        """Give a leaf a value that nobody writes to; it need not be copied for the next run."""
+        if self._bound.get(leaf) is not array:
+            self.feed(leaf, array)
+            self._bound[leaf] = array
 
 
 @uncollected()
@@ -72,27 +115,35 @@ def compile_request(
     def usable(value: Value | None) -> Value | None:
         return None if value is None or value in bad else value
 
-    compiled = Compiled(
-        plan=Plan([]),
-        values={p: v for p in request.ports if (v := usable(program.ports[p])) is not None},
-        gradients={name: usable(found.get(value)) for name, value in targets.items()},
-        adjoints={name: usable(found.get(value)) for name, value in ports.items()},
-        contributions={key: usable(found.get(wires[key])) if key in wires else None
-                       for key in request.contributions},
-        seeds={head: seed for head, seed in seeds.items() if seed.primitive is LEAF},
-    )  # fmt: skip
-    for key in request.norms:
-        arrived = usable(found.get(wires[key])) if key in wires else None
-        compiled.norms[key] = None if arrived is None else norm_of(arrived)
-    results = [compiled.gradients, compiled.adjoints, compiled.contributions, compiled.norms]
-    asked = [v for result in results for v in result.values() if v is not None]
-    compiled.plan = Plan([*compiled.values.values(), *asked], lowerings)
-    return compiled
+    def arrived(wire: str) -> Value | None:
+        return usable(found.get(wires[wire])) if wire in wires else None
+
+    values = {p: v for p in request.ports if (v := usable(program.ports[p])) is not None}
+    norms = {wire: arrived(wire) for wire in request.norms}
+    results: dict[Table, Mapping[str, Value | None]] = {
+        "values": values,
+        "gradients": {name: usable(found.get(value)) for name, value in targets.items()},
+        "adjoints": {name: usable(found.get(value)) for name, value in ports.items()},
+        "contributions": {wire: arrived(wire) for wire in request.contributions},
+        "norms": {wire: None if v is None else norm_of(v) for wire, v in norms.items()},
+    }
+    asked = [v for table in results.values() for v in table.values() if v is not None]
+    return Compiled(program, Plan(asked, lowerings), results, seeds)
 
 
 def port_name(program: Program, name: str) -> str:
     """The port that a variable's path or a port's name stands for."""
     return name if name in program.ports else f"{name}.out"
+
+
+def with_zeros(program: Program, arrays: Mapping[str, Array | None]) -> dict[str, Array | None]:
+    """Gradients by name, zeros in place of None."""
+    found = dict(arrays)
+    for name, array in arrays.items():
+        if array is None:
+            value = program.ports[port_name(program, name)]
+            found[name] = np.zeros(value.shape, value.dtype)
+    return found
 
 
 def _seed(program: Program, head: str, request: Request) -> Value:

@@ -8,7 +8,7 @@ from app.canvas.state.codes import STATE_OF
 from app.controllers.trial import told
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import SetParameters
-from runtime.flow import Difference
+from runtime.flow import Difference, State
 from tests.app.canvas.pages import move
 from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 from tests.app.mouse import LEFT, pull
@@ -87,16 +87,16 @@ class TestHover:
         idle(qtbot, window)
         qtbot.keyRelease(window.canvas, X)
         assert window.canvas.ghosts().cuts == ("mul1.a",)
-        assert lane(window, "mul1.a") == "STOPPED"
+        assert lane(window, "mul1.a") is State.STOPPED
         assert "mul1.a cut" in window.trial.bar.text()
 
 
 class TestTrial:
     def test_a_click_on_the_sign_tries_the_stop_open(self, window, qtbot):
         before = window.document.diagram
-        assert lane(window, "sg.x") == "STOPPED"
+        assert lane(window, "sg.x") is State.STOPPED
         click_sign(qtbot, window)
-        assert lane(window, "sg.x") == "CARRIES"
+        assert lane(window, "sg.x") is State.CARRIES
         assert changes(window) == {"w": "3.00 → 6.00 (+100 %)"}
         assert window.trial.bar.isVisible()
         assert "sg open" in window.trial.bar.text()
@@ -107,7 +107,7 @@ class TestTrial:
         click_sign(qtbot, window)
         click_sign(qtbot, window)
         assert not window.trial.active
-        assert lane(window, "sg.x") == "STOPPED"
+        assert lane(window, "sg.x") is State.STOPPED
         assert not window.trial.bar.isVisible()
 
     def test_apply_is_one_undo(self, window, qtbot):
@@ -134,13 +134,13 @@ class TestTrial:
         assert window.document.diagram is before
         qtbot.mouseClick(window.trial.bar.apply_button, LEFT)
         idle(qtbot, window)
-        assert lane(window, "sg.x") == "STOPPED"
+        assert lane(window, "sg.x") is State.STOPPED
 
     def test_escape_and_the_button_drop_it(self, window, qtbot):
         click_sign(qtbot, window)
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
         assert not window.trial.active
-        assert lane(window, "sg.x") == "STOPPED"
+        assert lane(window, "sg.x") is State.STOPPED
         click_sign(qtbot, window)
         qtbot.mouseClick(window.trial.bar.discard_button, LEFT)
         assert not window.trial.active
@@ -151,7 +151,7 @@ class TestTrial:
         window.commands.change(SetParameters("w", {"value": [2.0]}))
         idle(qtbot, window)
         assert not window.trial.active
-        assert lane(window, "sg.x") == "STOPPED"
+        assert lane(window, "sg.x") is State.STOPPED
 
     def test_by_keyboard(self, window, qtbot):
         window.canvas.select({"sg"})

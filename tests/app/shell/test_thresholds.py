@@ -49,25 +49,25 @@ class TestDialog:
         assert dialog.fields["partial"].text() == "0.1"
 
     def test_lanes_legend_and_settings_follow_at_once(self, window, dialog, qtbot):
-        assert lane(window, "mul1.a") == "CARRIES"
+        assert lane(window, "mul1.a") is State.CARRIES
         retype(qtbot, dialog.fields["flood"], "1000")
         settled(qtbot, window)
-        assert lane(window, "mul1.a") == "FLOOD"
+        assert lane(window, "mul1.a") is State.FLOOD
         assert key_of(window.canvas.view.facts).thresholds.flood == 1000.0
         assert window.settings.thresholds == Thresholds(flood=1000.0)
         assert dialog.isVisible(), "Enter takes the number and leaves the dialog open"
 
     def test_another_share_of_zeros(self, window, dialog, qtbot):
-        assert lane(window, "gate.x") == "PARTIAL"
+        assert lane(window, "gate.x") is State.PARTIAL
         retype(qtbot, dialog.fields["partial"], "0.6")
         settled(qtbot, window)
-        assert lane(window, "gate.x") == "CARRIES"
+        assert lane(window, "gate.x") is State.CARRIES
 
     def test_nothing_is_run_for_it(self, window, dialog, qtbot, monkeypatch):
         monkeypatch.setattr(Evaluation, "__call__", lambda *given: 1 / 0)
         retype(qtbot, dialog.fields["flood"], "1000")
         settled(qtbot, window)
-        assert lane(window, "mul1.a") == "FLOOD"
+        assert lane(window, "mul1.a") is State.FLOOD
 
     def test_what_is_no_threshold_is_not_taken(self, window, dialog, qtbot):
         for text in ("-1", "0", "nan", "inf", "much"):
@@ -84,7 +84,7 @@ class TestDialog:
         qtbot.mouseClick(dialog.defaults, LEFT)
         settled(qtbot, window)
         assert dialog.fields["flood"].text() == "10000"
-        assert lane(window, "mul1.a") == "CARRIES"
+        assert lane(window, "mul1.a") is State.CARRIES
 
     def test_escape_closes_it(self, dialog, qtbot):
         qtbot.keyClick(dialog, Qt.Key.Key_Escape)
@@ -114,7 +114,7 @@ class TestKept:
     def test_a_new_window_judges_by_them(self, settings, qtbot, opened):  # noqa: F811
         settings.thresholds = Thresholds(flood=1000.0)
         window = opened(scaled())
-        assert lane(window, "mul1.a") == "FLOOD"
+        assert lane(window, "mul1.a") is State.FLOOD
 
 
 def test_a_result_is_judged_anew():

@@ -37,13 +37,13 @@ def test_states_become_codes():
     shown = seed()
     facts = facts_of(shown, seed_result(shown))
     codes = dict(zip(facts.scene.wire_keys, facts.codes.tolist(), strict=True))
-    assert codes["stop1.x"] == CODES["STOPPED"]
-    assert codes["loss.x"] == CODES["CARRIES"]
+    assert codes["stop1.x"] == CODES[State.STOPPED]
+    assert codes["loss.x"] == CODES[State.CARRIES]
 
 
 def test_a_wire_the_result_leaves_out_is_unknown():
     shown = seed()
-    assert set(facts_of(shown, Result(shown)).codes.tolist()) == {CODES["UNKNOWN"]}
+    assert set(facts_of(shown, Result(shown)).codes.tolist()) == {CODES[State.UNKNOWN]}
 
 
 def test_a_wire_newer_than_the_result_is_plain():
@@ -52,7 +52,7 @@ def test_a_wire_newer_than_the_result_is_plain():
     facts = facts_of(new, seed_result(old))
     assert facts.stale
     assert facts.codes[facts.scene.wire_index["mul1.a"]] == NOT_READ
-    assert facts.codes[facts.scene.wire_index["loss.x"]] == CODES["CARRIES"]
+    assert facts.codes[facts.scene.wire_index["loss.x"]] == CODES[State.CARRIES]
 
 
 def test_dimming_is_for_stale_readings_only():
@@ -198,7 +198,7 @@ class TestInsideAPage:
         value, gradient = look(facts, "w").sections
         assert value.readout.cells == (("2",),)
         assert gradient.readout.cells == (("0.25",),)
-        assert facts.codes.tolist() == [CODES["CARRIES"]]
+        assert facts.codes.tolist() == [CODES[State.CARRIES]]
         assert facts.whole.widths[0] > 3
 
 

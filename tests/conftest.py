@@ -8,6 +8,7 @@ import os
 # Before Qt is imported anywhere; a user who wants to watch sets QT_QPA_PLATFORM.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from blocks import Block
@@ -32,3 +33,11 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     if inspect.isroutine(val):
         return str(val.__name__)
     return None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process for tests named on the command line, so that they start at once and can be
+    debugged; None, which is a worker for each core, for the whole suite. ``-n`` overrules both.
+    """
+    return 0 if config.args_source is pytest.Config.ArgsSource.ARGS else None

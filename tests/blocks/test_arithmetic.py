@@ -204,11 +204,10 @@ def test_an_integer_has_no_remainder_by_zero() -> None:
 
 def test_remainder_gradient() -> None:
     """1, and minus the quotient that goes with the remainder: 9 for 1 by 0.1, whose floor is 10."""
-    found = gradients(
-        Mod(), a=floats(7.5, -7.5, 1, 2, -1, 1), b=floats(2.0, 2.0, 0.1, INF, INF, -INF)
-    )
-    np.testing.assert_array_equal(found["a"], np.ones(6))
-    np.testing.assert_array_equal(found["b"], [-3, 4, -9, 0, 1, 1])
+    a, b = floats(7.5, -7.5, 1, 2, -1, 1, 1, 0), floats(2, 2, 0.1, INF, INF, -INF, 0, 2)
+    found = gradients(Mod(), a=a, b=b)
+    np.testing.assert_array_equal(found["a"], np.ones(8))
+    np.testing.assert_array_equal(found["b"], [-3, 4, -9, 0, 1, 1, -INF, 0])
 
 
 def test_any_number_of_terms_add_up() -> None:

@@ -48,11 +48,15 @@ def _clip_kernel(x: Any, *, out: Any, lo: float | None, hi: float | None) -> Non
     np.clip(x, lo, hi, out=out)
 
 
-def _remainder_kernel(a: Any, b: Any, *, out: Any) -> None:
-    """Exact (fmod and the sign rule); raises ZeroDivisionError for an integer by 0."""
-    if out.dtype.kind != "f" and out.size and not np.all(b):
-        raise ZeroDivisionError("an integer has no remainder by 0")
-    np.remainder(a, b, out=out)
+def _division(ufunc: Any, result: str) -> Any:
+    """A kernel that raises ZeroDivisionError for an integer by 0, where numpy gives 0."""
+
+    def kernel(a: Any, b: Any, *, out: Any) -> None:
+        if out.dtype.kind != "f" and out.size and not np.all(b):
+            raise ZeroDivisionError(f"an integer has no {result} by 0")
+        ufunc(a, b, out=out)
+
+    return kernel
 
 
 def _unary(name: str, kernel: Any, rule: Any) -> Primitive:
@@ -80,8 +84,12 @@ def _extreme_rules(loses: str) -> tuple[Any, Any]:
 
 
 def _power_base(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
-    """``g·b·a^(b−1)``, and 0 where b = 0 even if a is 0."""
-    flat = xp.equal(b, 0)
+    """``g·b·a^(b−1)``, and 0 where b = 0 even if a is 0 (or so small that 1/a is ∞) or NaN.
+
+    Elsewhere b = 0 is no exception: the derivative of this by b is ``a^(b−1)`` there.
+    """
+    tiny = float(np.finfo(a.dtype).tiny)
+    flat = xp.equal(b, 0) & xp.logical_not(xp.abs(a) >= tiny)
     return g * xp.where(flat, 0.0, b * a ** xp.where(flat, 1.0, b - 1))
 
 
@@ -101,15 +109,6 @@ def _arctan2_rule(sign: int) -> Any:
         return g * xp.where(origin, 0.0, other / xp.where(origin, 1.0, square))
 
     return rule
-
-
-def _remainder_divisor(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
-    """``−g·⌊a/b⌋``, the quotient that goes with ``out``: ``⌊a/b⌋`` itself may round up a jump.
-
-    Where ``out`` is infinite, b is infinite and of the other sign than a: the quotient is −1.
-    """
-    quotient = xp.where(xp.equal(xp.abs(out), np.inf), -1.0, xp.round((a - out) / b))
-    return -g * quotient
 
 
 def _clip_rule(
@@ -135,8 +134,12 @@ MULTIPLY = _binary("multiply", np.multiply,
                    lambda xp, g, out, a, b: g * b, lambda xp, g, out, a, b: g * a)  # fmt: skip
 DIVIDE = _binary("divide", np.divide, lambda xp, g, out, a, b: g / b,
                  lambda xp, g, out, a, b: -g * out / b)  # fmt: skip
-REMAINDER = _binary("remainder", _remainder_kernel,
-                    lambda xp, g, out, a, b: g, _remainder_divisor)  # fmt: skip
+FLOOR_DIVIDE = _binary("floor_divide", _division(np.floor_divide, "quotient"),
+                       lambda xp, g, out, a, b: xp.zeros_like(a),
+                       lambda xp, g, out, a, b: xp.zeros_like(b))  # fmt: skip
+REMAINDER = _binary("remainder", _division(np.remainder, "remainder"),
+                    lambda xp, g, out, a, b: g,
+                    lambda xp, g, out, a, b: -g * xp.floor_divide(a, b))  # fmt: skip
 POWER = _binary("power", np.power, _power_base, _power_exponent)
 MAXIMUM = _binary("maximum", np.maximum, *_extreme_rules("less"))
 MINIMUM = _binary("minimum", np.minimum, *_extreme_rules("greater"))
@@ -204,6 +207,13 @@ class ElementwiseOps(BaseOps):
     def divide(self, a: Any, b: Any) -> Value:
         """``a / b``; integers become float32."""
         return self._arithmetic(DIVIDE, a, b, floats=True)
+
+    def floor_divide(self, a: Any, b: Any) -> Value:
+        """``⌊a/b⌋``, the quotient that goes with ``remainder``; connected, gradient 0.
+
+        ±∞ or NaN for a float by 0; an integer by 0 fails when the diagram runs.
+        """
+        return self._arithmetic(FLOOR_DIVIDE, a, b)
 
     def remainder(self, a: Any, b: Any) -> Value:
         """``a − b·⌊a/b⌋`` exactly, with the sign of b; NaN for a float by 0.

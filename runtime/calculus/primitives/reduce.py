@@ -96,6 +96,14 @@ def _extreme_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axes: tuple[
     return g * ties / xp.sum(ties, axes, keepdims=True)
 
 
+def _logsumexp_rule(
+    xp: Namespace, g: Value, out: Value, x: Value, *, axes: tuple[int, ...]
+) -> Value:
+    """``g·softmax(x)``: ``e^(x − out)`` over its sum, because ``out`` of large x is rounded."""
+    parts = xp.exp(x - out)
+    return g * (parts / xp.sum(parts, axes, keepdims=True))
+
+
 def _softmax_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axis: int) -> Value:
     return out * (g - xp.sum(g * out, axis, keepdims=True))
 
@@ -112,8 +120,7 @@ SUM = Primitive("sum", _reduced, _sum_kernel,
                 (lambda xp, g, out, x, *, axes: xp.broadcast_to(g, x.shape),))  # fmt: skip
 MAX = Primitive("max", _reduced, _reducer(np.maximum.reduce), (_extreme_rule,))
 MIN = Primitive("min", _reduced, _reducer(np.minimum.reduce), (_extreme_rule,))
-LOGSUMEXP = Primitive("logsumexp", _reduced, _logsumexp_kernel,
-                      (lambda xp, g, out, x, *, axes: g * xp.exp(x - out),))  # fmt: skip
+LOGSUMEXP = Primitive("logsumexp", _reduced, _logsumexp_kernel, (_logsumexp_rule,))
 SOFTMAX = Primitive("softmax", _same, _softmax_kernel, (_softmax_rule,))
 LOG_SOFTMAX = Primitive("log_softmax", _same, _log_softmax_kernel, (_log_softmax_rule,))
 ANY = Primitive("any", _to_bool, _reducer(np.logical_or.reduce), (None,))

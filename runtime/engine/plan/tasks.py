@@ -54,18 +54,21 @@ class Task:
         raise NotImplementedError  # every task has its own
 
 
+_FAILING = frozenset({"power", "floor_divide", "remainder"})
+
+
 class PlainTask(Task):
     """One value by its primitive's kernel: the reference for every other lowering.
 
     ``can_fail`` marks elementwise arithmetic that some integers make fail (a negative power, a
-    remainder by 0): it runs alone, so that the block that failed can be named.
+    division by 0): it runs alone, so that the block that failed can be named.
     """
 
     def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
         self.value = value
         self.values = (value,)
         self.inputs = inputs
-        self.can_fail = value.primitive.name in ("power", "remainder") and value.dtype not in FLOATS
+        self.can_fail = value.primitive.name in _FAILING and value.dtype not in FLOATS
         self.kernel = value.primitive.kernel
         self.in_place = inputs if isinstance(self.kernel, np.ufunc) else ()
 

@@ -75,6 +75,7 @@ ARITHMETIC = [
     _binary("subtract", lambda a, b: a - b, draw(3), draw(1, 3)),
     _binary("multiply", lambda a, b: a * b, draw(2, 1), draw(1, 3)),
     _binary("divide", lambda a, b: a / b, draw(2, 3), positive(2, 1)),
+    _binary("floor_divide", lambda a, b: np.floor(a / b), 9 * draw(2, 3), positive(3)),
     _binary("remainder", lambda a, b: a - b * np.floor(a / b), 9 * draw(2, 3), positive(3)),
     _binary("power", lambda a, b: np.exp(b * np.log(a)), positive(2, 3), draw(3)),
     _binary("maximum", lambda a, b: np.where(a > b, a, b), draw(2, 3), draw(3)),

@@ -71,6 +71,36 @@ def test_ties_share_the_gradient() -> None:
     np.testing.assert_array_equal(pool, np.full((1, 1, 2, 2), 0.25))
 
 
+def test_the_power_of_zero_has_a_mixed_derivative() -> None:
+    """d/db of ``b·a^(b−1)`` is 1/a at b = 0, and so is d/da of ``aᵇ·log a``."""
+    traced = Traced(lambda xp, a, b: a**b, array(4, 0.5), array(0, 0))
+    xp, (a, b) = traced.trace.xp, traced.leaves
+    mixed = xp.gradient(xp.gradient(traced.out, a), b)
+    np.testing.assert_array_equal(traced.read(mixed), [0.25, 2])
+    other = xp.gradient(xp.gradient(traced.out, b), a)
+    np.testing.assert_array_equal(traced.read(other), [0.25, 2])
+
+
+def test_remainders_have_no_second_derivative() -> None:
+    a, b = array(7, 0, -1, 5, nan), array(3, 0, inf, nan, 2)
+    traced = Traced(lambda xp, a, b: xp.remainder(a, b), a, b)
+    xp, slope = traced.trace.xp, traced.gradients()[1]
+    assert slope is not None
+    for wrt in traced.leaves:
+        np.testing.assert_array_equal(traced.read(xp.gradient(slope, wrt)), np.zeros(5))
+
+
+@pytest.mark.parametrize("base", [0, nan, inf, 5e-324, -5e-324, 2.3e-308])
+def test_the_power_of_zero_is_flat_everywhere(base: float) -> None:
+    assert gradient(lambda xp, a, b: a**b, array(base), array(0)) == [0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logsumexp_of_large_numbers_shares_the_gradient(dtype: str) -> None:
+    x = np.full((2, 2), 1e8 if dtype == "float32" else 1e17, dtype)
+    np.testing.assert_array_equal(gradient(lambda xp, x: xp.logsumexp(x), x), np.full((2, 2), 0.25))
+
+
 @pytest.mark.parametrize("name", ["maximum", "minimum"])
 def test_nan_sends_the_gradient_to_both_sides(name: str) -> None:
     a, b = array(nan, 1, nan, 2), array(1, nan, nan, 2)

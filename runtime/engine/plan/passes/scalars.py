@@ -38,6 +38,7 @@ EXPRESSIONS = {
     "subtract": "({0}-{1})",
     "multiply": "({0}*{1})",
     "divide": "({0}/{1})",
+    "floor_divide": "({0}//{1})",
     "remainder": "({0}%{1})",
     "power": "pow({0},{1})",
     "negative": "(-{0})",
@@ -84,7 +85,7 @@ STATEMENTS = {
 }
 """Expressions that use an operand several times: it must be a name."""
 
-_ROUNDED = frozenset({"remainder", "floor", "ceil", "round"})
+_ROUNDED = frozenset({"floor_divide", "remainder", "floor", "ceil", "round"})
 """What jumps at numbers that a float32 can be: operands are rounded first, as those of casts."""
 
 _FUNCTIONS: dict[str, Any] = {

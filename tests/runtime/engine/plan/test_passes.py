@@ -261,8 +261,8 @@ UNARY = (
     "negative", "abs", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan",
     "tanh", "sigmoid", "softplus", "relu", "erf", "sign", "floor", "ceil", "round",
 )  # fmt: skip
-BINARY = ("add", "subtract", "multiply", "divide", "remainder", "power", "maximum", "minimum",
-          "arctan2", "equal", "not_equal", "less", "less_equal", "greater",
+BINARY = ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power",
+          "maximum", "minimum", "arctan2", "equal", "not_equal", "less", "less_equal", "greater",
           "greater_equal")  # fmt: skip
 
 

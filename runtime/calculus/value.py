@@ -20,6 +20,18 @@ Attributes = Mapping[str, Any]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True)
+class NoDerivative:
+    """Why closed slots have no derivative, in words that follow the name of the block.
+
+    ``remedy`` completes the advice "Move the loss before it, … or use a StraightThrough block",
+    with ``{it}`` for the block; None where the slots are closed on purpose.
+    """
+
+    why: str
+    remedy: str | None = "soften {it}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Primitive:
     """One operation: its type rule, its kernel and its derivative rules.
@@ -32,7 +44,8 @@ class Primitive:
     the output: the sweep sums it to the shape of the input. With ``variadic`` there is one rule
     for any number of inputs, called with ``slot`` and a tuple of all inputs after ``out``.
     ``unread`` lists the slots whose numbers the kernel does not need. ``stops`` separates a slot
-    that is closed on purpose (stop_gradient) from one that has no derivative.
+    that is closed on purpose (stop_gradient) from one that has no derivative, for which
+    ``no_derivative`` says why.
     """
 
     name: str
@@ -44,6 +57,7 @@ class Primitive:
     stops: bool = False
     unread: frozenset[int] = frozenset()
     elementwise: bool = False
+    no_derivative: NoDerivative | None = None
 
     def __repr__(self) -> str:
         return self.name

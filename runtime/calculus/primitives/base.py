@@ -25,7 +25,7 @@ from runtime.calculus.dtypes import (
     to_float,
     to_number,
 )
-from runtime.calculus.value import Primitive, Value
+from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape, Source
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from runtime.calculus.trace import Trace
 
 Axis = int | tuple[int, ...] | None
+YES_OR_NO = NoDerivative("returns true or false, which is piecewise constant", "")
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

@@ -9,7 +9,7 @@ import numpy as np
 from blocks.errors import DTypeError, ShapeError
 from runtime.calculus.dtypes import INTEGERS, checked_dtype
 from runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
-from runtime.calculus.value import Primitive, Value
+from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -93,6 +93,7 @@ def _one_hot_kernel(indices: Any, *, out: Any, depth: int, dtype: str) -> None:
     out[...] = indices[..., None] == np.arange(depth)
 
 
+_POSITIONS = NoDerivative("takes positions, which have no derivative")
 TAKE = Primitive(
     "take",
     _take_infer,
@@ -101,6 +102,7 @@ TAKE = Primitive(
         lambda xp, g, out, x, i, *, axis: xp.scatter_add(xp.zeros_like(x), i, g, axis),
         None,
     ),
+    no_derivative=_POSITIONS,
 )
 SCATTER_ADD = Primitive(
     "scatter_add",
@@ -111,6 +113,7 @@ SCATTER_ADD = Primitive(
         None,
         lambda xp, g, out, x, i, u, *, axis: xp.take(g, i, axis),
     ),
+    no_derivative=_POSITIONS,
 )
 TAKE_ALONG = Primitive(
     "take_along_axis",
@@ -120,6 +123,7 @@ TAKE_ALONG = Primitive(
         lambda xp, g, out, x, i, *, axis: xp.add_along_axis(xp.zeros_like(x), i, g, axis),
         None,
     ),
+    no_derivative=_POSITIONS,
 )
 ADD_ALONG = Primitive(
     "add_along_axis",
@@ -130,18 +134,21 @@ ADD_ALONG = Primitive(
         None,
         lambda xp, g, out, x, i, u, *, axis: xp.take_along_axis(g, i, axis),
     ),
+    no_derivative=_POSITIONS,
 )
 ARGSORT = Primitive(
     "argsort",
     lambda x, *, axis, descending: (x.shape, "int64"),
     _argsort_kernel,
     (None,),
+    no_derivative=NoDerivative("returns positions, which are piecewise constant"),
 )
 ONE_HOT = Primitive(
     "one_hot",
     lambda i, *, depth, dtype: ((*i.shape, depth), dtype),
     _one_hot_kernel,
     (None,),
+    no_derivative=NoDerivative("takes classes, which have no derivative"),
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from blocks.errors import DTypeError, ShapeError, TraceError
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import BaseOps
-from runtime.calculus.value import Primitive, Value
+from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -45,6 +45,9 @@ SURROGATE = Primitive(
     (None, lambda xp, g, out, value, soft: g),
     view=True,
     unread=frozenset({1}),
+    no_derivative=NoDerivative(
+        "sends all its gradient to its other input, on purpose", remedy=None
+    ),
 )
 LOSS_HEAD = Primitive("loss_head", _same, lambda x, **_: x, (_loss_rule,), view=True)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from blocks.errors import DTypeError
 from runtime.calculus.dtypes import INTEGERS, strong
-from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
-from runtime.calculus.value import Primitive, Value
+from runtime.calculus.primitives.base import YES_OR_NO, BaseOps, broadcast_shapes
+from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -32,27 +32,38 @@ def _where_kernel(condition: Any, a: Any, b: Any, *, out: Any) -> None:
     np.copyto(out, a, where=condition)
 
 
-def _closed(name: str, infer: Any, kernel: Any, slots: int = 2) -> Primitive:
-    return Primitive(name, infer, kernel, (None,) * slots, elementwise=True)
+_COMPARES = NoDerivative(
+    "compares, and the answer is piecewise constant", "soften {it} with a Sigmoid"
+)
+_EQUALS = NoDerivative("tests for equality, which is piecewise constant")
+_BITS = NoDerivative("works on bits, which have no derivative", "")
 
 
-EQUAL = _closed("equal", _to_bool, np.equal)
-NOT_EQUAL = _closed("not_equal", _to_bool, np.not_equal)
-LESS = _closed("less", _to_bool, np.less)
-LESS_EQUAL = _closed("less_equal", _to_bool, np.less_equal)
-GREATER = _closed("greater", _to_bool, np.greater)
-GREATER_EQUAL = _closed("greater_equal", _to_bool, np.greater_equal)
-LOGICAL_AND = _closed("logical_and", _to_bool, np.logical_and)
-LOGICAL_OR = _closed("logical_or", _to_bool, np.logical_or)
-LOGICAL_XOR = _closed("logical_xor", _to_bool, np.logical_xor)
-LOGICAL_NOT = _closed("logical_not", _to_bool, np.logical_not, 1)
-ISNAN = _closed("isnan", _to_bool, np.isnan, 1)
-ISFINITE = _closed("isfinite", _to_bool, np.isfinite, 1)
-BITWISE_AND = _closed("bitwise_and", _to_first, np.bitwise_and)
-BITWISE_OR = _closed("bitwise_or", _to_first, np.bitwise_or)
-BITWISE_XOR = _closed("bitwise_xor", _to_first, np.bitwise_xor)
-LEFT_SHIFT = _closed("left_shift", _to_first, np.left_shift)
-RIGHT_SHIFT = _closed("right_shift", _to_first, np.right_shift)
+def _closed(
+    name: str, infer: Any, kernel: Any, no_derivative: NoDerivative, slots: int = 2
+) -> Primitive:
+    return Primitive(
+        name, infer, kernel, (None,) * slots, elementwise=True, no_derivative=no_derivative
+    )
+
+
+EQUAL = _closed("equal", _to_bool, np.equal, _EQUALS)
+NOT_EQUAL = _closed("not_equal", _to_bool, np.not_equal, _EQUALS)
+LESS = _closed("less", _to_bool, np.less, _COMPARES)
+LESS_EQUAL = _closed("less_equal", _to_bool, np.less_equal, _COMPARES)
+GREATER = _closed("greater", _to_bool, np.greater, _COMPARES)
+GREATER_EQUAL = _closed("greater_equal", _to_bool, np.greater_equal, _COMPARES)
+LOGICAL_AND = _closed("logical_and", _to_bool, np.logical_and, YES_OR_NO)
+LOGICAL_OR = _closed("logical_or", _to_bool, np.logical_or, YES_OR_NO)
+LOGICAL_XOR = _closed("logical_xor", _to_bool, np.logical_xor, YES_OR_NO)
+LOGICAL_NOT = _closed("logical_not", _to_bool, np.logical_not, YES_OR_NO, 1)
+ISNAN = _closed("isnan", _to_bool, np.isnan, YES_OR_NO, 1)
+ISFINITE = _closed("isfinite", _to_bool, np.isfinite, YES_OR_NO, 1)
+BITWISE_AND = _closed("bitwise_and", _to_first, np.bitwise_and, _BITS)
+BITWISE_OR = _closed("bitwise_or", _to_first, np.bitwise_or, _BITS)
+BITWISE_XOR = _closed("bitwise_xor", _to_first, np.bitwise_xor, _BITS)
+LEFT_SHIFT = _closed("left_shift", _to_first, np.left_shift, _BITS)
+RIGHT_SHIFT = _closed("right_shift", _to_first, np.right_shift, _BITS)
 WHERE = Primitive(
     "where",
     _where_infer,
@@ -63,6 +74,7 @@ WHERE = Primitive(
         lambda xp, g, out, c, a, b: xp.where(c, xp.zeros_like(g), g),
     ),
     elementwise=True,
+    no_derivative=NoDerivative("only selects by its condition"),
 )
 
 

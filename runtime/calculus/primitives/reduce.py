@@ -10,8 +10,8 @@ import numpy as np
 
 from blocks.errors import ShapeError
 from runtime.calculus.dtypes import FLOATS
-from runtime.calculus.primitives.base import Axis, BaseOps, axes_of, axis_of
-from runtime.calculus.value import Primitive, Value
+from runtime.calculus.primitives.base import YES_OR_NO, Axis, BaseOps, axes_of, axis_of
+from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -123,10 +123,11 @@ MIN = Primitive("min", _reduced, _reducer(np.minimum.reduce), (_extreme_rule,))
 LOGSUMEXP = Primitive("logsumexp", _reduced, _logsumexp_kernel, (_logsumexp_rule,))
 SOFTMAX = Primitive("softmax", _same, _softmax_kernel, (_softmax_rule,))
 LOG_SOFTMAX = Primitive("log_softmax", _same, _log_softmax_kernel, (_log_softmax_rule,))
-ANY = Primitive("any", _to_bool, _reducer(np.logical_or.reduce), (None,))
-ALL = Primitive("all", _to_bool, _reducer(np.logical_and.reduce), (None,))
-ARGMAX = Primitive("argmax", _to_index, _arg(np.argmax), (None,))
-ARGMIN = Primitive("argmin", _to_index, _arg(np.argmin), (None,))
+_CONSTANT = NoDerivative("is piecewise constant", "soften {it} with a Softmax")
+ANY = Primitive("any", _to_bool, _reducer(np.logical_or.reduce), (None,), no_derivative=YES_OR_NO)
+ALL = Primitive("all", _to_bool, _reducer(np.logical_and.reduce), (None,), no_derivative=YES_OR_NO)
+ARGMAX = Primitive("argmax", _to_index, _arg(np.argmax), (None,), no_derivative=_CONSTANT)
+ARGMIN = Primitive("argmin", _to_index, _arg(np.argmin), (None,), no_derivative=_CONSTANT)
 CUMULATIVE_SUM = Primitive("cumulative_sum", _same, _cumulative_kernel, (_cumulative_rule,))
 
 

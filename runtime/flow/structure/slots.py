@@ -10,6 +10,7 @@ from blocks.library.gradient import StopGradient
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
+from runtime.calculus.value import NoDerivative
 from runtime.engine.trees import without_leaf
 from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.words import sentences
@@ -18,6 +19,12 @@ from runtime.flow.words.states import Cutter
 if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.engine.program import Program
+
+
+_TO_INTEGERS = NoDerivative(
+    "leaves the floats, and only floats have gradients", "keep floats there"
+)
+_FROM_INTEGERS = NoDerivative("reads integers or booleans, and only floats have gradients")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ class Slots:
         It leads from the last wire with floats on it before the slot to the first one after it.
         """
         cutter = self.cutter(edge)
-        if cutter.why == sentences.ON_PURPOSE:
+        if edge.gate is Gate.NO_RULE and cutter.remedy is None:
             return sentences.on_purpose(cutter.block)
         at = next(i for i, value in enumerate(path) if value is edge.source)
         before = next(filter(_is_float_wire, path[at:]), None)
@@ -111,8 +118,16 @@ class Slots:
         port = min((ports[value] for value in within if value in ports), default=(0, ""))[1]
         if edge.gate is Gate.STOP:
             return Cutter(block, port, "stop")
-        reason = sentences.why(edge.value.primitive.name, is_float(edge.source.dtype))
-        return Cutter(block, port, "no rule", reason)
+        reason = _reason(edge)
+        return Cutter(block, port, "no rule", reason.why, remedy=reason.remedy)
+
+
+def _reason(edge: Edge) -> NoDerivative:
+    """Why a slot has no derivative: what its primitive states, or the dtypes at its ends."""
+    primitive = edge.value.primitive
+    if primitive.rule(edge.slot) is None and primitive.no_derivative is not None:
+        return primitive.no_derivative
+    return _TO_INTEGERS if is_float(edge.source.dtype) else _FROM_INTEGERS
 
 
 def _joined(items: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

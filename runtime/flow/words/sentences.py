@@ -12,48 +12,6 @@ if TYPE_CHECKING:
 
 ENDS = 3
 """Blocks that are told at the far end of a long route."""
-ON_PURPOSE = "sends all its gradient to its other input, on purpose"
-_YES_OR_NO = "answers yes or no, which is piecewise constant"
-_COMPARES = "compares, and the answer is piecewise constant"
-_EQUALS = "asks for equality, and the answer is piecewise constant"
-_CONSTANT = "is piecewise constant"
-_LEAVES_FLOATS = "leaves the floats, and only floats have gradients"
-_SOFTER = {
-    _COMPARES: ", soften {it} with a Sigmoid,",
-    _CONSTANT: ", soften {it} with a Softmax,",
-    _LEAVES_FLOATS: ", keep floats there,",
-    _YES_OR_NO: ",",
-}
-"""What stands for a block that has no derivative, by why it has none; else it is to be softened."""
-_WHY = {
-    "equal": _EQUALS,
-    "not_equal": _EQUALS,
-    "argmax": _CONSTANT,
-    "argmin": _CONSTANT,
-    "argsort": "gives positions, which are piecewise constant",
-    "one_hot": "takes classes, which have no derivative",
-    "take": "takes positions, which have no derivative",
-    "take_along_axis": "takes positions, which have no derivative",
-    "scatter_add": "takes positions, which have no derivative",
-    "where": "only chooses by its condition",
-    "surrogate": ON_PURPOSE,
-    "cast": _LEAVES_FLOATS,
-    "any": _YES_OR_NO,
-    "all": _YES_OR_NO,
-    "isnan": _YES_OR_NO,
-    "isfinite": _YES_OR_NO,
-}
-_READS_INTEGERS = "reads integers or booleans, and only floats have gradients"
-_COMPARISONS = ("less", "less_equal", "greater", "greater_equal")
-
-
-def why(primitive: str, source_is_float: bool) -> str:
-    """Why a primitive has no derivative, as the end of a sentence that begins with a block."""
-    if primitive in _COMPARISONS:
-        return _COMPARES
-    if primitive == "cast" and not source_is_float:
-        return _READS_INTEGERS
-    return _WHY.get(primitive, "has no derivative" if source_is_float else _READS_INTEGERS)
 
 
 def names(items: Sequence[object], limit: int = 4, more: bool = False) -> str:
@@ -138,13 +96,14 @@ def _closed(cutters: Sequence[Cutter], what: str, more: bool = False) -> str:
 
 def _advice(cutters: Sequence[Cutter]) -> list[str]:
     """What to do about slots without a derivative, unless they are closed on purpose."""
-    closed = [cutter for cutter in cutters if cutter.why not in ("", ON_PURPOSE)]
+    closed = [cutter for cutter in cutters if cutter.remedy is not None]
     if not closed:
         return []
     it = "it" if len({cutter.block for cutter in closed}) == 1 else "them"
-    ways = {_SOFTER.get(cutter.why, ", soften {it},") for cutter in closed}
-    softer = ways.pop() if len(ways) == 1 else ", soften {it},"
-    return [f"Move the loss before {it}{softer.format(it=it)} or use a StraightThrough block."]
+    remedies = {cutter.remedy or "" for cutter in closed}
+    remedy = remedies.pop() if len(remedies) == 1 else "soften {it}"
+    other = f" {remedy.format(it=it)}," if remedy else ""
+    return [f"Move the loss before {it},{other} or use a StraightThrough block."]
 
 
 def unfit(block: str, why: str) -> str:

@@ -9,7 +9,7 @@ A new numeric state is a member of ``State``, its row in ``STATES``, and a rule 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 
@@ -296,8 +296,9 @@ class Cutter:
     """A closed slot that cuts: input ``port`` of ``block``.
 
     ``kind`` is "stop" for a StopGradient, "no rule" for arithmetic without a derivative;
-    ``why`` says the latter in words. In a repair ``leaf`` is the path of the leaf of a tree that
-    a StopGradient would have to let through; else it is empty.
+    ``why`` says the latter in words, and ``remedy`` what would help, None where nothing would
+    because the slot is closed on purpose. In a repair ``leaf`` is the path of the leaf of a tree
+    that a StopGradient would have to let through; else it is empty.
     """
 
     block: str
@@ -305,6 +306,7 @@ class Cutter:
     kind: str
     why: str = ""
     leaf: str = ""
+    remedy: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return self.block

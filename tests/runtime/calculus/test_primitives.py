@@ -123,3 +123,18 @@ def test_a_rule_for_every_slot(primitive: Primitive) -> None:
     slots = range(len(value.inputs))
     assert primitive.variadic or len(primitive.rules) == len(slots)
     assert primitive.unread <= set(slots)
+
+
+@pytest.mark.parametrize("primitive", table(), ids=lambda primitive: primitive.name)
+def test_a_closed_slot_says_why(primitive: Primitive) -> None:
+    is_closed = None in primitive.rules and not primitive.stops
+    reason = primitive.no_derivative
+    if is_closed:
+        assert reason is not None, (
+            f"{primitive.name} has a slot without a derivative: say why, with "
+            "no_derivative=NoDerivative(…) in its row."
+        )
+        assert reason.why[0].islower(), "it follows the name of a block"
+        assert not reason.why.endswith(".")
+    else:
+        assert reason is None, f"{primitive.name} has all derivatives: drop its no_derivative."

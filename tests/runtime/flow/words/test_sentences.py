@@ -102,9 +102,9 @@ def advice(softer: str = ", soften it,") -> str:
         ("ArgMax", "Cast", "it is piecewise constant", ", soften it with a Softmax,"),
         ("Greater", "Cast", "it compares, and the answer is piecewise constant",
          ", soften it with a Sigmoid,"),
-        ("Equal", "Cast", "it asks for equality, and the answer is piecewise constant",
+        ("Equal", "Cast", "it tests for equality, which is piecewise constant",
          ", soften it,"),
-        ("IsFinite", "Cast", "it answers yes or no, which is piecewise constant", ","),
+        ("IsFinite", "Cast", "it returns true or false, which is piecewise constant", ","),
     ],
 )  # fmt: skip
 def test_no_rule(block: str, after: str, reason: str, softer: str) -> None:

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import threading
+from functools import partialmethod
 
 import pytest
 from PySide6.QtCore import QEvent, QSettings, Qt
+from pytestqt.qtbot import QtBot
 
 from app.services import theme
 from app.services.settings import Settings
 from app.shell.main_window import MainWindow
 from tests.app.closing import give_up
+
+PATIENCE = 60_000
+"""Milliseconds until a test gives up waiting: more than any machine needs, however busy."""
+
+
+class PatientBot(QtBot):
+    """Waits for what happens, so that no test states how fast a machine must be."""
+
+    waitActive = partialmethod(QtBot.waitActive, timeout=PATIENCE)
+    waitCallback = partialmethod(QtBot.waitCallback, timeout=PATIENCE)
+    waitExposed = partialmethod(QtBot.waitExposed, timeout=PATIENCE)
+    waitSignal = partialmethod(QtBot.waitSignal, timeout=PATIENCE)
+    waitSignals = partialmethod(QtBot.waitSignals, timeout=PATIENCE)
+    waitUntil = partialmethod(QtBot.waitUntil, timeout=PATIENCE)
+
+
+@pytest.fixture
+def qtbot(qapp, request) -> PatientBot:
+    """The robot of pytest-qt with more patience."""
+    return PatientBot(request)
 
 
 @pytest.fixture(autouse=True)

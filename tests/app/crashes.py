@@ -1,8 +1,12 @@
 """Editors that are killed in the middle of edits and saves, and what is left of their work.
 
-``python -m tests.app.crashes`` serves: for each line ``FOLDER SEED`` of its input it starts an
-editor and prints its process id, then, once that is dead, ``dead``. Starting from one process that
-has imported everything takes a tenth of the time; each editor is a process with a window.
+``python -m tests.app.crashes`` serves: for each line ``start SEED FOLDER`` of its input it starts
+an editor and prints its process id; for each line ``bury PID`` it waits until that is dead and
+prints ``dead``. Starting from one process that has imported everything takes a tenth of the time;
+each editor is a process with a window.
+
+Editors write a log: what they did when, and a beat every ``BEAT`` seconds, which the kill counts in
+place of seconds. An editor that a busy machine keeps from working keeps no beats either.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +44,10 @@ LARGE = 2000
 """Elements of the array that lies in a file of its own."""
 GRACE = 1.0
 """Seconds of work that a crash may cost."""
+BEAT = 0.05
+"""Seconds between the beats that an editor logs."""
+START = 24_000
+"""Looks for a sign of life of an editor, each after at least 5 ms."""
 
 
 def change_to(number: int) -> Change:
@@ -73,7 +82,7 @@ class Loss:
     """What one crash has cost."""
 
     seconds: float
-    """Age, at the kill, of the oldest edit that is lost; 0 when none is."""
+    """Age, at the kill, of the oldest edit that is lost, by the editor's beats; 0 when none is."""
     edits: int
     saves: int
     lost: int
@@ -81,9 +90,10 @@ class Loss:
 
 
 class Crashes:
-    """Starts editors and kills them."""
+    """Starts editors and kills them; several threads may."""
 
     def __init__(self) -> None:
+        self._turn = threading.Lock()
         self._server = subprocess.Popen(
             [sys.executable, "-m", "tests.app.crashes"],
             cwd=ROOT, env=os.environ | {"QT_QPA_PLATFORM": "offscreen"},
@@ -103,26 +113,31 @@ class Crashes:
         """
         folder.mkdir()
         path, log = start_file(folder), folder / "log"
-        self._server.stdin.write(f"{folder} {seed}\n")
-        self._server.stdin.flush()
-        pid = int(self._server.stdout.readline())
-        end = time.monotonic() + 60
-        while not log.exists() or not log.stat().st_size:
-            assert time.monotonic() < end, "the editor did not start"
+        pid = int(self._answer(f"start {seed} {folder}"))
+        for _ in range(START):
+            if log.exists() and log.stat().st_size:
+                break
             time.sleep(0.005)
+        else:
+            raise TimeoutError("the editor did not start")
         time.sleep(random.Random(seed).uniform(0.0, 1.8))
-        killed = time.monotonic()
         os.kill(pid, signal.SIGKILL)
-        assert self._server.stdout.readline() == "dead\n"
-        return _counted(path, log, killed)
+        assert self._answer(f"bury {pid}") == "dead"
+        return _counted(path, log)
+
+    def _answer(self, request: str) -> str:
+        with self._turn:
+            self._server.stdin.write(f"{request}\n")
+            self._server.stdin.flush()
+            return self._server.stdout.readline().strip()
 
 
-def _counted(path: Path, log: Path, killed: float) -> Loss:
+def _counted(path: Path, log: Path) -> Loss:
     from app.services.journal import Journal
 
     lines = [line.split() for line in log.read_text().splitlines()]
-    edits = {int(number): float(at) for kind, number, at in lines if kind == "edit"}
-    saves = [int(number) for kind, number, _ in lines if kind == "saved"]
+    edits = {int(line[1]): place for place, line in enumerate(lines) if line[0] == "edit"}
+    saves = [int(line[1]) for line in lines if line[0] == "saved"]
     stored = load(path)
     assert is_whole(stored)
     assert int(stored.title) >= max(saves, default=0)
@@ -135,15 +150,15 @@ def _counted(path: Path, log: Path, killed: float) -> Loss:
         known = max(known, int(entry.diagram.title))
         journal.discard(entry)
     journal.close()
-    lost = [at for number, at in edits.items() if number > known]
-    seconds = max(killed - min(lost), 0.0) if lost else 0.0
+    lost = [place for number, place in edits.items() if number > known]
+    seconds = BEAT * lines[min(lost) :].count(["beat"]) if lost else 0.0
     assert seconds <= GRACE, f"an edit of {seconds:.2f} s before the kill is lost"
     return Loss(seconds, len(edits), len(saves), len(lost), known > int(stored.title))
 
 
 def _work(folder: Path, seed: int) -> None:
     """An editor whose user edits without a pause, saves now and then, and rests now and then."""
-    from PySide6.QtCore import QSettings, QTimer
+    from PySide6.QtCore import QSettings, Qt, QTimer
     from PySide6.QtWidgets import QApplication
 
     from app.services.settings import Settings
@@ -161,13 +176,16 @@ def _work(folder: Path, seed: int) -> None:
         wait = dice.choice((0, 1, 5, 20, 20, 20, 60, 60, 700))
         if dice.random() < 0.15:
             assert window.files.save()
-            os.write(log, f"saved {number} {time.monotonic()}\n".encode())
+            os.write(log, f"saved {number}\n".encode())
         else:
             number += 1
             assert window.commands.change(change_to(number))
-            os.write(log, f"edit {number} {time.monotonic()}\n".encode())
+            os.write(log, f"edit {number}\n".encode())
         QTimer.singleShot(wait, act)
 
+    beats = QTimer(interval=round(1000 * BEAT), timerType=Qt.TimerType.PreciseTimer)
+    beats.timeout.connect(lambda: os.write(log, b"beat\n"))
+    beats.start()
     QTimer.singleShot(0, act)
     application.exec()
 
@@ -176,14 +194,16 @@ def _serve() -> None:
     import app.shell.main_window  # noqa: F401
 
     for line in sys.stdin:
-        folder, seed = line.rsplit(" ", 1)
-        pid = os.fork()
-        if pid == 0:
-            _work(Path(folder), int(seed))
-            os._exit(0)
-        print(pid, flush=True)
-        os.waitpid(pid, 0)
-        print("dead", flush=True)
+        match line.strip().split(" ", 2):
+            case "start", seed, folder:
+                pid = os.fork()
+                if pid == 0:
+                    _work(Path(folder), int(seed))
+                    os._exit(0)
+                print(pid, flush=True)
+            case "bury", pid:
+                os.waitpid(int(pid), 0)
+                print("dead", flush=True)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ class TestTrace:
         canvas.set_result(seed_result(shell.diagram))
         before = canvas.grab().toImage()
         self.rest_on(canvas, canvas.wire_position("loss.x"))
-        qtbot.waitUntil(lambda: canvas.view.traced == "loss.x", timeout=2000)
+        qtbot.waitUntil(lambda: canvas.view.traced == "loss.x")
         image = canvas.grab().toImage()
         far, near = canvas.block_rect("b").center(), canvas.block_rect("loss").center()
         near += QPoint(-40, 15)
@@ -125,7 +125,7 @@ class TestTrace:
             lambda: canvas.set_diagram(shell.diagram),
         ):
             self.rest_on(canvas, canvas.wire_position("loss.x"))
-            qtbot.waitUntil(lambda: canvas.view.traced == "loss.x", timeout=2000)
+            qtbot.waitUntil(lambda: canvas.view.traced == "loss.x")
             end()
             assert canvas.view.traced is None
             self.rest_on(canvas, QPoint(5, 5))

@@ -16,7 +16,7 @@ from runtime.build import build, loss, stop_gradient, variable
 def window(qtbot, window):
     a, b = variable("a", [[1.0, 2.0]]), variable("b", [[0.0, 1.0]])
     window.document._begin(build(loss(stop_gradient(3 * b, name="stop") + a), title="Seed"), None)
-    qtbot.waitUntil(lambda: window.isActiveWindow() and not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: window.isActiveWindow() and not window.evaluator.busy)
     return window
 
 

@@ -17,8 +17,8 @@ def ill():
 
 def looked(qtbot, window):
     window.docks["doctor"].raise_()
-    qtbot.waitUntil(lambda: not window.doctor.panel.visibleRegion().isEmpty(), timeout=5_000)
-    qtbot.waitUntil(lambda: not window.doctor.asker.waits("doctor"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.doctor.panel.visibleRegion().isEmpty())
+    qtbot.waitUntil(lambda: not window.doctor.asker.waits("doctor"))
     table = window.doctor.panel.table
     rows = range(table.rowCount())
     return [[table.index(row, column).data() for column in range(3)] for row in rows]
@@ -85,7 +85,7 @@ def test_after_an_edit_it_looks_again(opened, qtbot):  # noqa: F811
     window = opened(ill())
     before = looked(qtbot, window)
     window.commands.change(SetParameters("y", {"value": [4.0]}))
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     after = looked(qtbot, window)
     assert after != before
     assert all("NaN" not in row[2] for row in after)

@@ -41,7 +41,7 @@ def opened(qtbot, settings, tmp_path):
         path = tmp_path / "why.gradwire.json"
         save(diagram, path)
         assert window.files.open_path(path)
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         window.canvas.zoom_to_fit()
         window.canvas.setFocus()
         return window
@@ -67,16 +67,16 @@ def repair(qtbot, window):
     def shown():
         return [found for found in window.why.findChildren(Repair) if found.isVisible()]
 
-    qtbot.waitUntil(lambda: bool(shown()), timeout=5_000)
+    qtbot.waitUntil(lambda: bool(shown()))
     return shown()[0]
 
 
 def tried(qtbot, window):
-    qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"))
 
 
 def answered(qtbot, window):
-    qtbot.waitUntil(lambda: not window.explanation.asker.waits("why"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.explanation.asker.waits("why"))
     return window.why.text()
 
 
@@ -139,7 +139,7 @@ class TestRoute:
         click_wire(qtbot, window, "gate.x")
         window.canvas.select({"gate"})
         window.canvas.delete_selection()
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert window.canvas.route() is None
 
     def test_w_on_a_variable_shows_its_route(self, window, qtbot):
@@ -155,7 +155,7 @@ class TestRoute:
         click_block(qtbot, window, "w")
         qtbot.keyClick(window.canvas, W)
         window.commands.change(SetParameters("w", {"value": [5.0]}))
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert "w" in window.canvas.route().numbers
         click_wire(qtbot, window, "add1.b")
         assert "w" not in window.canvas.route().numbers
@@ -213,7 +213,7 @@ class TestPanel:
         assert ": 3.00." in answered(qtbot, window)
         before = window.document.diagram
         qtbot.mouseClick(repair(qtbot, window).apply_button, LEFT)
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert window.evaluator.result.gradients["w"].item() == 3.0
         assert window.document.undo_stack.count() == 1
         window.actions_by_name["undo"].trigger()
@@ -225,7 +225,7 @@ class TestPanel:
         qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
         tried(qtbot, window)
         qtbot.mouseClick(window.trial.bar.apply_button, LEFT)
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert window.evaluator.result.gradients["w"].item() == 3.0
         assert window.document.undo_stack.count() == 1
 

@@ -25,7 +25,7 @@ def window(opened):  # noqa: F811
 
 def check(qtbot, window):
     qtbot.keyClick(window.canvas, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.waitUntil(lambda: not window.gradient_check.asker.waits("check"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.gradient_check.asker.waits("check"))
 
 
 def test_what_agrees_has_a_tick_and_what_need_not_a_sign(window, qtbot):
@@ -42,7 +42,7 @@ def test_what_agrees_has_a_tick_and_what_need_not_a_sign(window, qtbot):
 def test_a_wrong_rule_is_found_and_told(window, qtbot, monkeypatch):
     monkeypatch.setattr(Tanh, "forward", lambda self, xp, x: _wrong(xp, x))
     window.evaluator.refresh(window.document.diagram)
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     check(qtbot, window)
     assert pills(window, "smooth") == ["✗"]
     assert "✗ smooth: " in window.notice.text()
@@ -55,7 +55,7 @@ def _wrong(xp, x):
 def test_they_go_with_the_next_change(window, qtbot):
     check(qtbot, window)
     window.commands.change(SetParameters("w", {"value": [0.25]}))
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     assert pills(window, "smooth") == []
 
 

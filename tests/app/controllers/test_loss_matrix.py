@@ -28,8 +28,8 @@ def window(opened, qtbot):  # noqa: F811
 
 
 def settled(qtbot, window):
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
-    qtbot.waitUntil(lambda: not window.loss_comparison.asker.waits("matrix"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    qtbot.waitUntil(lambda: not window.loss_comparison.asker.waits("matrix"))
 
 
 def rows(window):

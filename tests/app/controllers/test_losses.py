@@ -37,7 +37,7 @@ def window(qtbot, window, tmp_path):
     path = tmp_path / "two.gradwire.json"
     save(two(), path)
     assert window.files.open_path(path)
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     return window
 
 
@@ -107,11 +107,11 @@ class TestSwitch:
     def test_the_choice_outlives_an_edit_and_not_its_loss(self, window, qtbot):
         window.losses.choose("L2.out")
         window.commands.change(SetParameters("w", {"value": [4.0]}))
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert window.losses.chosen == "L2.out"
         window.canvas.select({"L2"})
         window.actions_by_name["delete"].trigger()
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert window.losses.chosen is None
         assert not window.losses.switch.isVisible()
 
@@ -144,7 +144,7 @@ class TestSideBySide:
         window.losses.choose(APART)
         window.canvas.stopTried.emit("sg")
         asker = window.trial.asker
-        qtbot.waitUntil(lambda: not asker.waits("trial"), timeout=10_000)
+        qtbot.waitUntil(lambda: not asker.waits("trial"))
         facts = window.canvas.view.facts
         wire = facts.scene.wire_index["sg.x"]
         names = [STATE_OF[int(strand.codes[wire])] for strand in facts.strands]
@@ -174,7 +174,7 @@ class TestSideBySide:
 class TestDuringATrial:
     def test_the_switch_shows_the_trial_for_the_other_loss(self, window, qtbot):
         window.canvas.stopTried.emit("sg")
-        qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"), timeout=10_000)
+        qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"))
         assert lane(window, "sg.x") is State.CARRIES
         assert dict(window.canvas.ghosts().changes) == {"w": "9.00 → 11.0 (+22 %)"}
         window.losses.choose("L2.out")
@@ -209,11 +209,11 @@ class TestWithoutALoss:
     def window(self, qtbot, window):
         chain = build(relu(variable("w", [3.0]) * 2.0, name="gate") * 3.0)
         window.document._begin(apply(chain, group(chain, "main", ["gate"])).after, None)
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         return window
 
     def wait(self, window, qtbot):
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
 
     def test_wires_are_plain_and_pages_have_no_mark(self, window):
         facts = window.canvas.view.facts

@@ -29,10 +29,7 @@ def window(opened):  # noqa: F811
 
 def idle(qtbot, window):
     trying, evaluator = window.trial.asker, window.evaluator
-    qtbot.waitUntil(
-        lambda: not (trying.waits("trial") or trying.waits("hover") or evaluator.busy),
-        timeout=10_000,
-    )
+    qtbot.waitUntil(lambda: not (trying.waits("trial") or trying.waits("hover") or evaluator.busy))
 
 
 def click_sign(qtbot, window):

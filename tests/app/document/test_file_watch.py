@@ -45,7 +45,7 @@ def written_into(path, diagram) -> None:
 
 
 def offered(window, qtbot, words="has changed"):
-    qtbot.waitUntil(lambda: words in window.files.offer.text(), timeout=5000)
+    qtbot.waitUntil(lambda: words in window.files.offer.text())
     return {button.text(): button for button in window.files.offer.buttons}
 
 
@@ -167,7 +167,7 @@ class TestGone:
         path.unlink()
         offered(window, qtbot, "not there")
         path.write_bytes(kept)
-        qtbot.waitUntil(lambda: not window.files.offer.isVisible(), timeout=5000)
+        qtbot.waitUntil(lambda: not window.files.offer.isVisible())
         assert not window.isWindowModified()
 
 

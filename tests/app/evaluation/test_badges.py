@@ -135,7 +135,7 @@ def test_numbers_of_an_older_diagram_are_said_to_be_stale(window, qtbot):
     assert QColor(LIGHT.warning).rgb() not in corner(window)
     older = window.evaluator.result
     window.canvas.set_diagram(apply(older.diagram, SetParameters("w", {"value": [5.0]})).after)
-    qtbot.waitUntil(lambda: window.canvas.view.facts.dimmed, timeout=5_000)
+    qtbot.waitUntil(lambda: window.canvas.view.facts.dimmed)
     assert QColor(LIGHT.warning).rgb() in corner(window)
     facts = window.canvas.view.facts
     assert "stale" in told(facts, Focus(Kind.WIRE, "mul1.a"))

@@ -22,7 +22,7 @@ def give(qtbot, window, name, value):
 
 
 def settled(qtbot, window):
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     assert window.evaluator.result.diagram is window.document.diagram
     return window.evaluator.result
 

@@ -54,7 +54,7 @@ def built(qtbot, window) -> None:
     """It computes what it should, and no block lies on another."""
     main = window.document.diagram.main
     assert {str(target): str(source) for target, source in main.wires.items()} == WIRES
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     result = window.evaluator.result
     assert result.diagnostics == ()
     assert result.values["loss.out"].tolist() == 4.0

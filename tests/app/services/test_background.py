@@ -70,7 +70,7 @@ def meanwhile(window, *acts):
 
 def saved(window, qtbot):
     qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
-    qtbot.waitUntil(lambda: not window.background.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.background.busy)
 
 
 def contents(path):
@@ -168,7 +168,7 @@ class TestSaving:
             seen.append(window.isVisible())
 
         meanwhile(window, close, slow_disk.open)
-        with qtbot.waitSignal(window.closed, timeout=10_000):
+        with qtbot.waitSignal(window.closed):
             qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
         assert seen == [True]
         assert len(load(path).main.blocks) == 3
@@ -186,13 +186,13 @@ class TestSaving:
 
         meanwhile(window, window.close, cancel(window, qtbot), answer, slow_disk.open)
         saved(window, qtbot)
-        qtbot.waitUntil(lambda: len(asked) == 1, timeout=5000)
+        qtbot.waitUntil(lambda: len(asked) == 1)
         assert window.isVisible()
 
     def test_quitting_waits_for_it(self, window, qtbot, path, slow_disk):
         window.windows.new()
         meanwhile(window, window.files.quit, slow_disk.open)
-        with qtbot.waitSignal(window.closed, timeout=10_000):
+        with qtbot.waitSignal(window.closed):
             qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
         assert window.windows.listed == ()
 
@@ -223,7 +223,7 @@ class TestOpening:
         texts = []
         meanwhile(window, lambda: texts.append(window.background.bar.text()), slow_reading.open)
         drop_file(window, path)
-        qtbot.waitUntil(lambda: window.document.path == path, timeout=10_000)
+        qtbot.waitUntil(lambda: window.document.path == path)
         assert texts == ["Opening mine.gradwire.json …"]
 
     def test_cancelled_it_leaves_what_is_open(self, window, qtbot, tmp_path, path, slow_reading):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from PySide6.QtCore import QTimer
@@ -60,7 +61,11 @@ def crashes():
 
 class TestKilled:
     def test_a_kill_costs_a_second_at_most_and_the_file_is_whole(self, crashes, tmp_path):
-        losses = [crashes.crash(tmp_path / str(seed), seed) for seed in range(KILLS)]
+        def crash(seed):
+            return crashes.crash(tmp_path / str(seed), seed)
+
+        with ThreadPoolExecutor(5) as editors:
+            losses = list(editors.map(crash, range(KILLS)))
         assert sum(loss.edits for loss in losses) > KILLS
         assert any(loss.saves for loss in losses)
         assert any(loss.from_journal for loss in losses)
@@ -78,36 +83,36 @@ class TestAutosave:
         timer = QTimer(interval=AFTER // 6)
         timer.timeout.connect(add)
         timer.start()
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)), timeout=3000)
+        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
         timer.stop()
         kept = len(entries(tmp_path)[0].main.blocks)
         assert kept >= 1
-        qtbot.waitUntil(lambda: len(entries(tmp_path)[0].main.blocks) == number, timeout=3000)
+        qtbot.waitUntil(lambda: len(entries(tmp_path)[0].main.blocks) == number)
 
     def test_what_is_saved_is_not_in_the_journal(self, window, qtbot, tmp_path):
         window.commands.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)), timeout=3000)
+        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
         assert window.document.save_as(tmp_path / "x.gradwire.json")
-        qtbot.waitUntil(lambda: not entries(tmp_path), timeout=3000)
+        qtbot.waitUntil(lambda: not entries(tmp_path))
 
     def test_what_is_undone_is_not_in_the_journal(self, window, qtbot, tmp_path):
         window.commands.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)), timeout=3000)
+        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
         window.actions_by_name["undo"].trigger()
-        qtbot.waitUntil(lambda: not entries(tmp_path), timeout=3000)
+        qtbot.waitUntil(lambda: not entries(tmp_path))
 
     def test_what_is_given_up_on_closing_leaves_nothing(self, window, qtbot, tmp_path):
         window.commands.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)), timeout=3000)
+        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
         discard = QMessageBox.StandardButton.Discard
         QTimer.singleShot(0, lambda: QApplication.activeModalWidget().button(discard).click())
         assert window.close()
-        qtbot.waitUntil(lambda: not list((tmp_path / "recovery").iterdir()), timeout=3000)
+        qtbot.waitUntil(lambda: not list((tmp_path / "recovery").iterdir()))
 
     def test_a_journal_that_can_not_be_written_is_told_once(self, window, qtbot, tmp_path):
         (tmp_path / "recovery").write_text("a file in the way")
         window.commands.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: "not kept safe" in window.notice.text(), timeout=3000)
+        qtbot.waitUntil(lambda: "not kept safe" in window.notice.text())
         window.commands.change(AddBlock("b", Add()))
         qtbot.wait(3 * AFTER)
         assert not window.notice.isVisible()
@@ -130,9 +135,7 @@ class TestRecovery:
         assert window.isWindowModified()
         journals = tmp_path / "recovery"
         own = str(os.getpid())
-        qtbot.waitUntil(
-            lambda: [x.name.split("-")[0] for x in journals.iterdir()] == [own], timeout=3000
-        )
+        qtbot.waitUntil(lambda: [x.name.split("-")[0] for x in journals.iterdir()] == [own])
         window.actions_by_name["undo"].trigger()
         assert list(document.diagram.main.blocks) == ["a"]
         assert not window.isWindowModified()
@@ -164,7 +167,7 @@ class TestRecovery:
         qtbot.mouseClick(dialog.list.viewport(), LEFT, pos=at)
         qtbot.mouseClick(dialog.discard_button, LEFT)
         dialog.reject()
-        qtbot.waitUntil(lambda: len(entries(tmp_path)) == 1, timeout=3000)
+        qtbot.waitUntil(lambda: len(entries(tmp_path)) == 1)
         again = window.windows.offer_recovery()
         assert [again.list.topLevelItem(0).text(0)] == [kept]
         again.reject()
@@ -179,7 +182,7 @@ class TestRecovery:
     def test_the_journal_of_a_living_process_is_let_be(self, window, qtbot, tmp_path):
         other = Journal(tmp_path / "recovery")
         other.write(other.key(), drawn("Alive", a=Add()), None, print)
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)), timeout=3000)
+        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
         assert window.windows.offer_recovery() is None
         assert len(entries(tmp_path)) == 1
         other.close()

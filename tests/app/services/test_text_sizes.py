@@ -15,7 +15,7 @@ SIZES = {"small": 12, "normal": 13, "large": 16}
 def window(qtbot, window):
     a, b = variable("a", [[1.0, 2.0]]), variable("b", [[0.0, 1.0]])
     window.document._begin(build(loss(stop_gradient(3 * b, name="stop") + a), title="Seed"), None)
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     window.canvas.select({"stop"})
     window.canvas.zoom_to_fit()
     return window

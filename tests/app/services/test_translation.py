@@ -107,7 +107,7 @@ def untranslated(window, known=()):
 def drawn(window, qtbot):
     a, b = variable("a", [[1.0, 2.0]]), variable("b", [[0.0, 1.0]])
     window.document._begin(build(loss(stop_gradient(3 * b, name="stop") + a), title="Seed"), None)
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
 
 
 DATA = ["main", "containers", "stacked"] + [

@@ -41,7 +41,7 @@ def start(code, *arguments, **environment):
     kept = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        cwd=ROOT, env=kept | environment, capture_output=True, text=True, timeout=60,
+        cwd=ROOT, env=kept | environment, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def opened(window, qtbot, tmp_path):
         path = tmp_path / "diagram.gradwire.json"
         save(diagram, path)
         assert window.files.open_path(path)
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         return window
 
     return open_diagram
@@ -192,7 +192,7 @@ class TestEditing:
         opened(seed())
         click_block(qtbot, window, "b")
         retype(qtbot, window.inspector.form.fields["value"].text, "[[10, 20]]")
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         table = window.variables.table
         rows = {table.names[i]: table.index(i, 2).data() for i in range(table.rowCount())}
         assert rows["b"] == "[[10, 20]]"
@@ -247,7 +247,7 @@ class TestRunning:
         monkeypatch.setattr(QInputDialog, "getDouble", lambda *a, **k: (0.5, True))
         window.actions_by_name["rate"].trigger()
         before = window.document.diagram
-        with qtbot.waitSignal(window.document.diagramChanged, timeout=10_000):
+        with qtbot.waitSignal(window.document.diagramChanged):
             window.actions_by_name["step"].trigger()
         page = window.document.diagram.main
         assert page.blocks["a"].value.array.tolist() == [[0.5, 1.5]]
@@ -258,13 +258,13 @@ class TestRunning:
     def test_a_step_that_can_not_be_made_is_told(self, window, qtbot):
         window.commands.change(AddBlock("v", Variable(value=[1.0, 2.0])))
         window.actions_by_name["step"].trigger()
-        qtbot.waitUntil(lambda: "No step was made" in window.notice.text(), timeout=10_000)
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: "No step was made" in window.notice.text())
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
 
     def test_evaluate_runs_again(self, window, opened, qtbot):
         opened(seed())
         before = window.evaluator.result
-        with qtbot.waitSignal(window.evaluator.resultChanged, timeout=10_000):
+        with qtbot.waitSignal(window.evaluator.resultChanged):
             window.actions_by_name["evaluate"].trigger()
         assert window.evaluator.result is not before
 
@@ -512,7 +512,7 @@ class TestWelcome:
         assert window.document.diagram.title == examples()[0].title
         assert window.document.path is None
         assert not window.welcome.isVisible()
-        qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert window.evaluator.result.error is None
 
     def test_the_help_menu_has_them_too(self, window):
@@ -599,7 +599,7 @@ def lived_in(qtbot, settings) -> MainWindow:
     window = MainWindow(settings)
     window.show()
     window.document._begin(seed(), None)
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     window.canvas.select({"a"})
     window.canvas.select_wire("stop.x")
     return window

@@ -40,7 +40,7 @@ def lane(window, key):
 
 
 def settled(qtbot, window):
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
 
 
 class TestDialog:
@@ -93,11 +93,11 @@ class TestDialog:
     def test_the_doctor_looks_again(self, window, dialog, qtbot):
         window.docks["doctor"].raise_()
         asker = window.doctor.asker
-        qtbot.waitUntil(lambda: not asker.waits("doctor"), timeout=10_000)
+        qtbot.waitUntil(lambda: not asker.waits("doctor"))
         assert not window.doctor.panel.table.findings
         retype(qtbot, dialog.fields["flood"], "1000")
         settled(qtbot, window)
-        qtbot.waitUntil(lambda: bool(window.doctor.panel.table.findings), timeout=10_000)
+        qtbot.waitUntil(lambda: bool(window.doctor.panel.table.findings))
 
 
 class TestKept:

@@ -122,10 +122,10 @@ def test_a_theme_dresses_all_windows(window):
 def test_reduced_motion_stops_the_chevrons_of_all_windows_and_is_remembered(window, qtbot):
     a, b = variable("a", [1.0]), variable("b", [2.0])
     window.document._begin(build(loss(a * b)), None)
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     other = window.windows.new()
     window.canvas.select_wire("loss.x")
-    qtbot.waitUntil(lambda: window.canvas.view.phase > 0.0, timeout=3000)
+    qtbot.waitUntil(lambda: window.canvas.view.phase > 0.0)
     other.actions_by_name["reduced_motion"].trigger()
     assert window.canvas.view.phase == 0.0
     qtbot.wait(150)
@@ -134,7 +134,7 @@ def test_reduced_motion_stops_the_chevrons_of_all_windows_and_is_remembered(wind
     assert window.actions_by_name["reduced_motion"].isChecked()
     assert not window.isAnimated()
     window.actions_by_name["reduced_motion"].trigger()
-    qtbot.waitUntil(lambda: window.canvas.view.phase > 0.0, timeout=3000)
+    qtbot.waitUntil(lambda: window.canvas.view.phase > 0.0)
 
 
 def test_closing_one_leaves_the_others(window, qtbot):

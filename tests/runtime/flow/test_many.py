@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from runtime.engine import Session
 from runtime.flow import Flow, analyse, fix, observe
 from runtime.flow.lazy import MANY, LazySequence
 from tests.benchmarks.flow import chain, ladder, wide
+from tests.work import calls
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -81,23 +81,6 @@ def test_a_deferred_list_is_the_tuple_that_it_stands_for() -> None:
     assert repr(lazy) == repr(tuple(lazy)) and hash(lazy) == hash(tuple("abcdefgh"))
     assert made == ["made"]
     assert len(LazySequence(make)) == 8 and lazy != "abcdefgh"
-
-
-def calls(job: Callable[[], object]) -> int:
-    """How many functions are called, those of C included: time that no clock can blur."""
-    count = 0
-
-    def counted(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(counted)
-    try:
-        job()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def every_sentence(diagram: Diagram) -> int:

@@ -119,7 +119,7 @@ class TestLabels:
         canvas.zoom_to_fit()
         before = canvas.grab().toImage()
         move(canvas, canvas.wire_position("m.a"), Qt.MouseButton.NoButton)
-        qtbot.waitUntil(lambda: canvas.view.traced == "m.a", timeout=2000)
+        qtbot.waitUntil(lambda: canvas.view.traced == "m.a")
         image = canvas.grab().toImage()
         (_, first), _ = labels(canvas.view, "m.a", QRectF(canvas.rect()))
         inside = first.toRect().adjusted(2, 2, -2, -2)

@@ -20,7 +20,7 @@ def test_an_empty_list_says_so(window, qtbot):
 
 def test_with_rows_it_says_nothing_more(window, qtbot):
     window.document._begin(build(loss(variable("w", [1.0, 2.0]) * 2)), None)
-    qtbot.waitUntil(lambda: not window.evaluator.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     window.docks["variables"].raise_()
     table = window.variables
     shown = words(table)

@@ -33,7 +33,7 @@ def test_the_count_is_what_the_limit_or_the_environment_or_the_machine_says(
 
 
 def test_work_runs_at_the_same_time_and_the_first_error_is_raised() -> None:
-    meet = threading.Barrier(2, timeout=20)
+    meet = threading.Barrier(2, timeout=60)
     threads.together([meet.wait, meet.wait])
 
     def fail() -> None:

@@ -45,6 +45,8 @@ BROUGHT_BY = {
     "pydantic_core": "pydantic",
     "importlinter": "import-linter",
     "markdown_it": "markdown-it-py",
+    "pil": "pillow",
+    "grimp": "import-linter",
     "pytestqt": "pytest-qt",
 }
 """Modules whose distribution has another name."""
@@ -135,7 +137,7 @@ def test_the_base_install_is_headless():
 
 def test_who_develops_has_what_the_extras_bring():
     """Nothing is skipped where the whole suite must pass."""
-    assert "gradwire[app,fast]" in PROJECT["optional-dependencies"]["dev"]
+    assert "gradwire[app,fast,docs]" in PROJECT["optional-dependencies"]["dev"]
 
 
 @pytest.mark.parametrize(

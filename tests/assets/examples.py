@@ -1,0 +1,48 @@
+"""The examples of a Markdown page, in order: Python with what it prints, and lines of shell."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+MANUAL = ROOT / "assets" / "manual"
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """One block of code of a page."""
+
+    language: str
+    text: str
+
+
+def fences(text: str) -> list[Fence]:
+    """All blocks of code of a page."""
+    return [Fence(*found.groups()) for found in _FENCE.finditer(text)]
+
+
+def run_python(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Run the Python of a page as one program; its names, and what was to be printed and was."""
+    names: dict[str, Any] = {"__name__": f"example_of_{path.stem}"}
+    found = fences(path.read_text(encoding="utf-8"))
+    outputs = []
+    for fence, following in zip(found, [*found[1:], Fence("", "")], strict=False):
+        if fence.language == "python":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(fence.text, str(path), "exec"), names)
+            expected = following.text if following.language == "text" else ""
+            outputs.append((expected, printed.getvalue()))
+    return names, outputs
+
+
+def shell_lines(path: Path) -> list[str]:
+    """Every line of shell on a page."""
+    text = path.read_text(encoding="utf-8")
+    return [line for f in fences(text) if f.language == "sh" for line in f.text.splitlines()]

@@ -13,7 +13,7 @@ from app.evaluation.worker import Asker
 from app.panels.why.answers import WIRE
 from blocks.errors import Location
 from runtime.diagram import MAIN, PortName
-from runtime.engine.trees import SIGN
+from runtime.diagram.paths import PortPath, WirePath
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
@@ -109,8 +109,8 @@ class Explanation(QObject):
         if result is None or source is None:
             self.asker.forget("why")
             return
-        leaf = f"{SIGN}{window.why.leaf}" if window.why.leaf else ""
-        wire, port = f"{prefix}{key}{leaf}", f"{prefix}{source}{leaf}"
+        wire = WirePath(f"{prefix}{key}").with_leaf(window.why.leaf)
+        port = PortPath(f"{prefix}{source}").with_leaf(window.why.leaf)
         about = partial(reasons, result=result, wire=wire, port=port)
         self.asker.ask("why", result.diagram, about)
 
@@ -133,8 +133,8 @@ class Explanation(QObject):
         if self._variable is not None:
             known = self._variable in result.gradients
             return result.variable(self._variable) if known else None
-        leaf = self._window.why.leaf
-        wire = f"{self._window.navigation.prefix}{key}" + (f"{SIGN}{leaf}" if leaf else "")
+        wire = WirePath(f"{self._window.navigation.prefix}{key}")
+        wire = wire.with_leaf(self._window.why.leaf)
         return result.verdict(wire) if key is not None and wire in result.states else None
 
 

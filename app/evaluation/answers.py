@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runtime.diagram.model import same_meaning
-from runtime.engine.trees import SIGN, without_leaf
+from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow import Account, Dialects, Fix, account, dialects, fix
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def reasons(session: Session, result: Result, wire: str, port: str) -> Reasons:
         fix(session, wire, result.loss, flow=None if tried else flow.flow),
         tuple(dialects(flow, name, result.loss) for name in variables(flow.program, port)),
         account(flow.program, run, port)
-        if run is not None and port in flow.program.ports
+        if run is not None and PortPath(port) in flow.program.ports
         else None,
     )
 
@@ -52,11 +52,11 @@ def reasons(session: Session, result: Result, wire: str, port: str) -> Reasons:
 def variables(program: Program, port: str) -> list[str]:
     """The variables nearest before ``port``, a few at most."""
     known = set(program.sources("variable"))
-    before: dict[str, list[str]] = {}
+    before: dict[InstancePath, list[InstancePath]] = {}
     for wire, source in program.wire_sources.items():
-        if SIGN not in wire:
-            before.setdefault(wire.rpartition(".")[0], []).append(source.rpartition(".")[0])
-    start = without_leaf(port).rpartition(".")[0]
+        if not wire.leaf:
+            before.setdefault(wire.block, []).append(source.block)
+    start = PortPath(port).block
     waiting, seen = deque([start]), {start}
     found: list[str] = []
     while waiting and len(found) < MOST_VARIABLES:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError
-from runtime.engine.trees import without_leaf
+from runtime.diagram.paths import WirePath
 from runtime.flow import Badge, State, badges, contracts_of
 from runtime.flow.badges import surrogate_badges
 
@@ -43,6 +43,7 @@ def badges_of(flow: ObservedFlow) -> Badges:
     about: dict[str, tuple[Badge, ...]] = {}
     for badge in badges(flow, _stated(flow)):
         about[badge.key] = (*about.get(badge.key, ()), badge)
+    leaves: dict[str | None, dict[str, tuple[int, int]]]
     leaves = {loss: _leaves(flow, loss) for loss in (None, *flow.losses)}
     return Badges(about, origins=_origins(flow), leaves=leaves)
 
@@ -50,13 +51,13 @@ def badges_of(flow: ObservedFlow) -> Badges:
 def _origins(flow: ObservedFlow) -> frozenset[str]:
     """Wires that are not finite into blocks that nothing of the kind comes back to."""
     wild = {
-        wire
+        WirePath(wire)
         for loss in (None, *flow.losses)
         for wire, state in flow.states(loss).items()
         if state is State.NONFINITE
     }
     program = flow.program
-    victims = {without_leaf(program.wire_sources[wire]).rpartition(".")[0] for wire in wild}
+    victims = {program.wire_sources[wire].block for wire in wild}
     return frozenset(wire for wire in wild if program.wire_targets[wire] not in victims)
 
 

@@ -16,6 +16,7 @@ from runtime.flow import ObservedFlow, State, Thresholds, Verdict
 if TYPE_CHECKING:
     from blocks.trees import Tree
     from runtime.diagram import Diagnostic, Diagram
+    from runtime.diagram.paths import PortPath
 
 Array: TypeAlias = NDArray[np.generic]
 MOST_APART = 4
@@ -46,13 +47,13 @@ class Result:
     error: str | None = None
     """What stopped the run, when it could not be done at all."""
     contributions: Mapping[str, Array | None] = field(default_factory=dict)
-    ports: Mapping[str, Any] = field(default_factory=dict)
+    ports: Mapping[PortPath, Any] = field(default_factory=dict)
     """By port what is known without a run: ``.shape`` and ``.dtype``."""
     trees: Mapping[str, Tree] = field(default_factory=dict)
     """By port that gives a tree: its array leaves are the names of ports."""
     wire_trees: Mapping[str, Tree] = field(default_factory=dict)
     """By wire that carries a tree, likewise: its array leaves are the names of wires."""
-    losses: tuple[str, ...] = ()
+    losses: tuple[PortPath, ...] = ()
     variable: Callable[..., Verdict | None] = _no_verdict
     """Of a variable: ``variable(name, loss=None)``."""
     zeros: Mapping[str, float] = field(default_factory=dict)

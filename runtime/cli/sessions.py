@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
 
 from runtime.cli.assignments import parse_setting
 from runtime.cli.output import UsageError
 from runtime.diagram import load
+from runtime.diagram.paths import PortPath, WirePath
 from runtime.engine import Session
-from runtime.engine.trees import without_leaf
 from runtime.publish.problems import Problem
+
+PathT = TypeVar("PathT", PortPath, WirePath)
 
 
 def open_session(
@@ -29,7 +32,7 @@ def has_errors(problems: Iterable[Problem]) -> bool:
     return any(problem.is_error for problem in problems)
 
 
-def choose_losses(session: Session, names: Sequence[str] | None) -> list[str]:
+def choose_losses(session: Session, names: Sequence[str] | None) -> list[PortPath]:
     """The ports meant by ``--loss``, by block or by port; the diagram's own without it."""
     if not names:
         return session.losses
@@ -43,23 +46,23 @@ def choose_losses(session: Session, names: Sequence[str] | None) -> list[str]:
     return [leaf for port in chosen for leaf in session.program.leaf_ports(port)]
 
 
-def choose_wires(session: Session, names: Sequence[str]) -> list[str]:
+def choose_wires(session: Session, names: Sequence[str]) -> list[WirePath]:
     """The wires meant by ``--wire``: by target, or by source for all that leave it."""
     sources = session.program.wire_sources
-    chosen: dict[str, None] = {}
+    chosen: dict[WirePath, None] = {}
     for name in names:
-        port = session.program.flat.source(name)
+        port = session.program.flat.source(PortPath(name))
         leaving = [target for target, source in sources.items() if source == port]
-        found = leaving or [_one({t: t for t in sources}, name, "--wire", "wire")]
+        found = leaving or [_one({wire.target: wire for wire in sources}, name, "--wire", "wire")]
         for wire in found:
             chosen |= dict.fromkeys([wire, *session.program.leaf_wires(wire)])
     return list(chosen)
 
 
-def _one(known: Mapping[str, str], name: str, option: str, what: str) -> str:
+def _one(known: Mapping[PortPath, PathT], name: str, option: str, what: str) -> PathT:
     """The port called ``name``, or the only one of the block called so; leaves by name only."""
-    whole = (port for port in known if without_leaf(port) == port)
-    found = [name] if name in known else [p for p in whole if p.partition(".")[0] == name]
+    exact, whole = PortPath(name), [port for port in known if not port.leaf]
+    found = [exact] if exact in known else [port for port in whole if port.block == name]
     if len(found) == 1:
         return known[found[0]]
     near = found or get_close_matches(name, known, n=3)

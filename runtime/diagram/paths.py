@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
+from blocks.errors import Location
 from blocks.paths import Path, parse_path, path_text
 
 _OUT = "out"
@@ -113,9 +114,14 @@ class InstancePath(_Path):
         """The wire into an input of this block."""
         return WirePath(self + "." + port)
 
+    def with_leaf(self, leaf: str) -> str:
+        """``pack1:encoder/w``: the block and a leaf of its output; the block for no leaf."""
+        return self + ":" + leaf if leaf else self
+
     def port_inside(self, name: PortName) -> PortPath:
         """A port in the page used here."""
-        return (self / name.block).port(name.port)
+        within = self + "/" + name.block if self else name.block
+        return PortPath(within + "." + name.port)
 
     def wire_inside(self, target: PortName) -> WirePath:
         """The wire into an input in the page used here."""
@@ -139,7 +145,7 @@ class _PortOrWire(_Path):
         if not (block and port) or "/" in port or text.endswith(":"):
             raise ValueError(f"{text!r} is not the path of a port, such as enc/mul1.a")
         found = cls(InstancePath.parse(block) + "." + port)
-        return found.with_leaf(parse_path(leaf)) if leaf else found
+        return found.leaf_at(parse_path(leaf)) if leaf else found
 
     @property
     def block(self) -> InstancePath:
@@ -166,9 +172,17 @@ class _PortOrWire(_Path):
         """The port's name in its page."""
         return PortName(self.block.name, self.port)
 
-    def with_leaf(self, path: Path) -> Self:
-        """The leaf at that path of the tree that is carried here."""
-        return type(self)(self + ":" + path_text(path))
+    def location(self) -> Location:
+        """Where it is, for messages."""
+        return Location(block=self.block, port=self.partition(".")[2])
+
+    def leaf_at(self, path: Path) -> Self:
+        """The leaf at a path of the tree that is carried here."""
+        return self.with_leaf(path_text(path))
+
+    def with_leaf(self, leaf: str) -> Self:
+        """The leaf at a written path; the whole port or wire where that is empty."""
+        return type(self)(self + ":" + leaf) if leaf else self
 
 
 class PortPath(_PortOrWire):
@@ -199,6 +213,11 @@ class WirePath(_PortOrWire):
     def target(self) -> PortPath:
         """The input that it drives, or the leaf of it."""
         return PortPath(self)
+
+
+def path_parts(text: str) -> list[str]:
+    """What is between the slashes of a path, or of a pattern for paths."""
+    return text.split("/")
 
 
 def split_leaf(text: str) -> tuple[str, str]:

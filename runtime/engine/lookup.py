@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.block import Source
 from blocks.errors import HeadError, Location, NotRunnableError, RunError
 from blocks.library.gradient import StopGradient
-from runtime.engine.flatten import block_of, port_of
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 if TYPE_CHECKING:
     from runtime.engine.program import Program
@@ -23,19 +23,19 @@ GradientRequests: TypeAlias = GradientRequest | Mapping[str, GradientRequest] | 
 REQUESTS = ("write", "add", "null")
 
 
-def find_port(program: Program, name: str) -> str:
+def find_port(program: Program, name: str) -> PortPath:
     """A port, or a leaf of one, by its name, or by its block's when that has one output.
 
     Raises RunError.
     """
-    name = program.flat.source(name)
-    instance = program.instances.get(block_of(name))
-    if instance is not None:
-        outputs = instance.block.output_names()
-        if port_of(name) in outputs or name in program.ports:
-            return name
-        if name == instance.path and len(outputs) == 1:
-            return instance.port(outputs[0])
+    instance = program.instances.get(InstancePath(name))
+    if instance is not None and len(outputs := instance.block.output_names()) == 1:
+        return instance.port(outputs[0])
+    port = program.flat.source(PortPath(name))
+    owner = program.instances.get(port.block)
+    made = () if owner is None else map(owner.port, owner.block.output_names())
+    if port in made or port in program.ports:
+        return port
     near = get_close_matches(name, [*program.instances, *program.ports], n=3)
     raise RunError(
         f"There is no block or output {name!r}.",
@@ -43,7 +43,7 @@ def find_port(program: Program, name: str) -> str:
     )
 
 
-def traced_ports(program: Program, names: Iterable[str]) -> tuple[str, ...]:
+def traced_ports(program: Program, names: Iterable[str]) -> tuple[PortPath, ...]:
     """Ports by name, all of which were traced, those of trees by leaf.
 
     Raises NotRunnableError with what is in the way.
@@ -51,7 +51,7 @@ def traced_ports(program: Program, names: Iterable[str]) -> tuple[str, ...]:
     ports = [leaf for name in names for leaf in program.leaf_ports(find_port(program, name))]
     for port in ports:
         if port not in program.ports:
-            path = block_of(port)
+            path = port.block
             culprit = program.culprit(path)
             errors = [d for d in program.diagnostics if d.severity == "error"]
             own = program.instances[culprit]
@@ -63,14 +63,14 @@ def traced_ports(program: Program, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(ports)
 
 
-def all_ports(program: Program, partial: bool) -> tuple[str, ...]:
+def all_ports(program: Program, partial: bool) -> tuple[PortPath, ...]:
     """Every port; those of blocks that can't run are an error, or left out when ``partial``."""
     if partial:
         return tuple(program.ports)
     return program.derived("all ports", lambda: traced_ports(program, _outputs(program)))
 
 
-def _outputs(program: Program) -> list[str]:
+def _outputs(program: Program) -> list[PortPath]:
     return [
         instance.port(output)
         for instance in program.instances.values()
@@ -78,7 +78,9 @@ def _outputs(program: Program) -> list[str]:
     ]
 
 
-def find_heads(program: Program, losses: Sequence[str] | None, partial: bool) -> tuple[str, ...]:
+def find_heads(
+    program: Program, losses: Sequence[str] | None, partial: bool
+) -> tuple[PortPath, ...]:
     """The ports that backward starts from; raises HeadError when there is none."""
     if losses is not None:
         return traced_ports(program, losses)
@@ -93,8 +95,8 @@ def find_heads(program: Program, losses: Sequence[str] | None, partial: bool) ->
 
 
 def find_seeds(
-    program: Program, heads: tuple[str, ...], given: Mapping[str, ArrayLike]
-) -> dict[str, NDArray[Any]]:
+    program: Program, heads: tuple[PortPath, ...], given: Mapping[str, ArrayLike]
+) -> dict[PortPath, NDArray[Any]]:
     """Output gradients by head; raises HeadError for one that is no head or has another shape."""
     seeds = {}
     for name, seed in given.items():
@@ -108,7 +110,7 @@ def find_seeds(
         if array.shape != shape:
             raise HeadError(
                 "The output gradient has the wrong shape.",
-                location=Location(block=block_of(port), port=port_of(port)),
+                location=port.location(),
                 expected=str(list(shape)),
                 got=str(list(array.shape)),
             )
@@ -118,7 +120,7 @@ def find_seeds(
 
 def adjoint_ports(
     program: Program, wanted: Literal["all", "stops"] | Collection[str]
-) -> tuple[str, ...]:
+) -> tuple[PortPath, ...]:
     """Ports whose adjoints are asked for; at stops, those of the leaves that are stopped."""
     if wanted == "all":
         return tuple(program.ports)
@@ -127,29 +129,30 @@ def adjoint_ports(
     return traced_ports(program, wanted)
 
 
-def _stopped_ports(program: Program) -> tuple[str, ...]:
+def _stopped_ports(program: Program) -> tuple[PortPath, ...]:
     return tuple(
         port
         for port, value in program.ports.items()
-        if value.primitive.stops and isinstance(program.block(block_of(port)), StopGradient)
+        if value.primitive.stops and isinstance(program.block(port.block), StopGradient)
     )
 
 
-def wires_named(program: Program, wanted: bool | Collection[str]) -> tuple[str, ...]:
+def wires_named(program: Program, wanted: bool | Collection[str]) -> tuple[WirePath, ...]:
     """Wires by their targets, in any order, those with trees by leaf; all or none for a bool.
 
     Raises RunError.
     """
     if isinstance(wanted, bool):
         return tuple(program.wires) if wanted else ()
-    for name in wanted:
+    wires = [WirePath(name) for name in wanted]
+    for name in wires:
         if name not in program.wire_sources:
             near = get_close_matches(name, program.wire_sources, n=3)
             raise RunError(
                 f"There is no wire into {name!r}.",
                 next_step=f"Did you mean {', '.join(near)}?" if near else None,
             )
-    return tuple(dict.fromkeys(leaf for name in wanted for leaf in program.leaf_wires(name)))
+    return tuple(dict.fromkeys(leaf for name in wires for leaf in program.leaf_wires(name)))
 
 
 def gradient_requests(
@@ -189,17 +192,15 @@ def gradient_requests(
 
 def _leaves_of(program: Program, name: str) -> tuple[str, ...]:
     """The leaves of the port of that name, where it is a tree; else the name."""
-    for port in (name, f"{name}.out"):
-        if program.flat.source(port) in program.trees:
-            return program.leaf_ports(program.flat.source(port))
-    return (name,)
+    port = program.flat.source(PortPath.named(name))
+    return program.leaf_ports(port) if port in program.trees else (name,)
 
 
-def graph_order(program: Program, heads: Sequence[str]) -> list[str]:
+def graph_order(program: Program, heads: Sequence[PortPath]) -> list[InstancePath]:
     """Variables and inputs that the heads read: depth first, inputs in port order."""
     flat = program.flat
-    stack = [block_of(port) for port in reversed(heads)] or list(reversed(flat.instances))
-    seen: set[str] = set()
+    stack = [port.block for port in reversed(heads)] or list(reversed(flat.instances))
+    seen: set[InstancePath] = set()
     found = []
     while stack:
         path = stack.pop()
@@ -209,5 +210,5 @@ def graph_order(program: Program, heads: Sequence[str]) -> list[str]:
         instance = flat.instances[path]
         if isinstance(instance.block, Source) and instance.block.kind != "constant":
             found.append(path)
-        stack += [block_of(flat.source(s)) for _, s in reversed(list(instance.wires.values()))]
+        stack += reversed(flat.before(instance))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Shape, Source
 from blocks.errors import GradwireError, Location
@@ -13,11 +13,14 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.diagram.checks.checks import check
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
-from runtime.engine.flatten import Instance, block_of, flatten, order
+from runtime.engine.flatten import Instance, flatten, order
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.infer import infer_shapes
 from runtime.engine.program import Leaf, Program
-from runtime.engine.trees import leaf_name, results_of
+from runtime.engine.trees import results_of
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 
 @uncollected()
@@ -72,7 +75,7 @@ class _Lowering:
                 )
             )
 
-    def _location(self, path: str) -> Location:
+    def _location(self, path: InstancePath) -> Location:
         return Location(self.program.flat.instances[path].page, path)
 
     def _fail(self, instance: Instance, error: GradwireError, code: str) -> None:
@@ -91,21 +94,21 @@ class _Lowering:
             elif source in self.program.ports and key not in self.program.wires:
                 self._mark(key, source)
 
-    def _wire_tree(self, instance: Instance, key: str, source: str) -> None:
+    def _wire_tree(self, instance: Instance, key: WirePath, source: PortPath) -> None:
         """A wire of its own for every array of the tree."""
         program = self.program
         tree = program.trees[source]
-        program.wire_trees[key] = tree.map(lambda path, _: leaf_name(key, path))
+        program.wire_trees[key] = tree.map(lambda path, _: key.leaf_at(path))
         for path, port in tree.arrays.items():
-            wire = leaf_name(key, path)
+            wire = key.leaf_at(path)
             program.wire_sources[wire] = port
             program.wire_targets[wire] = instance.path
             self._mark(wire, port)
 
-    def _mark(self, wire: str, source: str) -> None:
+    def _mark(self, wire: WirePath, source: PortPath) -> None:
         self.program.wires[wire] = self.program.trace.xp.wire(self.program.ports[source])
 
-    def _culprit(self, instance: Instance) -> str | None:
+    def _culprit(self, instance: Instance) -> InstancePath | None:
         """The block whose problem keeps this one from being traced, or None."""
         if isinstance(instance.block, Opaque):
             return instance.path
@@ -113,7 +116,7 @@ class _Lowering:
             if port in instance.wires:
                 key, source = instance.wires[port]
                 if key not in self.program.wires and key not in self.program.wire_trees:
-                    before = block_of(self.program.flat.source(source))
+                    before = self.program.flat.source(source).block
                     return self.program.blocked.get(before, before)
             elif port not in instance.block.literals:
                 declared = instance.block.port(port)
@@ -133,15 +136,15 @@ class _Lowering:
         for name, result in zip(block.output_names(), results, strict=True):
             self._record(instance.port(name), result)
 
-    def _record(self, port: str, result: Any) -> None:
+    def _record(self, port: PortPath, result: Any) -> None:
         """Take in what a block gave: an array, or a tree and each of its arrays."""
         program = self.program
         if not isinstance(result, Tree):
             program.ports[port] = program.trace.xp.asarray(result)
             return
-        program.trees[port] = result.map(lambda path, _: leaf_name(port, path))
+        program.trees[port] = result.map(lambda path, _: port.leaf_at(path))
         for path, leaf in result.arrays.items():
-            program.ports[leaf_name(port, path)] = program.trace.xp.asarray(leaf)
+            program.ports[port.leaf_at(path)] = program.trace.xp.asarray(leaf)
 
     def _argument(self, instance: Instance, port: str) -> Any:
         """The traced value or tree of an input; None where an optional port stays empty."""

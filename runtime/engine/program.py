@@ -11,13 +11,15 @@ from blocks.block import Block, Shape, Source
 from blocks.library.view import Display
 from runtime.calculus import Trace, Value, passes_gradient
 from runtime.calculus.dtypes import FLOATS
-from runtime.engine.flatten import Flat, Instance, block_of
-from runtime.engine.trees import without_leaf
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from blocks.trees import Tree
     from blocks.values import PortLiteral
     from runtime.diagram.checks.diagnostics import Diagnostic
+    from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from runtime.engine.flatten import Flat, Instance
 
 T = TypeVar("T")
 
@@ -34,26 +36,26 @@ class Leaf:
 class Program:
     """What lowering makes of a diagram; the forward part ends at ``forward_end``.
 
-    Keys are paths: ports ``enc/mul1.out``, wires by their target ``enc/mul1.a``, leaves by block
-    (``W1``) or, for literals, by port (``mul1.a``). ``failed`` are blocks with a problem of their
-    own, ``blocked`` those behind them.
+    ``leaves`` are by the path of their block (``W1``) or, for literals, of their input
+    (``mul1.a``). ``failed`` are blocks with a problem of their own, ``blocked`` those behind them,
+    each with the block that has the problem.
 
-    A tree is in ``trees`` by port and in ``wire_trees`` by wire: its leaves are the names under
+    A tree is in ``trees`` by port and in ``wire_trees`` by wire: its leaves are the paths under
     which its arrays are in ``ports`` and ``wires``, such as ``mul1.out:encoder/w``.
     """
 
     trace: Trace
     flat: Flat
-    ports: dict[str, Value] = field(default_factory=dict)
-    wires: dict[str, Value] = field(default_factory=dict)
+    ports: dict[PortPath, Value] = field(default_factory=dict)
+    wires: dict[WirePath, Value] = field(default_factory=dict)
     trees: dict[str, Tree] = field(default_factory=dict)
     wire_trees: dict[str, Tree] = field(default_factory=dict)
-    wire_sources: dict[str, str] = field(default_factory=dict)
-    wire_targets: dict[str, str] = field(default_factory=dict)
+    wire_sources: dict[WirePath, PortPath] = field(default_factory=dict)
+    wire_targets: dict[WirePath, InstancePath] = field(default_factory=dict)
     leaves: dict[str, Leaf] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    blocked: dict[str, str] = field(default_factory=dict)
+    failed: dict[InstancePath, str] = field(default_factory=dict)
+    blocked: dict[InstancePath, InstancePath] = field(default_factory=dict)
     forward_end: int = 0
     checked: int = 0
     """How many of the diagnostics, the first, are of the document and not of the trace."""
@@ -66,16 +68,16 @@ class Program:
         found: T = self._derived[key]
         return found
 
-    def block(self, path: str) -> Block:
+    def block(self, path: InstancePath) -> Block:
         """The block at a path."""
         return self.flat.instances[path].block
 
-    def culprit(self, path: str) -> str:
+    def culprit(self, path: InstancePath) -> InstancePath:
         """The block whose problem keeps the block at ``path`` from running; itself if none does."""
         return self.blocked.get(path, path)
 
     @property
-    def instances(self) -> Mapping[str, Instance]:
+    def instances(self) -> Mapping[InstancePath, Instance]:
         """Every block as it runs, by path."""
         return self.flat.instances
 
@@ -89,7 +91,7 @@ class Program:
         }
 
     @cached_property
-    def _source_kinds(self) -> dict[str, str]:
+    def _source_kinds(self) -> dict[InstancePath, str]:
         blocks = ((path, instance.block) for path, instance in self.flat.instances.items())
         return {path: block.kind for path, block in blocks if isinstance(block, Source)}
 
@@ -98,14 +100,14 @@ class Program:
         """Variables that want a gradient."""
         return [path for path, block in self.sources("variable").items() if block.wants_gradient]
 
-    def heads(self) -> list[str]:
+    def heads(self) -> list[PortPath]:
         """Ports that are losses: those of Loss blocks; without one, floats of rank 0 that no block
         reads (a Display does not count). Leaves of trees are losses only behind a Loss block.
         """
         return list(self._heads)
 
     @cached_property
-    def _heads(self) -> list[str]:
+    def _heads(self) -> list[PortPath]:
         marked = [
             instance.port(instance.block.output_names()[0])
             for instance in self.flat.instances.values()
@@ -124,10 +126,10 @@ class Program:
             port
             for port, value in self.ports.items()
             if port not in read
-            and without_leaf(port) == port
+            and not port.leaf
             and value.shape == ()
             and value.dtype in FLOATS
-            and not isinstance(self.block(block_of(port)), Source | Display)
+            and not isinstance(self.block(port.block), Source | Display)
         ]
 
     @cached_property
@@ -135,7 +137,7 @@ class Program:
         """Forward values that some trainable variable reaches through slots that pass gradient."""
         return self.reached_from(self.trainable)
 
-    def reached_from(self, variables: list[str]) -> set[Value]:
+    def reached_from(self, variables: Iterable[str]) -> set[Value]:
         """Forward values that one of the variables reaches through slots that pass gradient."""
         found = {self.leaves[path].value for path in variables if path in self.leaves}
         for value in self.trace.values[: self.forward_end]:
@@ -145,15 +147,15 @@ class Program:
                     break
         return found
 
-    def leaf_ports(self, port: str) -> tuple[str, ...]:
+    def leaf_ports(self, port: PortPath) -> tuple[PortPath, ...]:
         """The ports of the arrays of a tree; the port itself where it is no tree."""
         return tuple(self.trees[port].arrays.values()) if port in self.trees else (port,)
 
-    def leaf_wires(self, wire: str) -> tuple[str, ...]:
+    def leaf_wires(self, wire: WirePath) -> tuple[WirePath, ...]:
         """The wires of the arrays of a tree; the wire itself where it carries none."""
         return tuple(self.wire_trees[wire].arrays.values()) if wire in self.wire_trees else (wire,)
 
-    def markers(self, path: str) -> list[tuple[str, Value]]:
+    def markers(self, path: InstancePath) -> list[tuple[str, Value]]:
         """The markers of all wires into a block, each with the input port it goes to."""
         return [
             (port, self.wires[leaf])
@@ -162,6 +164,6 @@ class Program:
             if leaf in self.wires
         ]
 
-    def shape(self, port: str) -> Shape:
+    def shape(self, port: PortPath) -> Shape:
         """The shape of a port's value."""
         return self.ports[port].shape

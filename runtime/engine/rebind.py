@@ -15,6 +15,7 @@ from blocks.library.sources import Variable
 from blocks.values import Tensor
 from runtime.calculus.dtypes import holders
 from runtime.diagram.checks.checks import check
+from runtime.diagram.paths import InstancePath
 from runtime.engine.flatten import flatten
 from runtime.engine.program import Leaf
 
@@ -93,26 +94,28 @@ def _edited_blocks(before: Diagram, after: Diagram) -> list[_Edited] | None:
     return edited if alike else None
 
 
-def _uses(program: Program, edited: Iterable[_Edited]) -> Iterator[tuple[str, Block]]:
+def _uses(program: Program, edited: Iterable[_Edited]) -> Iterator[tuple[InstancePath, Block]]:
     """The paths at which edited blocks run, and what runs there now."""
     for page, name, before, after in edited:
-        for prefix in program.flat.uses.get(page, ()):
-            path = f"{prefix}{name}"
+        for use in program.flat.uses.get(page, ()):
+            path = use / name
             if isinstance(after, PageBlock):
                 yield from _literals_inside(program, path, after)
             elif program.instances[path].block is before:  # not an input given a literal outside
                 yield path, after
 
 
-def _literals_inside(program: Program, path: str, block: PageBlock) -> Iterator[tuple[str, Block]]:
+def _literals_inside(
+    program: Program, path: InstancePath, block: PageBlock
+) -> Iterator[tuple[InstancePath, Block]]:
     """The inputs of a page that take literals of the block that stands for it."""
     for port, literal in block.literals.items():
-        inside = program.instances.get(f"{path}/{port}")
+        inside = program.instances.get(path / port)
         if inside is not None and isinstance(inside.block, PageInput) and "x" not in inside.wires:
             yield inside.path, PageInput(literals={"x": literal})
 
 
-def _compare_flat(programs: Iterable[Program], flat: Flat) -> dict[str, Block] | None:
+def _compare_flat(programs: Iterable[Program], flat: Flat) -> dict[InstancePath, Block] | None:
     """The blocks that are other objects, by path; None where they differ in more than numbers."""
     if not all(_alike(program.flat, flat) for program in programs):
         return None
@@ -134,8 +137,9 @@ def _placed_anew(before: Diagram, after: Diagram) -> bool:
 
 def _rebind_leaves(program: Program, instance: Instance) -> list[str]:
     """Let the leaves of a block read its numbers; their paths."""
-    block, path = instance.block, instance.path
-    sources: dict[str, Source | PortLiteral] = {path: block} if isinstance(block, Source) else {}
+    block = instance.block
+    sources: dict[str, Source | PortLiteral]
+    sources = {instance.path: block} if isinstance(block, Source) else {}
     sources |= {instance.port(port): literal for port, literal in block.literals.items()}
     paths = [path for path in sources if path in program.leaves]
     for path in paths:
@@ -192,7 +196,7 @@ def with_values(diagram: Diagram, program: Program, held: Mapping[str, NDArray[A
     """
     chosen: dict[tuple[str, str], tuple[str, NDArray[Any]]] = {}
     for path, value in held.items():
-        instance = program.instances[path]
+        instance = program.instances[InstancePath(path)]
         if not isinstance(instance.block, Variable):
             continue
         other = chosen.setdefault((instance.page, instance.name), (path, value))

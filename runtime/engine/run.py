@@ -14,6 +14,7 @@ from runtime.engine.norms import rms, together
 if TYPE_CHECKING:
     from blocks.block import Shape
     from blocks.trees import Tree
+    from runtime.diagram.paths import PortPath
 
 Array = NDArray[Any]
 
@@ -38,7 +39,7 @@ class Run:
     gradients: Mapping[str, Array | None] = field(default_factory=dict)
     adjoints: Mapping[str, Array | None] = field(default_factory=dict)
     contributions: Mapping[str, Array | None] = field(default_factory=dict)
-    losses: tuple[str, ...] = ()
+    losses: tuple[PortPath, ...] = ()
     measured: Mapping[str, float | None] = field(default_factory=dict)
     """Norms by wire that were asked for; see ``norms``."""
     trees: Mapping[str, Tree] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.errors import FeedError, Location, RunError
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
+from runtime.diagram.paths import InstancePath, PortPath
 from runtime.engine import lookup
 from runtime.engine.lowering import lower
 from runtime.engine.norms import with_trees
@@ -100,7 +101,7 @@ class Session:
         return [*self.program.diagnostics, *self._run_problems.values()]
 
     @property
-    def losses(self) -> list[str]:
+    def losses(self) -> list[PortPath]:
         """Ports that backward starts from when nothing else is said; see ``Program.heads``."""
         return self.program.heads()
 
@@ -128,7 +129,7 @@ class Session:
         """Give a variable, constant or input a value that stays; raises FeedError."""
         self._store.set(name, value)
 
-    def arguments(self, heads: Sequence[str] | None = None) -> list[str]:
+    def arguments(self, heads: Sequence[str] | None = None) -> list[InstancePath]:
         """Variables and inputs that the heads read, in graph order: depth first, inputs in port
         order. Heads default to the losses, else to all blocks.
         """
@@ -291,7 +292,7 @@ class Session:
         """
         return with_values(self.diagram, self.program, self._store.held)
 
-    def _ports(self, program: Program, ports: Collection[str] | None) -> tuple[str, ...]:
+    def _ports(self, program: Program, ports: Collection[str] | None) -> tuple[PortPath, ...]:
         if ports is None:
             return lookup.all_ports(program, self.partial)
         return lookup.traced_ports(program, ports)
@@ -318,7 +319,7 @@ class Session:
         program: Program,
         request: Request,
         fed: Mapping[str, Array],
-        seeds: Mapping[str, Array],
+        seeds: Mapping[PortPath, Array],
     ) -> Compiled:
         """Compile or reuse, bind the leaves, and run; a partial session leaves out what fails."""
         self._run_problems.clear()
@@ -340,9 +341,9 @@ class Session:
 
     def _left_out(self, program: Program, error: RunError) -> list[Value]:
         """The values of the block that failed, when the rest may go on without them."""
-        path = error.location.block if error.location else None
-        if path is None:
+        if error.location is None or error.location.block is None:
             raise error
+        path = InstancePath(error.location.block)
         error.at(Location(program.instances[path].page))
         if not self.partial:
             raise error
@@ -354,7 +355,7 @@ class Session:
         program: Program,
         compiled: Compiled,
         fed: Mapping[str, Array],
-        seeds: Mapping[str, Array],
+        seeds: Mapping[PortPath, Array],
     ) -> list[Value]:
         """Fill the plan's leaves; returns those of inputs that have no value."""
         missing = []
@@ -376,7 +377,7 @@ class Session:
     def _not_fed(self, program: Program, path: str, value: Value) -> None:
         error = FeedError(
             "This input has no value and was not fed.",
-            location=Location(program.instances[path].page, path),
+            location=Location(program.instances[InstancePath(path)].page, path),
             expected=f"an array of {value.dtype}, shape {list(value.shape)}",
             next_step="Feed it, or give the block a value.",
         )

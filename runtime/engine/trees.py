@@ -1,8 +1,4 @@
-"""Trees in a program: forward leaf by leaf, and the names of leaves on ports and wires.
-
-Every array leaf of a tree is a port, and every wire that carries one is a wire, under a name of
-its own: ``pack1.out:encoder/w``, ``mul1.a:encoder/w``.
-"""
+"""Forward on trees: for each leaf, or on the tree as a whole, as the block takes it."""
 
 from __future__ import annotations
 
@@ -16,19 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from blocks.block import Block
-
-SIGN = ":"
-"""Stands between the name of a port or wire and the path of a leaf."""
-
-
-def leaf_name(name: str, path: Path) -> str:
-    """``mul1.a:encoder/w``: the leaf at a path of a port or wire."""
-    return f"{name}{SIGN}{path_text(path)}"
-
-
-def without_leaf(name: str) -> str:
-    """The port or wire that a leaf's name begins with; its own name where it is no leaf."""
-    return name.partition(SIGN)[0]
 
 
 def results_of(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:

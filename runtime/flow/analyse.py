@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from blocks.errors import Location, RunError
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
-from runtime.engine.flatten import block_of
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.flow.structure.leaves import all_repairs, best_state, together
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts
@@ -42,18 +42,16 @@ def analyse(program: Program, losses: Sequence[str] | None = None) -> Flow:
     return program.derived(("flow", heads), lambda: Flow(program, heads))
 
 
-def _leaf_heads(program: Program, name: str) -> tuple[str, ...]:
+def _leaf_heads(program: Program, name: str) -> tuple[PortPath, ...]:
     """The leaves of a tree that is named as a loss; else the loss."""
-    for port in (name, f"{name}.out"):
-        if program.flat.source(port) in program.trees:
-            return program.leaf_ports(program.flat.source(port))
-    return (_head(program, name),)
+    port = program.flat.source(PortPath.named(name))
+    return program.leaf_ports(port) if port in program.trees else (_head(program, name),)
 
 
-def _head(program: Program, name: str) -> str:
-    for port in (name, f"{name}.out"):
-        if program.flat.source(port) in program.ports:
-            return program.flat.source(port)
+def _head(program: Program, name: str) -> PortPath:
+    port = program.flat.source(PortPath.named(name))
+    if port in program.ports:
+        return port
     raise RunError(
         f"There is no loss {name!r} that could be traced.",
         location=Location(block=name),
@@ -61,7 +59,7 @@ def _head(program: Program, name: str) -> str:
     )
 
 
-def _best(states: Mapping[str, State]) -> tuple[State, list[str]]:
+def _best(states: Mapping[PortPath, State]) -> tuple[State, list[PortPath]]:
     """The best of the states by head, and the heads that have it."""
     state = best(states.values())
     return state, [head for head, other in states.items() if other is state]
@@ -76,7 +74,7 @@ class Flow:
     is not known here.
     """
 
-    def __init__(self, program: Program, losses: tuple[str, ...]) -> None:
+    def __init__(self, program: Program, losses: tuple[PortPath, ...]) -> None:
         self.program = program
         self.losses = losses
         self._searches = Searches(program)
@@ -138,17 +136,17 @@ class Flow:
 
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets the gradient of a loss or not."""
-        program = self.program
-        leaf = program.leaves.get(name)
+        program, path = self.program, InstancePath(name)
+        leaf = program.leaves.get(path)
         if leaf is None:
-            culprit = program.blocked.get(name) or (name if name in program.instances else None)
+            culprit = program.blocked.get(path) or (path if path in program.instances else None)
             return Verdict(name, None, State.UNKNOWN, sentences.unknown(culprit))
         heads = self._heads(loss)
         if not heads:
-            return Verdict(name, None, State.UNKNOWN, self._no_loss(self._broken.get(name)))
+            return Verdict(name, None, State.UNKNOWN, self._no_loss(self._broken.get(path)))
         state, alike = _best({head: self._state_at(head, leaf.value) for head in heads})
-        if state in LOST and name in self._broken:
-            return Verdict(name, alike[0], State.UNKNOWN, sentences.unknown(self._broken[name]))
+        if state in LOST and path in self._broken:
+            return Verdict(name, alike[0], State.UNKNOWN, sentences.unknown(self._broken[path]))
         if not is_float(leaf.value.dtype):
             text = f"{name} holds {leaf.value.dtype}, and only floats have gradients."
             return Verdict(name, alike[0], State.NO_RULE, text)
@@ -168,14 +166,15 @@ class Flow:
         """
         found: dict[str, Sequence[Cutter]] = {}
         states = self.states(loss)
-        for wire, state in states.items():
+        for wire in self.program.wire_sources:
+            state = states[wire]
             if state in (State.STOPPED, State.NO_RULE, State.FROZEN):
                 alike = [w for w in self.program.leaf_wires(wire) if states[w] is state]
                 made = [self._repair(leaf, loss) for leaf in alike]
                 found[wire] = made[0] if alike == [wire] else all_repairs(made)
         return {wire: repair for wire, repair in found.items() if repair}
 
-    def _repair(self, wire: str, loss: str | None) -> Sequence[Cutter]:
+    def _repair(self, wire: WirePath, loss: str | None) -> Sequence[Cutter]:
         heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
         return self._reasons.repair(_best(heads)[1][0], self.program.wires[wire])
 
@@ -213,7 +212,7 @@ class Flow:
 
     # ---- ports, for those who read a run ------------------------------------------------------
 
-    def arrives(self, port: str, loss: str) -> bool:
+    def arrives(self, port: PortPath, loss: str) -> bool:
         """S: whether the gradient of a loss comes to a port."""
         found = self._searches.to_loss(_head(self.program, loss), Gate.OPEN).cost
         return port in self.program.ports and self.program.ports[port] in found
@@ -222,18 +221,18 @@ class Flow:
         """Whether gradient comes to a port, whatever lies behind it, and what would have to open
         if not: CARRIES, STOPPED, NO RULE or OFF ROUTE, UNKNOWN for a port that has no value.
         """
-        value = self.program.ports.get(port)
+        value = self.program.ports.get(PortPath(port))
         if value is None:
             return State.UNKNOWN
         levels = (self._searches.levels(head, value)[0] for head in self._heads(loss))
         known = [level for level in levels if level is not None]
         return CLOSED[min(known)] if known else State.OFF_ROUTE
 
-    def trained_before(self, wire: str) -> bool:
+    def trained_before(self, wire: WirePath) -> bool:
         """T: whether a trained variable reaches a wire through slots that pass gradient."""
         return self.program.wires.get(wire) in self._searches.trained[Gate.OPEN].cost
 
-    def ahead(self, port: str) -> list[Cutter]:
+    def ahead(self, port: PortPath) -> list[Cutter]:
         """The first closed slots on the routes from all losses to a port."""
         value = self.program.ports[port]
         found = (self._reasons.before(loss, value, Gate.NO_RULE) for loss in self.losses)
@@ -253,17 +252,17 @@ class Flow:
         behind = next((self._broken[path] for path in marked if path in self._broken), None)
         return sentences.unknown(culprit or behind)
 
-    def _heads(self, loss: str | None) -> tuple[str, ...]:
+    def _heads(self, loss: str | None) -> tuple[PortPath, ...]:
         return self.losses if loss is None else (_head(self.program, loss),)
 
     @cached_property
-    def _broken(self) -> dict[str, str]:
+    def _broken(self) -> dict[InstancePath, InstancePath]:
         """Blocks that could not be traced, or from which one is reached, and the culprit."""
         program = self.program
         found = {path: path for path in program.failed} | program.blocked
-        feeding: dict[str, list[str]] = {}
+        feeding: dict[InstancePath, list[InstancePath]] = {}
         for key, target in program.wire_targets.items():
-            feeding.setdefault(target, []).append(block_of(program.wire_sources[key]))
+            feeding.setdefault(target, []).append(program.wire_sources[key].block)
         pending = list(found)
         while pending:
             path = pending.pop()
@@ -275,14 +274,14 @@ class Flow:
 
     # ---- states -------------------------------------------------------------------------------
 
-    def _states_of(self, head: str) -> dict[str, State]:
+    def _states_of(self, head: PortPath) -> dict[str, State]:
         if head not in self._states:
             self._states[head] = {
                 wire: self._wire_state(head, wire) for wire in self.program.wire_sources
             }
         return self._states[head]
 
-    def _wire_state(self, head: str, wire: str) -> State:
+    def _wire_state(self, head: PortPath, wire: WirePath) -> State:
         if wire in self.program.wire_trees:
             return best_state(self._wire_state(head, w) for w in self.program.leaf_wires(wire))
         marker = self.program.wires.get(wire)
@@ -292,7 +291,7 @@ class Flow:
         broken = state in LOST and self.program.wire_targets[wire] in self._broken
         return State.UNKNOWN if broken else state
 
-    def _state_at(self, head: str, value: Value) -> State:
+    def _state_at(self, head: PortPath, value: Value) -> State:
         """S and T, and the cheapest repair where one of them fails."""
         loss, trained, frozen = self._searches.levels(head, value)
         variables = frozen if trained is None else trained
@@ -307,16 +306,16 @@ class Flow:
             return State.FROZEN
         return CLOSED[worst]
 
-    def known(self, wire: str) -> str:
-        """The key of a wire, when there is such a wire; raises RunError."""
-        if wire not in self.program.wire_sources:
+    def known(self, wire: str) -> WirePath:
+        """The path of a wire, when there is such a wire; raises RunError."""
+        if (path := WirePath(wire)) not in self.program.wire_sources:
             raise RunError(
                 f"There is no wire into {wire!r}.",
                 next_step="A wire is named by the input it drives, such as mul1.a.",
             )
-        return wire
+        return path
 
-    def _culprit(self, wire: str) -> str | None:
-        source = block_of(self.program.wire_sources[wire])
+    def _culprit(self, wire: WirePath) -> str | None:
+        source = self.program.wire_sources[wire].block
         target = self.program.wire_targets[wire]
         return self._broken.get(source) or self._broken.get(target)

@@ -82,15 +82,15 @@ def _blocks(observed: ObservedFlow) -> Iterator[Badge]:
         if isinstance(block, StopGradient) and (block.open or block.spare):
             what = "all" if block.open else names(block.spare)
             yield Badge(Mark.OPEN_STOP, path, f"{path} lets gradient through: {what}.")
-    for path, text in observed.idle_stops().items():
-        yield Badge(Mark.IDLE_STOP, path, text)
+    for stop, text in observed.idle_stops().items():
+        yield Badge(Mark.IDLE_STOP, stop, text)
 
 
 def _leaves(observed: ObservedFlow) -> Iterator[Badge]:
     """How many leaves of the trees on wires carry."""
     states = observed.states() if observed.losses else {}
-    for wire in observed.program.wire_trees:
-        leaves = observed.program.leaf_wires(wire)
+    for wire, tree in observed.program.wire_trees.items():
+        leaves = tree.arrays.values()
         carrying = sum(states.get(leaf) in PASSING for leaf in leaves)
         yield Badge(Mark.LEAVES, wire, counted(carrying, len(leaves)))
 

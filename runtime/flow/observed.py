@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.errors import RunError
 from blocks.library.gradient import Gradient, StopGradient
 from blocks.paths import path_text
-from runtime.engine.flatten import block_of
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine.norms import rms
-from runtime.engine.trees import SIGN
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers.contributions import Contributions
 from runtime.flow.numbers.magnitudes import combined_size, measure
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 Array = NDArray[Any]
+ALL = PortPath()
+"""Key of the run of all losses together."""
 _SUMMED = 4
 """Losses that a sum names; of more the first two and the last."""
 
@@ -65,9 +66,9 @@ def flow_of_run(
     under "", for numbers per loss. ``diagram`` is what was run; it tells what is stale. Raises
     RunError for a loss that does not exist.
     """
-    runs = dict(run) if isinstance(run, Mapping) else {_name(run): run}
+    runs: dict[str, Run] = dict(run) if isinstance(run, Mapping) else {_name(run): run}
     if losses is None:
-        losses = next((r.losses for r in (runs.get(""), *runs.values()) if r is not None), ())
+        losses = next((r.losses for r in (runs.get(ALL), *runs.values()) if r is not None), ())
     return ObservedFlow(analyse(program, losses), runs, thresholds, diagram)
 
 
@@ -85,9 +86,9 @@ def observe(
     flow = analyse(session.program, losses)
     inside = any(isinstance(i.block, Gradient) for i in session.program.instances.values())
     kept = dict(session.gradients)
-    groups = {head: [head] for head in flow.losses}
+    groups: dict[str, list[PortPath]] = {head: [head] for head in flow.losses}
     if len(groups) > 1:
-        groups[""] = list(flow.losses)
+        groups[ALL] = list(flow.losses)
     runs = {
         name: session.backward(heads, feeds=feeds, adjoints="all" if inside else "stops")
         for name, heads in groups.items()
@@ -119,7 +120,7 @@ class ObservedFlow:
         self._sentences: dict[str, NumericSentences] = {}
 
     @property
-    def losses(self) -> tuple[str, ...]:
+    def losses(self) -> tuple[PortPath, ...]:
         """The ports of the losses."""
         return self.flow.losses
 
@@ -155,7 +156,7 @@ class ObservedFlow:
         ):
             return told
         state = self.state(wire, loss)
-        text = self._sentences_about(key, contributions).wire(wire, state, told.witness)
+        text = self._sentences_about(key, contributions).wire(WirePath(wire), state, told.witness)
         return replace(told, state=state, sentence=text)
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
@@ -174,7 +175,7 @@ class ObservedFlow:
     def arriving(self, port: str, loss: str | None = None) -> Array | None:
         """The adjoint of a port, None where nothing arrives or the loss was not run."""
         contributions = self._of(self._key(loss))
-        return None if contributions is None else contributions.arriving(port)
+        return None if contributions is None else contributions.arriving(PortPath(port))
 
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets a gradient or not, and how much of it."""
@@ -185,7 +186,7 @@ class ObservedFlow:
             return told
         state = classify(measure(gradient), contributions.scale, self.thresholds)
         text = self._sentences_about(key, contributions).variable(
-            name, state, gradient, told.sentence
+            InstancePath(name), state, gradient, told.sentence
         )
         return replace(told, state=state, sentence=text)
 
@@ -197,7 +198,7 @@ class ObservedFlow:
 
     # ---- badges -------------------------------------------------------------------------------
 
-    def cancels(self, loss: str | None = None) -> dict[str, Cancel]:
+    def cancels(self, loss: str | None = None) -> dict[PortPath, Cancel]:
         """Ports at which contributions cancel."""
         contributions, found = self._of(self._key(loss)), {}
         if contributions is None:
@@ -214,12 +215,12 @@ class ObservedFlow:
         return found
 
     @cached_property
-    def surrogates(self) -> tuple[str, ...]:
+    def surrogates(self) -> tuple[InstancePath, ...]:
         """Blocks whose gradient is deliberately not the derivative (badge ≈)."""
         return surrogates(self.flow)
 
     @property
-    def stops(self) -> tuple[str, ...]:
+    def stops(self) -> tuple[InstancePath, ...]:
         """The StopGradient blocks that are not open."""
         blocks = {path: instance.block for path, instance in self.program.instances.items()}
         return tuple(p for p, b in blocks.items() if isinstance(b, StopGradient) and not b.open)
@@ -241,21 +242,21 @@ class ObservedFlow:
 
     # ---- within -------------------------------------------------------------------------------
 
-    def _key(self, loss: str | None) -> str:
-        """The key of a loss in ``runs``; of all together "", or of the only one its port."""
+    def _key(self, loss: str | None) -> PortPath:
+        """The key of a loss in ``runs``; of all together ALL, or of the only one its port."""
         if loss is None:
-            return self.losses[0] if len(self.losses) == 1 else ""
-        for port in (loss, f"{loss}.out"):
-            if (head := self.program.flat.source(port)) in self.losses:
-                return head
+            return self.losses[0] if len(self.losses) == 1 else ALL
+        head = self.program.flat.source(PortPath.named(loss))
+        if head in self.losses:
+            return head
         raise RunError(f"{loss!r} is none of the losses.", expected=", ".join(self.losses))
 
-    def _of(self, key: str) -> Contributions | None:
+    def _of(self, key: PortPath) -> Contributions | None:
         if key in self.runs and key not in self._contributions:
             self._contributions[key] = Contributions(self.program, self.runs[key])
         return self._contributions.get(key)
 
-    def _refined(self, key: str, states: Mapping[str, State]) -> dict[str, State]:
+    def _refined(self, key: PortPath, states: Mapping[str, State]) -> dict[str, State]:
         contributions, found = self._of(key), dict(states)
         if contributions is not None:
             for wire, size in contributions.sizes.items():
@@ -271,18 +272,18 @@ class ObservedFlow:
                     )
         return found
 
-    def _sentences_about(self, key: str, contributions: Contributions) -> NumericSentences:
+    def _sentences_about(self, key: PortPath, contributions: Contributions) -> NumericSentences:
         if key not in self._sentences:
-            names = [block_of(loss) for loss in contributions.run.losses]
+            names: list[str] = [loss.block for loss in contributions.run.losses]
             if len(names) > _SUMMED:
                 names[2:-1] = ["…"]
             label = names[0] if len(names) == 1 else f"({' + '.join(names)})"
             self._sentences[key] = NumericSentences(contributions, label, self.thresholds)
         return self._sentences[key]
 
-    def _why_idle(self, stop: str) -> str | None:
+    def _why_idle(self, stop: InstancePath) -> str | None:
         """Why a stop cuts nothing, or None where it cuts something."""
-        port, wires = f"{stop}.out", self.program.instances[stop].wires
+        port, wires = stop.port("out"), self.program.instances[stop].wires
         if "x" not in wires:
             return None
         if port not in self.program.trees:
@@ -294,13 +295,13 @@ class ObservedFlow:
             return "it selects no array that it does not spare"
         return reasons[0] if all(reasons) else None
 
-    def _into(self, wire: str, port: str) -> tuple[str, ...]:
+    def _into(self, wire: WirePath, port: PortPath) -> tuple[WirePath, ...]:
         """The wire of the same leaf as a port's; all leaves where sequences have changed."""
         leaves = self.program.leaf_wires(wire)
-        same = [leaf for leaf in leaves if leaf.partition(SIGN)[2] == port.partition(SIGN)[2]]
+        same = [leaf for leaf in leaves if leaf.leaf == port.leaf]
         return tuple(same) or leaves
 
-    def _why_idle_at(self, port: str, wires: Sequence[str]) -> str | None:
+    def _why_idle_at(self, port: PortPath, wires: Sequence[WirePath]) -> str | None:
         if port not in self.program.ports:
             return None
         arriving = [loss for loss in self.losses if self.flow.arrives(port, loss)]
@@ -308,7 +309,7 @@ class ObservedFlow:
             if not (others := self.flow.ahead(port)):
                 if set(self.losses) >= set(self.program.heads()):
                     return "no loss reads what it gives"
-                asked = sentences.names([block_of(loss) for loss in self.losses])
+                asked = sentences.names([loss.block for loss in self.losses])
                 return f"{asked} never read{'s' * (len(self.losses) == 1)} what it gives"
             return f"{sentences.names(others)} cut{'s' * (len(others) == 1)} its routes already"
         if not any(map(self.flow.trained_before, wires)):
@@ -321,5 +322,5 @@ class ObservedFlow:
         return None
 
 
-def _name(run: Run) -> str:
-    return run.losses[0] if len(run.losses) == 1 else ""
+def _name(run: Run) -> PortPath:
+    return run.losses[0] if len(run.losses) == 1 else ALL

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blocks import Tensor
 from blocks.trees import Passive
-from runtime.engine.trees import leaf_name
+from runtime.diagram.paths import PortPath
 from runtime.flow.lazy import MANY, counted
 from runtime.publish.text import Part, Table, array_text, number_text
 
@@ -239,7 +239,7 @@ def run_report(
         run.adjoints,
         tuple(problems),
         {
-            leaf_name(port, path): leaf.value
+            PortPath(port).leaf_at(path): leaf.value
             for port, tree in run.trees.items()
             for path, leaf in tree.leaves.items()
             if isinstance(leaf, Passive)
@@ -274,7 +274,7 @@ def flow_report(
         file,
         session.diagram.title,
         tuple(losses),
-        program.wire_sources,
+        dict[str, str](program.wire_sources.items()),
         {wire: {loss: tell_wire(flow.verdict(wire, loss)) for loss in losses} for wire in wires},
         {n: {loss: tell(flow.variable(n, loss)) for loss in losses} for n in variables},
         tuple(problems),

@@ -12,6 +12,7 @@ from blocks.trees import Kind, Passive
 
 if TYPE_CHECKING:
     from blocks.trees import Tree
+    from runtime.diagram.paths import PortPath
 
 ROWS = 4
 """Most lines that a tree takes on a face."""
@@ -19,7 +20,7 @@ _MOST = 24
 _WIDEST = 16
 
 
-def outline(tree: Tree, known: Mapping[str, Any]) -> Readout:
+def outline(tree: Tree, known: Mapping[PortPath, Any]) -> Readout:
     """What the face shows of a tree whose arrays are ports: up to four leaves with their shapes.
 
     Of more, the branches with how many arrays are in each. ``known`` are the ports, with shapes.
@@ -35,7 +36,7 @@ def outline(tree: Tree, known: Mapping[str, Any]) -> Readout:
     return Readout(cells, prose=True)
 
 
-def listed(tree: Tree, known: Mapping[str, Any]) -> str:
+def listed(tree: Tree, known: Mapping[PortPath, Any]) -> str:
     """The leaves of a tree, one a line with shape and dtype, for a tooltip."""
     lines = [f"{path_text(path)}: {kind}" for path, kind in _kinds(tree, known, dtypes=True)]
     more = [f"… {len(lines) - _MOST} more"] if len(lines) > _MOST else []
@@ -50,7 +51,7 @@ def counted(tree: Tree) -> str:
 
 
 def _kinds(
-    tree: Tree, known: Mapping[str, Any], *, dtypes: bool = False
+    tree: Tree, known: Mapping[PortPath, Any], *, dtypes: bool = False
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Every leaf's path, and its shape; its value where it is no array."""
     for path, leaf in tree.leaves.items():

@@ -18,6 +18,7 @@ from app.panels.formula import Formula
 from app.panels.inspector.fields import Field, LiteralField, field_for
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.diagram import MAIN, Diagram, PortName, ports
+from runtime.diagram.paths import PortPath
 from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def _carried(result: Result | None, port: str) -> str:
     if result is None:
         return ""
     value = result.values.get(port)
-    known = value if value is not None else result.ports.get(port)
+    known = value if value is not None else result.ports.get(PortPath(port))
     if known is None:
         tree = result.trees.get(port)
         shown = "" if tree is None else escape(listed(tree, result.ports))

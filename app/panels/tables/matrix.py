@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from app.panels.tables.lines import Table
 from app.services.theme import LIGHT, Theme
-from runtime.engine.flatten import block_of
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+    from runtime.diagram.paths import PortPath
     from runtime.flow import LossMatrix
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -65,13 +65,13 @@ class MatrixModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal or matrix is None:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            losses = [block_of(loss) for loss in matrix.losses]
+            losses: list[str] = [loss.block for loss in matrix.losses]
             return [self.tr("Variable"), *losses, self.tr("Moved by")][section]
         if role == Qt.ItemDataRole.ToolTipRole and self.loss_at(section) is not None:
             return self.tr("Size of the gradient (rms), and ∠ its cosine with that of all losses")
         return None
 
-    def loss_at(self, column: int) -> str | None:
+    def loss_at(self, column: int) -> PortPath | None:
         """The loss of a column; None for one of the others."""
         losses = self.matrix.losses if self.matrix else ()
         return losses[column - 1] if 0 < column <= len(losses) else None
@@ -88,12 +88,12 @@ class MatrixModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return "\n".join(self._pairs(name))
         if role == Qt.ItemDataRole.AccessibleTextRole and loss is not None:
-            return f"{name}, {block_of(loss)}: {self._cell(name, loss)}"
+            return f"{name}, {loss.block}: {self._cell(name, loss)}"
         if role == Qt.ItemDataRole.ForegroundRole and loss is None and index.column():
             return QBrush(QColor(self._theme.warning)) if self._conflicts(name) else None
         return None
 
-    def _cell(self, name: str, loss: str) -> str:
+    def _cell(self, name: str, loss: PortPath) -> str:
         assert self.matrix is not None
         norm, cosine = self.matrix.norms[loss][name], self.matrix.cosines[loss][name]
         if norm is None:
@@ -104,7 +104,7 @@ class MatrixModel(QAbstractTableModel):
         """The losses that give the variable a gradient, and those of them that disagree."""
         assert self.matrix is not None
         norms = self.matrix.norms
-        moving = [block_of(loss) for loss in self.matrix.losses if norms[loss][name]]
+        moving = [loss.block for loss in self.matrix.losses if norms[loss][name]]
         text = ", ".join(moving) or self.tr("none")
         return "; ".join([text, *self._conflicts(name)])
 
@@ -113,7 +113,7 @@ class MatrixModel(QAbstractTableModel):
         assert self.matrix is not None
         against = self.tr("{0} against {1}: {2}")
         return [
-            against.format(block_of(a), block_of(b), number(cosine))
+            against.format(a.block, b.block, number(cosine))
             for (a, b), cosine in self.matrix.between[name].items()
             if cosine is not None and cosine < _AGAINST
         ]
@@ -121,7 +121,7 @@ class MatrixModel(QAbstractTableModel):
     def _pairs(self, name: str) -> list[str]:
         assert self.matrix is not None
         return [
-            f"∠ {block_of(a)}, {block_of(b)}: {number(cosine)}"
+            f"∠ {a.block}, {b.block}: {number(cosine)}"
             for (a, b), cosine in self.matrix.between[name].items()
             if cosine is not None
         ]

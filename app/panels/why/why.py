@@ -27,7 +27,7 @@ from app.panels.why.leaves import LEAF, LeafRow, leaf_head, leaf_rows
 from app.services.theme import LIGHT, Theme
 from blocks.paths import path_text
 from runtime.diagram import MAIN, Diagram, PortName
-from runtime.engine.trees import SIGN
+from runtime.diagram.paths import PortPath, WirePath
 from runtime.flow import State, Verdict
 from runtime.flow.lazy import MANY
 from runtime.flow.words import sentences
@@ -137,13 +137,9 @@ class Why(QScrollArea):
         return self._diagram.pages[self._page].wires.get(PortName.parse(self._key))
 
     @property
-    def _wire(self) -> str:
+    def _wire(self) -> WirePath:
         """The wire, or the leaf of it, as results name it."""
-        return f"{self._prefix}{self._key}{self._suffix}"
-
-    @property
-    def _suffix(self) -> str:
-        return f"{SIGN}{self._leaf}" if self._leaf else ""
+        return WirePath(self._prefix + self._key).with_leaf(self._leaf)
 
     def _add_leaves(self) -> None:
         """One row a leaf, or which one is shown by itself."""
@@ -190,9 +186,9 @@ class Why(QScrollArea):
         for loss, verdict in known.items():
             if loss not in off:
                 number = f"{numbers[loss]}  " if loss in numbers else ""
-                self._add_verdict(verdict, f"{number}{loss.removesuffix('.out')}")
+                self._add_verdict(verdict, f"{number}{loss.short}")
         if off:
-            names = sentences.names([loss.removesuffix(".out") for loss in off])
+            names = sentences.names([loss.short for loss in off])
             self._say(self.tr("No path to {0}.").format(names))
 
     def _add_verdict(self, verdict: Verdict, title: str) -> None:
@@ -230,7 +226,7 @@ class Why(QScrollArea):
         result = self._result
         if result is None:
             return
-        wire, port = self._wire, f"{self._prefix}{source}{self._suffix}"
+        wire, port = self._wire, PortPath(f"{self._prefix}{source}").with_leaf(self._leaf)
         norm = result.norms.get(wire)
         if norm is not None:
             self._say(self.tr("Contribution, rms {0}").format(number(norm)))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import HeadError, Location
+from blocks.errors import HeadError
 from runtime.calculus import Value, sweep
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.flatten import block_of
+from runtime.diagram.paths import PortPath
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.norms import norm_of
 from runtime.engine.plan.passes import DEFAULT
@@ -20,6 +20,7 @@ from runtime.engine.plan.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from runtime.diagram.paths import WirePath
     from runtime.engine.plan.passes import Lowering
     from runtime.engine.program import Program
 
@@ -32,13 +33,13 @@ Table: TypeAlias = Literal["values", "gradients", "adjoints", "contributions", "
 class Request(NamedTuple):
     """What is asked of a run, as far as it decides which arithmetic is needed; all by path."""
 
-    ports: tuple[str, ...]
-    heads: tuple[str, ...] = ()
-    seeded: frozenset[str] = frozenset()
+    ports: tuple[PortPath, ...]
+    heads: tuple[PortPath, ...] = ()
+    seeded: frozenset[PortPath] = frozenset()
     wrt: tuple[str, ...] = ()
-    adjoints: tuple[str, ...] = ()
-    contributions: tuple[str, ...] = ()
-    norms: tuple[str, ...] = ()
+    adjoints: tuple[PortPath, ...] = ()
+    contributions: tuple[WirePath, ...] = ()
+    norms: tuple[WirePath, ...] = ()
 
 
 Reader: TypeAlias = "Callable[[], Array]"
@@ -53,7 +54,7 @@ class Compiled:
         program: Program,
         plan: Plan,
         results: Mapping[Table, Mapping[str, Value | None]],
-        seeds: Mapping[str, Value],
+        seeds: Mapping[PortPath, Value],
     ) -> None:
         self.plan = plan
         self.seeds = {head: seed for head, seed in seeds.items() if seed in plan.leaves}
@@ -104,7 +105,7 @@ def compile_request(
     gradient or needs an output gradient.
     """
     seeds = {head: _seed(program, head, request) for head in request.heads}
-    targets = {name: program.ports[port_name(program, name)] for name in request.wrt}
+    targets = {name: program.ports[PortPath.named(name)] for name in request.wrt}
     ports = {port: program.ports[port] for port in request.adjoints}
     keys = [key for key in (*request.contributions, *request.norms) if key in program.wires]
     wires = {key: program.wires[key] for key in keys if program.wires[key] in program.reached}
@@ -115,9 +116,10 @@ def compile_request(
     def usable(value: Value | None) -> Value | None:
         return None if value is None or value in bad else value
 
-    def arrived(wire: str) -> Value | None:
+    def arrived(wire: WirePath) -> Value | None:
         return usable(found.get(wires[wire])) if wire in wires else None
 
+    values: dict[str, Value | None]
     values = {p: v for p in request.ports if (v := usable(program.ports[p])) is not None}
     norms = {wire: arrived(wire) for wire in request.norms}
     results: dict[Table, Mapping[str, Value | None]] = {
@@ -131,24 +133,19 @@ def compile_request(
     return Compiled(program, Plan(asked, lowerings), results, seeds)
 
 
-def port_name(program: Program, name: str) -> str:
-    """The port that a variable's path or a port's name stands for."""
-    return name if name in program.ports else f"{name}.out"
-
-
 def with_zeros(program: Program, arrays: Mapping[str, Array | None]) -> dict[str, Array | None]:
     """Gradients by name, zeros in place of None."""
     found = dict(arrays)
     for name, array in arrays.items():
         if array is None:
-            value = program.ports[port_name(program, name)]
+            value = program.ports[PortPath.named(name)]
             found[name] = np.zeros(value.shape, value.dtype)
     return found
 
 
-def _seed(program: Program, head: str, request: Request) -> Value:
+def _seed(program: Program, head: PortPath, request: Request) -> Value:
     value = program.ports[head]
-    location = Location(block=block_of(head), port=head.partition(".")[2])
+    location = head.location()
     if not is_float(value.dtype):
         raise HeadError(
             f"Backward can't start at values of {value.dtype}: they have no gradient.",
@@ -158,7 +155,7 @@ def _seed(program: Program, head: str, request: Request) -> Value:
     if head in request.seeded:
         trace = program.trace
         return trace.apply(LEAF, shape=value.shape, dtype=value.dtype)
-    if value.shape and not program.block(block_of(head)).head:
+    if value.shape and not program.block(head.block).head:
         raise HeadError(
             f"Backward needs a number to start from, and this has shape {list(value.shape)}.",
             location=location,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.flatten import block_of
 from runtime.flow.numbers.magnitudes import Scale, Size, measure, scale_of
 
 if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.engine import Run
     from runtime.engine.program import Program
 
@@ -27,8 +27,8 @@ class Blame(NamedTuple):
     terms cancelled at an output of the block.
     """
 
-    block: str
-    wire: str
+    block: InstancePath
+    wire: WirePath
     local: bool = True
     cancelled: bool = False
 
@@ -60,9 +60,9 @@ class Contributions:
     def __init__(self, program: Program, run: Run) -> None:
         self.program = program
         self.run = run
-        self._blames: dict[str, dict[str, Blame]] = {}
-        self._route_factors: dict[str, RouteFactors] = {}
-        self._leaving: dict[str, list[str]] = {}
+        self._blames: dict[str, dict[WirePath, Blame]] = {}
+        self._route_factors: dict[WirePath, RouteFactors] = {}
+        self._leaving: dict[PortPath, list[WirePath]] = {}
         for wire, source in program.wire_sources.items():
             if run.contributions.get(wire) is not None:
                 self._leaving.setdefault(source, []).append(wire)
@@ -77,11 +77,11 @@ class Contributions:
         """What sizes of this loss are compared with."""
         return scale_of(self.sizes.values())
 
-    def leaving(self, port: str) -> list[str]:
+    def leaving(self, port: PortPath) -> list[WirePath]:
         """The wires that leave a port and bring something back."""
         return self._leaving.get(port, [])
 
-    def arriving(self, port: str) -> Array | None:
+    def arriving(self, port: PortPath) -> Array | None:
         """The adjoint of a port, None where nothing arrives."""
         if self.run.adjoints.get(port) is not None:
             return self.run.adjoints[port]
@@ -91,19 +91,19 @@ class Contributions:
         with np.errstate(all="ignore"):
             return sum(parts[1:], parts[0]) if parts else None
 
-    def outputs(self, path: str) -> list[str]:
+    def outputs(self, path: InstancePath) -> list[PortPath]:
         """The output ports of a block, those with trees by leaf."""
         instance = self.program.instances[path]
         names = (instance.port(output) for output in instance.block.output_names())
         return [leaf for port in names for leaf in self.program.leaf_ports(port)]
 
-    def arrivals(self, path: str) -> list[Array]:
+    def arrivals(self, path: InstancePath) -> list[Array]:
         """The adjoints of a block's outputs, where something arrives."""
         found = (self.arriving(port) for port in self.outputs(path))
         return [array for array in found if array is not None]
 
     def blame(
-        self, wire: str, how: str, bad: Callable[[Array], bool], every: bool = False
+        self, wire: WirePath, how: str, bad: Callable[[Array], bool], every: bool = False
     ) -> Blame:
         """The first block towards the loss whose arriving gradient is not ``bad`` already.
 
@@ -111,7 +111,7 @@ class Contributions:
         what is bad: answers are kept by it, since the wires behind one have the same.
         """
         known = self._blames.setdefault(how, {})
-        passed: list[str] = []
+        passed: list[WirePath] = []
         at = wire
         while at not in known:
             passed.append(at)
@@ -125,7 +125,9 @@ class Contributions:
                 known[behind] = known[at]._replace(local=False)
         return known[wire]
 
-    def _further(self, wire: str, bad: Callable[[Array], bool], every: bool) -> str | Blame:
+    def _further(
+        self, wire: WirePath, bad: Callable[[Array], bool], every: bool
+    ) -> WirePath | Blame:
         """The next wire towards the loss that is bad as well, or who made this one so."""
         path = self.program.wire_targets[wire]
         arrived = self.arrivals(path)
@@ -138,12 +140,12 @@ class Contributions:
         cancelled = not self._is_head(path)
         return Blame(path, wire, not cancelled, cancelled)
 
-    def route_factors(self, wire: str) -> RouteFactors:
+    def route_factors(self, wire: WirePath) -> RouteFactors:
         """The blocks from a wire to the loss, along the largest contributions.
 
         The loss block itself is left out: what it sends back is where the route begins.
         """
-        route: list[tuple[str, str]] = []
+        route: list[tuple[WirePath, InstancePath]] = []
         at = wire
         while at not in self._route_factors:
             path = self.program.wire_targets[at]
@@ -160,18 +162,18 @@ class Contributions:
             at = behind
         return self._route_factors[wire]
 
-    def _ahead(self, path: str) -> list[str]:
+    def _ahead(self, path: InstancePath) -> list[WirePath]:
         return [wire for port in self.outputs(path) for wire in self.leaving(port)]
 
-    def _of(self, wire: str) -> Array:
+    def _of(self, wire: WirePath) -> Array:
         array = self.run.contributions[wire]
         assert array is not None  # wires that bring nothing back are not followed
         return array
 
-    def _is_head(self, path: str) -> bool:
-        return any(block_of(loss) == path for loss in self.run.losses)
+    def _is_head(self, path: InstancePath) -> bool:
+        return any(loss.block == path for loss in self.run.losses)
 
-    def along(self, wire: str) -> Iterator[str]:
+    def along(self, wire: WirePath) -> Iterator[InstancePath]:
         """The blocks from a wire to the loss, along the largest contributions."""
         while True:
             path = self.program.wire_targets[wire]
@@ -181,28 +183,28 @@ class Contributions:
                 return
             wire = max(ahead, key=lambda w: self.sizes[w].rms)
 
-    def behind(self, wire: str) -> Iterator[str]:
+    def behind(self, wire: WirePath) -> Iterator[WirePath]:
         """The wires into the block that a wire leaves, those with trees by leaf."""
-        path = block_of(self.program.wire_sources[wire])
+        path = self.program.wire_sources[wire].block
         for key, _ in self.program.instances[path].wires.values():
             yield from self.program.leaf_wires(key)
 
-    def made_forward(self, path: str) -> str | None:
+    def made_forward(self, path: InstancePath) -> InstancePath | None:
         """Where values stopped being finite on the way to a block: the first such block."""
         found = None
-        pending: list[str] = [path]
+        pending: list[InstancePath] = [path]
         while pending:
             at = pending.pop()
             outputs = [self.run.values.get(port) for port in self.outputs(at)]
             inputs = list(self._inputs(at))
-            broken = [block_of(p) for p in inputs if not _finite(self.run.values.get(p))]
+            broken = [p.block for p in inputs if not _finite(self.run.values.get(p))]
             if broken:
                 pending = broken[:1]
             elif not all(map(_finite, outputs)):
                 found = at
         return found
 
-    def _inputs(self, path: str) -> Iterator[str]:
+    def _inputs(self, path: InstancePath) -> Iterator[PortPath]:
         for key, _ in self.program.instances[path].wires.values():
             yield from map(self.program.wire_sources.__getitem__, self.program.leaf_wires(key))
 

@@ -15,6 +15,7 @@ from blocks.library.gradient import Gradient, StopGradient
 from blocks.library.sources import Constant, Variable
 from runtime.calculus.dtypes import is_float
 from runtime.diagram import MAIN, Diagram, Page, PortName
+from runtime.diagram.paths import InstancePath
 from runtime.engine import Session
 from runtime.flow.words.formatting import number
 
@@ -27,7 +28,7 @@ Array = NDArray[Any]
 FINE, COARSE = (1e-5, 1e-4), (1e-2, 3e-2)
 """Length of a step against values of about 1, and the share by which slopes may differ: where a
 block computes in float64, and where it rounds to fewer digits."""
-NAME = "block"
+NAME = InstancePath("block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,11 @@ def check_gradients(session: Session, paths: Iterable[str] | None = None) -> lis
     """
     program, values = session.program, session.run().values
     wanted = program.instances if paths is None else paths
-    found = (_checked(program, path, values) for path in wanted)
+    found = (_checked(program, InstancePath(path), values) for path in wanted)
     return [check for check in found if check is not None]
 
 
-def _checked(program: Program, path: str, values: Mapping[str, Array]) -> Check | None:
+def _checked(program: Program, path: InstancePath, values: Mapping[str, Array]) -> Check | None:
     instance = program.instances[path]
     sources = {port: source for port, (_, source) in instance.wires.items()}
     outputs = [instance.port(name) for name in instance.block.output_names()]
@@ -82,7 +83,7 @@ def _checked(program: Program, path: str, values: Mapping[str, Array]) -> Check 
     made = [port for port in outputs if is_float(values[port].dtype.name)]
     if not (moved and made):
         return None
-    alone = _Alone(instance, inputs, moved, [port.rpartition(".")[2] for port in made])
+    alone = _Alone(instance, inputs, moved, [port.port for port in made])
     try:
         rule, left, right, share = alone.slopes()
     except GradwireError:
@@ -119,7 +120,7 @@ class _Alone:
             PortName(NAME, port): PortName(place, "out") for port, place in self._places.items()
         }
         self._session = Session(Diagram({MAIN: Page(blocks, wires)}))
-        self._outputs = [f"{NAME}.{port}" for port in made]
+        self._outputs = [NAME.port(port) for port in made]
         self._random = np.random.default_rng(crc32(instance.path.encode()))
 
     def slopes(self) -> tuple[float, float, float, float]:

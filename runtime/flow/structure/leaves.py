@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from runtime.flow.words.sentences import names
 from runtime.flow.words.states import Cutter, State, Verdict, best
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import PortPath
 
 NO_ARRAYS = "There are no arrays in this tree."
 _TOLD = 3
@@ -17,7 +21,7 @@ def best_state(states: Iterable[State]) -> State:
     return best(states, default=State.NOTHING_TO_TRAIN)
 
 
-def together(wire: str, loss: str | None, leaves: Mapping[str, Verdict]) -> Verdict:
+def together(wire: str, loss: PortPath | None, leaves: Mapping[str, Verdict]) -> Verdict:
     """The verdict on a wire, from those on its leaves by path: the best, and how many carry."""
     if not leaves:
         return Verdict(wire, loss, State.NOTHING_TO_TRAIN, NO_ARRAYS, leaves=(0, 0))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from blocks.library.gradient import Gradient
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
-from runtime.engine.flatten import block_of
+from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.lazy import MANY, LazySequence
 from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.structure.searches import LEVELS, Searches
@@ -38,10 +38,10 @@ class Verdicts:
         self._program = searches.program
         self._nearby = Nearby(searches)
 
-    def explain(self, key: str, heads: Sequence[str], state: State, value: Value) -> Verdict:
+    def explain(self, key: str, heads: Sequence[PortPath], state: State, value: Value) -> Verdict:
         """Why a value, named ``key``, is in ``state`` for ``heads``; the first is looked into."""
         head = heads[0]
-        losses = [block_of(head) for head in heads]
+        losses = [head.block for head in heads]
         if state is State.CARRIES:
             witness = self._witness(head, value)
             variables = self._nearby.variables(value, Gate.OPEN, True)
@@ -56,7 +56,7 @@ class Verdicts:
             return self._frozen(key, head, value)
         return self._cut(key, head, state, value)
 
-    def _cut(self, key: str, head: str, state: State, value: Value) -> Verdict:
+    def _cut(self, key: str, head: PortPath, state: State, value: Value) -> Verdict:
         level = Gate.STOP if state is State.STOPPED else Gate.NO_RULE
         trained = self._nearby.variables(value, level, True)
         frozen = () if trained else tuple(self._nearby.variables(value, level, False))
@@ -70,7 +70,7 @@ class Verdicts:
         further = [cutter for cutter in needed if cutter.block not in named]
         dtype = None if is_float(value.dtype) else value.dtype
         more = isinstance(repair, LazySequence)
-        text = sentences.cut(block_of(head), before, behind, further, trained, frozen, dtype, more)
+        text = sentences.cut(head.block, before, behind, further, trained, frozen, dtype, more)
         if passed := [name for name in map(self._head_before, before) if name]:
             text = f"{text} {sentences.a_stop_wins(passed)}"
         cutters: Sequence[Cutter] = tuple(dict.fromkeys((*before, *behind, *further)))
@@ -82,11 +82,11 @@ class Verdicts:
 
     def _head_before(self, cutter: Cutter) -> str | None:
         """The Loss block that a stop stands behind."""
-        source = self._program.wire_sources.get(f"{cutter.block}.{cutter.port}")
-        path = None if source is None or cutter.kind != "stop" else block_of(source)
+        source = self._program.wire_sources.get(cutter.wire)
+        path = None if source is None or cutter.kind != "stop" else source.block
         return path if path is not None and self._program.block(path).head else None
 
-    def repair(self, head: str, value: Value) -> Sequence[Cutter]:
+    def repair(self, head: PortPath, value: Value) -> Sequence[Cutter]:
         """The fewest slots to open for a value, from the loss on."""
         edges = self._searches.repair(head, value)
         first = [self._slots.opening(edge) for edge in edges[:MANY]]
@@ -96,7 +96,7 @@ class Verdicts:
             lambda: [self._slots.opening(edge) for edge in edges], first, count=edges.told
         )
 
-    def _frozen(self, key: str, head: str, value: Value) -> Verdict:
+    def _frozen(self, key: str, head: PortPath, value: Value) -> Verdict:
         """A frozen variable is what gradient comes to, or what it would come to."""
         near = self._nearby
         reached = near.variables(value, Gate.OPEN, False)
@@ -111,7 +111,7 @@ class Verdicts:
         repair = self.repair(head, value)
         return Verdict(key, head, State.FROZEN, text, frozen=tuple(frozen), repair=repair)
 
-    def _passed_on(self, head: str, value: Value) -> list[str]:
+    def _passed_on(self, head: PortPath, value: Value) -> list[str]:
         """Trained variables that get gradient through the block that a value goes into."""
         edges = self._graph.readers
         markers = [edge.value for edge in edges.get(value, ()) if edge.value.primitive is WIRE]
@@ -122,12 +122,12 @@ class Verdicts:
 
     # ---- what cuts ----------------------------------------------------------------------------
 
-    def before(self, head: str, value: Value, level: Gate) -> list[Cutter]:
+    def before(self, head: PortPath, value: Value, level: Gate) -> list[Cutter]:
         """First closed slots met from the loss on the routes to ``value``, the first few."""
         return self._nearby.cutters_ahead(value, head, level)
 
     def _all_cutters(
-        self, head: str, value: Value, level: Gate, trained: bool, further: Sequence[Cutter]
+        self, head: PortPath, value: Value, level: Gate, trained: bool, further: Sequence[Cutter]
     ) -> list[Cutter]:
         """All closed slots first met on the way: from the loss, then from ``value``."""
         found: list[Cutter] = []
@@ -175,7 +175,7 @@ class Verdicts:
 
     # ---- routes -------------------------------------------------------------------------------
 
-    def _witness(self, head: str, value: Value) -> Sequence[str]:
+    def _witness(self, head: PortPath, value: Value) -> Sequence[str]:
         """The blocks of the cheapest route from the loss to a value."""
         reaches = (self._searches.to_loss(head, level) for level in LEVELS)
         reach = next(reach for reach in reaches if value in reach.cost)
@@ -192,7 +192,7 @@ class Verdicts:
         return LazySequence(every, first, last, count)
 
     def _off_route(self, losses: Sequence[str], value: Value) -> str:
-        reader = self._program.instances.get(str(value.owner))
+        reader = self._program.instances.get(InstancePath(value.owner))
         if reader is not None and isinstance(reader.block, Gradient) and value.primitive is WIRE:
             return sentences.differentiated(reader.path)
         return sentences.off_route(losses, self._nearby.losses(value))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from runtime.calculus import Value
+    from runtime.diagram.paths import PortPath
     from runtime.engine.program import Program
 
 STEPS = frozenset({"round", "floor", "ceil", "sign"})
@@ -32,14 +33,14 @@ class Searches:
         self._to_loss: dict[tuple[str, Gate], Reach] = {}
         self._smooth: dict[str, set[Value]] = {}
 
-    def to_loss(self, head: str, level: Gate) -> Reach:
+    def to_loss(self, head: PortPath, level: Gate) -> Reach:
         """Values that gradient of a head reaches with slots up to ``level`` opened."""
         key = head, level
         if key not in self._to_loss:
             self._to_loss[key] = self.graph.backward([self.program.ports[head]], level)
         return self._to_loss[key]
 
-    def steps(self, head: str, value: Value) -> list[Edge]:
+    def steps(self, head: PortPath, value: Value) -> list[Edge]:
         """The slots of steps on the way from a head to a value that gradient comes to, and on to a
         variable; none where there is a way without.
         """
@@ -54,7 +55,7 @@ class Searches:
             if edge.source is source
         ]
 
-    def _without_steps(self, head: str) -> set[Value]:
+    def _without_steps(self, head: PortPath) -> set[Value]:
         """Values that gradient of a head comes to without a step on the way."""
         if head not in self._smooth:
             start = self.program.ports[head]
@@ -92,12 +93,12 @@ class Searches:
             and is_float(program.leaves[path].value.dtype)
         ]
 
-    def levels(self, head: str, value: Value) -> tuple[Gate | None, Gate | None, Gate | None]:
+    def levels(self, head: PortPath, value: Value) -> tuple[Gate | None, Gate | None, Gate | None]:
         """What must open between a value and the head, trained variables, frozen variables."""
         reaches = (self.to_loss(head, level) for level in LEVELS)
         return _first(value, reaches), _first(value, self.trained), _first(value, self.frozen)
 
-    def repair(self, head: str, value: Value) -> Sequence[Edge]:
+    def repair(self, head: PortPath, value: Value) -> Sequence[Edge]:
         """The fewest slots to open between a head and a value and on to a variable, from the head
         on; stops rather than slots without a rule, trained variables rather than frozen ones, but
         to train one rather than to do without a rule.
@@ -115,19 +116,19 @@ class Searches:
             count=count,
         )
 
-    def first_cuts(self, head: str, value: Value) -> list[Edge]:
+    def first_cuts(self, head: PortPath, value: Value) -> list[Edge]:
         """Of that repair the slot nearest the head, and the one nearest the value behind it."""
         ahead, behind = self._cheapest(head, value)
         found = [] if ahead is None else [*ahead.first_closed(value)[:1]]
         return found if behind is None else [*found, *islice(behind.closed(value), 1)]
 
-    def route(self, head: str, value: Value) -> list[Value]:
+    def route(self, head: PortPath, value: Value) -> list[Value]:
         """The route of that repair: from the head over the value to a variable."""
         ahead, behind = self._cheapest(head, value)
         nearer = [] if ahead is None else [*ahead.route(value)][:0:-1]
         return [*nearer, *([value] if behind is None else behind.route(value))]
 
-    def _cheapest(self, head: str, value: Value) -> tuple[Reach | None, Reach | None]:
+    def _cheapest(self, head: PortPath, value: Value) -> tuple[Reach | None, Reach | None]:
         ahead, trained, frozen = self.levels(head, value)
         thaw = ahead is frozen is Gate.OPEN and trained is Gate.NO_RULE
         if trained is None or thaw:

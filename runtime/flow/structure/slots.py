@@ -11,7 +11,7 @@ from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 from runtime.calculus.value import NoDerivative
-from runtime.engine.trees import without_leaf
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.words import sentences
 from runtime.flow.words.states import Cutter
@@ -34,9 +34,9 @@ class Bypass:
     """
 
     cutter: Cutter
-    hard: str
-    soft: str
-    target: str
+    hard: PortPath
+    soft: PortPath
+    target: WirePath
 
 
 class Slots:
@@ -88,28 +88,28 @@ class Slots:
             return sentences.unfit(
                 cutter.block, f"the shape before it is {shape}, and {target.shape} behind it"
             )
-        if without_leaf(soft + key) != soft + key:
+        if soft.leaf or key.leaf:
             return sentences.unfit(cutter.block, "it would have to stand on one leaf of a tree")
         return Bypass(cutter, sources[key], soft, key)
 
     def _leaf(self, edge: Edge) -> str:
         """The path of the leaf of a tree that a StopGradient block stops; empty for an array."""
-        path = str(edge.value.owner)
+        path = InstancePath(edge.value.owner)
         if path not in self._leaves:
             self._leaves[path] = dict(self._leaves_into(path))
         leaves = self._leaves[path]
         return next((leaves[value] for value in _within(edge) if value in leaves), "")
 
-    def _leaves_into(self, path: str) -> Iterator[tuple[Value, str]]:
+    def _leaves_into(self, path: InstancePath) -> Iterator[tuple[Value, str]]:
         """The markers of what a StopGradient block takes, each with the path it selects by."""
-        tree, block = self.program.wire_trees.get(f"{path}.x"), self.program.block(path)
+        tree, block = self.program.wire_trees.get(path.wire("x")), self.program.block(path)
         if tree is not None and isinstance(block, StopGradient):
             taken = block.taken(tree.map(lambda _, wire: (wire,)), _joined)
             for leaf, wires in taken.arrays.items():
                 yield from ((self.program.wires[wire], path_text(leaf)) for wire in wires)
 
     def _named(self, edge: Edge) -> Cutter:
-        block = str(edge.value.owner)
+        block = InstancePath(edge.value.owner)
         within = _within(edge)
         if block not in self._ports:
             markers = self.program.markers(block)

@@ -9,10 +9,11 @@ from blocks.library.losses import Loss
 
 if TYPE_CHECKING:
     from blocks.block import Block
+    from runtime.diagram.paths import InstancePath
     from runtime.flow.analyse import Flow
 
 
-def surrogates(flow: Flow) -> tuple[str, ...]:
+def surrogates(flow: Flow) -> tuple[InstancePath, ...]:
     """The blocks that do, by path: never one whose parameters make it send the derivative.
 
     A Loss with a scale of its own does; any other one where gradient comes back to it from
@@ -39,7 +40,7 @@ def _deviates(block: Block) -> bool:
             return True
 
 
-def _ignores(flow: Flow, path: str) -> bool:
+def _ignores(flow: Flow, path: InstancePath) -> bool:
     """Whether gradient of another loss comes to a Loss, which sends its own instead."""
-    leaves = flow.program.leaf_ports(f"{path}.out")
+    leaves = flow.program.leaf_ports(path.port("out"))
     return any(flow.arrives(port, loss) for port in leaves for loss in flow.losses if loss != port)

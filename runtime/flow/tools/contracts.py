@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from blocks.errors import FileError
-from runtime.engine.flatten import block_of
+from runtime.diagram.paths import PortPath, path_parts
 from runtime.flow.words.states import PASSING, Verdict
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def needs_run(contracts: Iterable[Contract]) -> bool:
 
 def matches(pattern: str, path: str) -> bool:
     """Whether a pattern names a path; see the module."""
-    wanted, parts = pattern.split("/"), path.split("/")
+    wanted, parts = path_parts(pattern), path_parts(path)
     if wanted[-1] == "*" and len(parts) > len(wanted):
         parts = parts[: len(wanted)]
     return len(wanted) == len(parts) and all(map(fnmatchcase, parts, wanted))
@@ -199,7 +199,9 @@ def _breaches(contract: Contract, observed: ObservedFlow | None, flow: Flow) -> 
     losses = [loss for loss in flow.losses if _means(contract, loss)]
     subjects = _subjects(contract.pattern, flow)
     if not losses:
-        yield Breach("", contract.loss, _nothing(contract.loss, "loss", map(block_of, flow.losses)))
+        yield Breach(
+            "", contract.loss, _nothing(contract.loss, "loss", [loss.block for loss in flow.losses])
+        )
     elif not subjects:
         text = _nothing(contract.pattern, "variable or wire", flow.program.sources("variable"))
         yield Breach("", contract.loss, text)
@@ -227,7 +229,7 @@ def _not_updated(contract: Contract, every: Sequence[Contract], flow: Flow) -> I
 
 def _means(contract: Contract, loss: str) -> bool:
     """Whether a contract names a loss, by its block or by its port."""
-    return matches(contract.loss, block_of(loss)) or matches(contract.loss, loss)
+    return matches(contract.loss, PortPath(loss).block) or matches(contract.loss, loss)
 
 
 def _subjects(pattern: str, flow: Flow) -> Sequence[str]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus import passes_gradient
+from runtime.diagram.paths import PortPath
 from runtime.engine.lookup import find_port
 from runtime.flow.words.formatting import size
 from runtime.flow.words.states import State
@@ -104,7 +105,7 @@ def dialects(observed: ObservedFlow, key: str, loss: str | None = None) -> Diale
     port = find_port(observed.program, key)
     value = observed.program.ports.get(port)
     known = [a for h in heads if (a := observed.arriving(port, h)) is not None]
-    is_leaf = port.removesuffix(".out") in observed.program.leaves
+    is_leaf = PortPath(port).short in observed.program.leaves
     by = _LEAF_BY if is_leaf else _INNER_BY
     if value not in _reached(observed.program, heads, all_slots=True):
         says = dict(zip(SYSTEMS, ("None", "zeros", "None", "zeros"), strict=True))

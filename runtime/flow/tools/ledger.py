@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blocks.library.gradient import Gradient
 from runtime.calculus.primitives.base import WIRE
+from runtime.diagram.paths import PortPath, WirePath
 from runtime.engine.norms import rms
 from runtime.flow.words.formatting import cosine
 
@@ -54,14 +55,14 @@ class Account:
         }
 
 
-def ledger(program: Program, run: Run) -> dict[str, Account]:
+def ledger(program: Program, run: Run) -> dict[PortPath, Account]:
     """The account of every port that gradient arrives at and goes on from to a trained variable.
 
     The order of the entries is that in which backward adds them, so that adding them up gives the
     gradient to the last bit. Where a Gradient block reads values from inside other blocks the
     run must have the adjoint of the port (``adjoints="all"``), or the entry is missing.
     """
-    leaving: dict[str, list[str]] = {}
+    leaving: dict[PortPath, list[WirePath]] = {}
     for wire, source in program.wire_sources.items():
         if run.contributions.get(wire) is not None:
             leaving.setdefault(source, []).append(wire)
@@ -78,19 +79,20 @@ def ledger(program: Program, run: Run) -> dict[str, Account]:
 
 def account(program: Program, run: Run, port: str) -> Account | None:
     """The account of one port; None for one that the ledger does not have."""
-    if program.ports.get(port) not in program.reached:
+    path = PortPath(port)
+    if program.ports.get(path) not in program.reached:
         return None
     wires = [
         wire
         for wire, source in program.wire_sources.items()
-        if source == port and run.contributions.get(wire) is not None
+        if source == path and run.contributions.get(wire) is not None
     ]
-    found = _account(program, run, port, wires, _inside_readers(program).get(port, ()))
+    found = _account(program, run, path, wires, _inside_readers(program).get(path, ()))
     return found if found.entries else None
 
 
 def _account(
-    program: Program, run: Run, port: str, wires: list[str], readers: tuple[str, ...]
+    program: Program, run: Run, port: PortPath, wires: list[WirePath], readers: tuple[str, ...]
 ) -> Account:
     entries = []
     if port in run.losses:
@@ -102,7 +104,7 @@ def _account(
         entries.append(Entry(wire, "wire", amount))
     known = run.adjoints.get(port)
     if known is None:
-        known = run.gradients.get(port.removesuffix(".out"))
+        known = run.gradients.get(port.short)
     if readers and known is not None:
         through = known - _sum(entries) if entries else known
         entries.append(Entry(" and ".join(readers), "gradient block", through))
@@ -118,10 +120,10 @@ def _sum(entries: list[Entry]) -> Array:
     return np.asarray(total)
 
 
-def _inside_readers(program: Program) -> dict[str, tuple[str, ...]]:
+def _inside_readers(program: Program) -> dict[PortPath, tuple[str, ...]]:
     """Gradient blocks that read a port's value other than over a wire."""
     ports = {value: port for port, value in program.ports.items()}
-    found: dict[str, dict[str, None]] = {}
+    found: dict[PortPath, dict[str, None]] = {}
     gradients = {p for p, i in program.instances.items() if isinstance(i.block, Gradient)}
     if not gradients:
         return {}
@@ -143,11 +145,11 @@ class LossMatrix:
     each other. None where one of both is None or 0.
     """
 
-    losses: tuple[str, ...]
+    losses: tuple[PortPath, ...]
     variables: tuple[str, ...]
-    norms: dict[str, dict[str, float | None]]
-    cosines: dict[str, dict[str, float | None]]
-    between: dict[str, dict[tuple[str, str], float | None]]
+    norms: dict[PortPath, dict[str, float | None]]
+    cosines: dict[PortPath, dict[str, float | None]]
+    between: dict[str, dict[tuple[PortPath, PortPath], float | None]]
 
 
 def loss_matrix(observed: ObservedFlow) -> LossMatrix:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import GradwireError
 from runtime.diagram import apply
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine import Session
 from runtime.engine.norms import rms, together
-from runtime.engine.trees import SIGN
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.structure.slots import Bypass
 from runtime.flow.tools.interventions import Bridge, Intervention, OpenStop, Train, change_of
@@ -79,7 +79,7 @@ class Fix:
     def switches(self) -> tuple[str, ...]:
         """The stops to open as WhatIf takes them: ``sg1``, or for a leaf ``sg1:encoder/w``."""
         steps = [step for step in self.steps if isinstance(step, OpenStop)]
-        return tuple(f"{s.block}{SIGN}{s.leaf}" if s.leaf else s.block for s in steps)
+        return tuple(InstancePath(step.block).with_leaf(step.leaf) for step in steps)
 
     @property
     def _stops(self) -> list[str]:
@@ -121,7 +121,7 @@ def fix(
     loss = str(possible[0][0].loss)
     if key not in flow.program.wire_sources:
         return _of_variables(session, {key: possible[0][1]}, loss, feeds)[key]
-    wanted = [verdict.wire for verdict, _ in possible]
+    wanted = [WirePath(verdict.wire) for verdict, _ in possible]
     found = Fix(*_together([plan for _, plan in possible]))
     return _of_wire(session, found, key, wanted, loss, feeds)
 
@@ -257,7 +257,7 @@ def _of_wire(
     session: Session,
     found: Fix,
     key: str,
-    wanted: Sequence[str],
+    wanted: Sequence[WirePath],
     loss: str,
     feeds: Mapping[str, ArrayLike] | None,
 ) -> Fix:
@@ -281,7 +281,7 @@ def _of_wire(
     )
     if list(wanted) == [key]:
         return replace(found, gradient=gradients.get(key))
-    return replace(found, leaves={n.partition(SIGN)[2]: gradients.get(n) for n in wanted})
+    return replace(found, leaves={n.leaf: gradients.get(n) for n in wanted})
 
 
 def _cost(session: Session, repaired: Session, plan: Fix, loss: str) -> tuple[str, ...]:
@@ -292,13 +292,13 @@ def _cost(session: Session, repaired: Session, plan: Fix, loss: str) -> tuple[st
     return tuple(
         name
         for name in session.program.trainable
-        if before.arrives(f"{name}.out", loss) and not after.arrives(f"{name}.out", loss)
+        if before.arrives(port := PortPath.named(name), loss) and not after.arrives(port, loss)
     )
 
 
 def _is_past(session: Session, found: Fix, key: str, brought: Array | None) -> bool:
     """Nothing comes back by a wire; or 0, from a step that what comes back is led past."""
-    into = session.program.wire_targets[key]
+    into = session.program.wire_targets[WirePath(key)]
     return brought is None or (into in found.straight_through and not np.any(brought))
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from runtime.diagram.paths import split_leaf
 from runtime.engine import Session
-from runtime.engine.trees import SIGN
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
 from runtime.flow.tools.interventions import (
@@ -112,8 +112,7 @@ class WhatIf:
 
     def open(self, *stops: str) -> WhatIf:
         """Let gradient pass these StopGradient blocks; ``stop:encoder/w`` for one leaf alone."""
-        named = (stop.partition(SIGN) for stop in stops)
-        return self.take(*(OpenStop(block, leaf) for block, _, leaf in named))
+        return self.take(*(OpenStop(*split_leaf(stop)) for stop in stops))
 
     def close(self, *stops: str) -> WhatIf:
         """Close these StopGradient blocks, which are open or spare leaves."""

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.library.logic import Where
-from runtime.engine.flatten import block_of
-from runtime.engine.trees import SIGN
 from runtime.flow.numbers import flat_spots
 from runtime.flow.numbers.magnitudes import Size, measure
 from runtime.flow.words import sentences
@@ -18,6 +16,7 @@ from runtime.flow.words.formatting import number
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, WirePath
     from runtime.flow.numbers.contributions import Blame, Contributions
     from runtime.flow.numbers.rules import Thresholds
 
@@ -37,7 +36,7 @@ class NumericSentences:
         self._thresholds = thresholds
         self._reasons: dict[str, str] = {}
 
-    def wire(self, wire: str, state: State, witness: Sequence[str]) -> str:
+    def wire(self, wire: WirePath, state: State, witness: Sequence[str]) -> str:
         """The sentence of a wire in a numeric state, or of CARRIES."""
         size = self._contributions.sizes[wire]
         match state:
@@ -54,18 +53,17 @@ class NumericSentences:
             case _:
                 return _filled(state.row.sentence, size)
 
-    def _carries(self, wire: str, size: Size, witness: Sequence[str]) -> str:
+    def _carries(self, wire: WirePath, size: Size, witness: Sequence[str]) -> str:
         port = self._contributions.program.wire_sources[wire]
-        leaf = port.partition(SIGN)[2]
-        source = f"{block_of(port)}{SIGN}{leaf}" if leaf else block_of(port)
+        source = port.block.with_leaf(port.leaf)
         return (
             f"Carries ∂{self._label}/∂{source}: rms {number(size.rms)}. "
             f"Route: {sentences.route(witness)}."
         )
 
-    def variable(self, name: str, state: State, gradient: Array, said: str) -> str:
+    def variable(self, name: InstancePath, state: State, gradient: Array, said: str) -> str:
         """The sentence of a variable that has a gradient; ``said`` is what the structure says."""
-        size, ahead = measure(gradient), self._contributions.leaving(f"{name}.out")
+        size, ahead = measure(gradient), self._contributions.leaving(name.port("out"))
         alike = [w for w in ahead if self._like(state, self._contributions.sizes[w])]
         if state is State.ZERO and not alike and len(ahead) > 1:
             return f"0: what {sentences.names(ahead)} bring back cancels."
@@ -87,7 +85,7 @@ class NumericSentences:
 
     # ---- zero ---------------------------------------------------------------------------------
 
-    def _zero(self, wire: str) -> str:
+    def _zero(self, wire: WirePath) -> str:
         blame = self._contributions.blame(wire, "zero", lambda a: not np.any(a), every=True)
         if blame.cancelled:
             return f"Already 0: what comes back to {blame.block} cancels."
@@ -110,18 +108,18 @@ class NumericSentences:
         """The block that makes it 0 is the loss, or what the loss block marks."""
         program = self._contributions.program
         for loss in self._contributions.run.losses:
-            if block_of(loss) == blame.block:
+            if loss.block == blame.block:
                 return True
-            marker = program.instances[block_of(loss)]
+            marker = program.instances[loss.block]
             if marker.block.head:
                 sources = (program.wire_sources[key] for key, _ in marker.wires.values())
-                if any(block_of(source) == blame.block for source in sources):
+                if any(source.block == blame.block for source in sources):
                     return True
         return False
 
     # ---- not finite ---------------------------------------------------------------------------
 
-    def _nonfinite(self, wire: str) -> str:
+    def _nonfinite(self, wire: WirePath) -> str:
         contributions = self._contributions
         blame = contributions.blame(wire, "not finite", lambda a: not bool(np.isfinite(a).all()))
         if blame.wire not in self._reasons:
@@ -159,7 +157,7 @@ class NumericSentences:
 
     # ---- too small, too large, in parts -------------------------------------------------------
 
-    def _scaled(self, wire: str, state: State, size: Size) -> str:
+    def _scaled(self, wire: WirePath, state: State, size: Size) -> str:
         route_factors = self._contributions.route_factors(wire)
         grows = state is State.FLOOD
         if not route_factors.blocks:
@@ -180,7 +178,7 @@ class NumericSentences:
             f"×{number(worst)}. rms {number(size.rms)}."
         )
 
-    def _partial(self, wire: str, size: Size) -> str:
+    def _partial(self, wire: WirePath, size: Size) -> str:
         share = self._thresholds.partial
 
         def masked(array: Array) -> bool:

@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 
 class State(StrEnum):
@@ -301,7 +305,7 @@ class Cutter:
     that a StopGradient would have to let through; else it is empty.
     """
 
-    block: str
+    block: InstancePath
     port: str
     kind: str
     why: str = ""
@@ -310,6 +314,11 @@ class Cutter:
 
     def __str__(self) -> str:
         return self.block
+
+    @property
+    def wire(self) -> WirePath:
+        """The wire into the slot."""
+        return self.block.wire(self.port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +334,7 @@ class Verdict:
     """
 
     wire: str
-    loss: str | None
+    loss: PortPath | None
     state: State
     sentence: str
     cutters: Sequence[Cutter] = ()

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from runtime.calculus.dtypes import is_float
-from runtime.engine.flatten import block_of
 from runtime.flow.lazy import MANY
 from runtime.flow.structure.reachability import Gate
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from runtime.calculus import Value
+    from runtime.diagram.paths import PortPath
     from runtime.flow.structure.reachability import Graph
     from runtime.flow.structure.searches import Searches
     from runtime.flow.structure.slots import Slots
@@ -131,7 +131,7 @@ class Nearby:
         self._tables: dict[Hashable, tuple[Table, Sequence[str]]] = {}
 
     def variables(
-        self, value: Value, level: Gate, trained: bool, head: str | None = None
+        self, value: Value, level: Gate, trained: bool, head: PortPath | None = None
     ) -> list[str]:
         """Variables that gradient of a value comes to, with slots up to ``level`` opened; of those
         that gradient of ``head`` comes to, where one is given.
@@ -161,11 +161,11 @@ class Nearby:
 
         def marked() -> dict[Value, str]:
             heads = self._program.heads()
-            return {self._program.ports[head]: block_of(head) for head in reversed(heads)}
+            return {self._program.ports[head]: head.block for head in reversed(heads)}
 
         return self._names("losses", marked, value, Gate.NO_RULE, ahead=True)
 
-    def cutters_ahead(self, value: Value, head: str, level: Gate) -> list[Cutter]:
+    def cutters_ahead(self, value: Value, head: PortPath, level: Gate) -> list[Cutter]:
         """The first closed slots met from a loss on the routes to a value it does not come to."""
         opened = self._searches.to_loss(head, Gate.OPEN).cost
         if value in opened:

@@ -35,12 +35,13 @@ def test_a_path_of_a_port_is_made_of_block_port_and_leaf(
 ) -> None:
     block = InstancePath.of(*parts)
     whole = block.port(port) if kind is PortPath else block.wire(port)
-    path = whole.with_leaf(leaf) if leaf else whole
+    path = whole.leaf_at(leaf) if leaf else whole
     assert kind.parse(str(path)) == path
     assert type(path) is type(path.whole) is kind
     assert (path.block, path.port, path.whole) == (block, port, whole)
     assert parse_path(path.leaf) == leaf and path.leaf == path_text(leaf)
     assert path.name == PortName(parts[-1], port)
+    assert whole.with_leaf(path.leaf) == path
     assert PortPath(path) == WirePath(path) == path
 
 

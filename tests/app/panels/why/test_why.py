@@ -12,6 +12,7 @@ from app.services import theme
 from blocks.library.activations import Tanh
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Page, PortName
+from runtime.diagram.paths import PortPath
 from runtime.flow import Cutter, State, Verdict
 
 WIRE = {PortName("f", "x"): PortName("a", "out")}
@@ -34,7 +35,7 @@ def why(qtbot, diagram):
 
 
 def result(diagram, *verdicts, prefix="", **more):
-    by_loss = {verdict.loss: verdict for verdict in verdicts}
+    by_loss = {PortPath(verdict.loss): verdict for verdict in verdicts}
     return Result(
         diagram,
         states={f"{prefix}f.x": verdicts[0].state},

@@ -8,10 +8,8 @@ from typing import TypeAlias, assert_never
 
 from blocks.errors import ChangeError, Location
 from blocks.library.gradient import StopGradient, StraightThrough
-from blocks.library.pages import Page as PageBlock
 from blocks.library.sources import Variable
 from runtime.diagram import (
-    MAIN,
     AddBlock,
     Batch,
     Change,
@@ -23,6 +21,8 @@ from runtime.diagram import (
     apply,
     fresh_name,
 )
+from runtime.diagram.pages import Address, resolve
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,13 @@ def change_of(diagram: Diagram, steps: Iterable[Intervention]) -> Batch:
     return Batch(", ".join(labels) or "Change nothing", tuple(changes))
 
 
-def wire_target(text: str) -> tuple[str | None, str]:
+def wire_target(text: str) -> tuple[PortPath | None, str]:
     """Source and target of ``w.out→mul1.a``, ``w.out->mul1.a``, ``w→mul1.a`` or ``mul1.a``."""
     source, arrow, target = text.replace("->", "→").partition("→")
     if not arrow:
         return None, source.strip()
     source = source.strip()
-    return (source if "." in source else f"{source}.out"), target.strip()
+    return PortPath.named(source), target.strip()
 
 
 def open_stops(diagram: Diagram, paths: Iterable[str]) -> list[str]:
@@ -132,22 +132,17 @@ def _changes(diagram: Diagram, step: Intervention) -> Batch:
             assert_never(step)
 
 
-def _place(diagram: Diagram, path: str) -> tuple[str, str]:
+def _address(diagram: Diagram, path: str) -> Address:
     """The page and the name of a block by its path; raises ChangeError."""
-    page, (*uses, name) = MAIN, path.split("/")
-    for use in uses:
-        block = diagram.pages[page].blocks.get(use)
-        if not isinstance(block, PageBlock) or block.page not in diagram.pages:
-            raise ChangeError(f"{use!r} is no page in use.", location=Location(page, use))
-        page = block.page
-    if name not in diagram.pages[page].blocks:
-        raise ChangeError(f"There is no block {path!r}.", location=Location(page, name))
-    return page, name
+    found = resolve(diagram, InstancePath(path))
+    if found is None:
+        raise ChangeError(f"There is no block {path!r}.", location=Location(block=path))
+    return found
 
 
 def _stop(diagram: Diagram, path: str, how: str) -> tuple[str, str, StopGradient]:
     """The page, the name and the block of a StopGradient; raises ChangeError for another block."""
-    page, name = _place(diagram, path)
+    page, name = _address(diagram, path)
     block = diagram.pages[page].blocks[name]
     if isinstance(block, StopGradient):
         return page, name, block
@@ -166,35 +161,36 @@ def _open(diagram: Diagram, step: OpenStop) -> Batch:
 
 
 def _cut(diagram: Diagram, wire: str) -> Batch:
-    wanted, path = wire_target(wire)
-    block, dot, port = path.partition(".")
-    if not dot:
+    wanted, text = wire_target(wire)
+    try:
+        path = WirePath.parse(text)
+    except ValueError:
         raise ChangeError(
             f"{wire!r} is no wire.", expected="its target (mul1.a) or both ends (w.out→mul1.a)"
-        )
-    page, name = _place(diagram, block)
-    here, target = diagram.pages[page], PortName(name, port)
-    source = here.wires.get(target)
-    prefix = block.removesuffix(name)
-    if source is None or wanted not in (None, f"{prefix}{source}"):
+        ) from None
+    page, name = _address(diagram, path.block)
+    here, target = diagram.pages[page], path.name
+    found = here.wires.get(target)
+    source = None if found is None else path.block.use.port_inside(found)
+    if found is None or wanted not in (None, source):
         raise ChangeError(
             f"There is no wire {wire!r}.",
-            location=Location(page, name, port),
-            got=None if source is None else f"one from {prefix}{source}",
+            location=Location(page, name, path.port),
+            got=None if source is None else f"one from {source}",
         )
     stop = fresh_name(here, "StopGradient")
     return Batch(
-        f"Cut {prefix}{source}→{path}",
+        f"Cut {source}→{path}",
         (
-            AddBlock(stop, StopGradient(), _between(diagram, page, source.block, name), page),
-            Connect(source, PortName(stop, "x"), page),
+            AddBlock(stop, StopGradient(), _between(diagram, page, found.block, name), page),
+            Connect(found, PortName(stop, "x"), page),
             Connect(PortName(stop, "out"), target, page),
         ),
     )
 
 
 def _train(diagram: Diagram, variable: str, trainable: bool) -> Batch:
-    page, name = _place(diagram, variable)
+    page, name = _address(diagram, variable)
     if not isinstance(diagram.pages[page].blocks[name], Variable):
         raise ChangeError(f"{variable!r} is no variable.", location=Location(page, name))
     label = f"{'Train' if trainable else 'Freeze'} {variable}"
@@ -202,15 +198,15 @@ def _train(diagram: Diagram, variable: str, trainable: bool) -> Batch:
 
 
 def _bridge(diagram: Diagram, bridge: Bridge) -> Batch:
-    ends = [port.partition(".") for port in (bridge.hard, bridge.soft, bridge.target)]
-    places = [(*_place(diagram, block), port) for block, _, port in ends]
-    if len({page for page, _, _ in places}) > 1:
+    ends = [PortPath(port) for port in (bridge.hard, bridge.soft, bridge.target)]
+    pages = {_address(diagram, end.block).page for end in ends}
+    if len(pages) > 1:
         raise ChangeError("A StraightThrough block can't join two pages.")
-    page = places[0][0]
-    hard, soft, target = (PortName(name, port) for _, name, port in places)
+    page = pages.pop()
+    hard, soft, target = (end.name for end in ends)
     new = fresh_name(diagram.pages[page], "StraightThrough")
     return Batch(
-        f"Go straight through {bridge.hard.partition('.')[0]}",
+        f"Go straight through {PortPath(bridge.hard).block}",
         (
             AddBlock(new, StraightThrough(), _between(diagram, page, hard.block, target.block),
                      page),

@@ -58,7 +58,7 @@ def test_a_step_gives_a_new_trial():
         (lambda w: w.cut("b.out→plus.b"), "There is no wire 'b.out→plus.b'."),
         (lambda w: w.cut("plus"), "'plus' is no wire."),
         (lambda w: w.freeze("plus"), "'plus' is no variable."),
-        (lambda w: w.open("enc/stop"), "'enc' is no page in use."),
+        (lambda w: w.open("enc/stop"), "There is no block 'enc/stop'."),
     ],
 )
 def test_what_cannot_be_tried(step, what):

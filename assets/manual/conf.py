@@ -25,7 +25,7 @@ myst_url_schemes = {
     "https": None,
     "example": {"url": "{{path}}.gradwire.json", "title": "{{path}}"},
 }
-autodoc_typehints = "description"
+autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 
 

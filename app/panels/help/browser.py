@@ -14,7 +14,7 @@ from app.services.examples import ASSETS, SUFFIX
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtGui import QTextCursor
+    from PySide6.QtGui import QResizeEvent, QTextCursor
 
 _Resource = QTextDocument.ResourceType
 _Role = QPalette.ColorRole
@@ -23,6 +23,9 @@ _EXAMPLE = "example"
 _PICTURES = frozenset({".png", ".svg"})
 _WIDTH = 640
 """Width of the widest picture, px."""
+_COLUMN = 840
+"""Width of the text, px: longer lines are hard to read."""
+_MARGIN = 16
 
 
 class ManualBrowser(QTextBrowser):
@@ -35,6 +38,8 @@ class ManualBrowser(QTextBrowser):
         super().__init__(parent)
         self.setAccessibleName(self.tr("Page of the manual"))
         self._words: list[str] = []
+        self.document().setDocumentMargin(_MARGIN)
+        self.setLineWrapMode(QTextBrowser.LineWrapMode.FixedPixelWidth)
         self._take_colours()
 
     def show_page(self, to: str) -> None:
@@ -63,6 +68,10 @@ class ManualBrowser(QTextBrowser):
             smooth = Qt.TransformationMode.SmoothTransformation
             return image.scaledToWidth(_WIDTH, smooth) if image.width() > _WIDTH else image
         return None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.setLineWrapColumnOrWidth(min(_COLUMN, self.viewport().width()))
+        super().resizeEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -93,6 +93,8 @@ def html(page: Page) -> str:
     for token in tokens:
         if token.type == "heading_open":
             token.attrSet("id", next(anchors))
+        elif token.type == "fence":
+            token.content = token.content.rstrip("\n")  # Qt would show one more line
     return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
 

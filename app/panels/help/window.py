@@ -106,6 +106,7 @@ class ManualWindow(QWidget):
         for chapter, names in manual().chapters.items():
             head = QTreeWidgetItem([chapter])
             head.setFlags(Qt.ItemFlag.ItemIsEnabled)
+            head.setForeground(0, self.palette().placeholderText())
             head.addChildren([_row(manual().pages[name].title, name) for name in names])
             self.contents.addTopLevelItem(head)
         self.contents.expandAll()

@@ -94,6 +94,7 @@ class Editor:
 def tour(editor: Editor) -> None:
     """A stopped wire, why it is stopped, and what comes back once the stop is tried open."""
     canvas = editor.window.canvas
+    editor.window.docks["inspector"].hide()
     editor.open(ASSETS / "diagrams" / f"mxnet_seed{SUFFIX}")
     editor.shoot(1800)
     editor.click(canvas.wire_position("triple.b"))

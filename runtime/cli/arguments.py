@@ -39,7 +39,7 @@ ThresholdOptions: TypeAlias = Annotated[
     typer.Option(
         "--threshold",
         metavar="NAME=NUMBER",
-        help="When a gradient is PARTIAL, FAINT or FLOOD, or cancels: "
+        help="Threshold of a state, or of a sum that cancels: "
         + ", ".join(f"{field.name}={field.default:g}" for field in fields(Thresholds))
         + ". May be repeated.",
         show_default=False,
@@ -57,7 +57,7 @@ def parse_thresholds(thresholds: list[str] | None) -> Thresholds:
         try:
             given[name.strip()] = float(number)
         except ValueError:
-            raise UsageError(f"--threshold {text}: {number!r} is no number.") from None
+            raise UsageError(f"--threshold {text}: {number!r} is not a number.") from None
         if name.strip() not in known:
             raise UsageError(
                 f"--threshold {text}: there is no threshold {name!r}.",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.flow.observed import ObservedFlow
 
 
-SURROGATE = "≈ What {0} sends back is not the derivative, on purpose."
+SURROGATE = "≈ {0} deliberately sends back something other than its derivative."
 STALE = "STALE: the values are older than the diagram."
 
 
@@ -80,8 +80,8 @@ def _blocks(observed: ObservedFlow) -> Iterator[Badge]:
     for path, instance in program.instances.items():
         block = instance.block
         if isinstance(block, StopGradient) and (block.open or block.spare):
-            what = "all" if block.open else names(block.spare)
-            yield Badge(Mark.OPEN_STOP, path, f"{path} lets gradient through: {what}.")
+            what = "all gradient" if block.open else f"the gradient of {names(block.spare)}"
+            yield Badge(Mark.OPEN_STOP, path, f"{path} lets {what} through.")
     for stop, text in observed.idle_stops().items():
         yield Badge(Mark.IDLE_STOP, stop, text)
 

@@ -249,7 +249,7 @@ class ObservedFlow:
         head = self.program.flat.source(PortPath.named(loss))
         if head in self.losses:
             return head
-        raise RunError(f"{loss!r} is none of the losses.", expected=", ".join(self.losses))
+        raise RunError(f"{loss!r} is not one of the losses.", expected=", ".join(self.losses))
 
     def _of(self, key: PortPath) -> Contributions | None:
         if key in self.runs and key not in self._contributions:
@@ -292,7 +292,7 @@ class ObservedFlow:
         stopped = [leaf for leaf in leaves if self.program.ports[leaf].primitive.stops]
         reasons = [self._why_idle_at(leaf, self._into(wires["x"][0], leaf)) for leaf in stopped]
         if not reasons:
-            return "it selects no array that it does not spare"
+            return "it spares every array that it selects"
         return reasons[0] if all(reasons) else None
 
     def _into(self, wire: WirePath, port: PortPath) -> tuple[WirePath, ...]:
@@ -308,17 +308,18 @@ class ObservedFlow:
         if not arriving:
             if not (others := self.flow.ahead(port)):
                 if set(self.losses) >= set(self.program.heads()):
-                    return "no loss reads what it gives"
+                    return "no loss depends on its output"
                 asked = sentences.names([loss.block for loss in self.losses])
-                return f"{asked} never read{'s' * (len(self.losses) == 1)} what it gives"
-            return f"{sentences.names(others)} cut{'s' * (len(others) == 1)} its routes already"
+                verb = "does" if len(self.losses) == 1 else "do"
+                return f"{asked} {verb} not depend on its output"
+            return f"{sentences.names(others)} already cut{'s' * (len(others) == 1)} its routes"
         if not any(map(self.flow.trained_before, wires)):
-            return "no gradient could go on from here to a trained variable"
+            return "no trained variable could get a gradient through it"
         runs = [run for loss in arriving if (run := self.run(loss)) is not None]
         adjoints = [run.adjoints.get(port) for run in runs]
         known = [a for a in adjoints if a is not None]
         if known and len(known) == len(arriving) and not any(np.any(a) for a in known):
-            return "what arrives here is 0"
+            return "the gradient that arrives here is 0"
         return None
 
 

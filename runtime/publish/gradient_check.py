@@ -16,7 +16,7 @@ def gradient_lines(checks: Sequence[Check]) -> list[str]:
     if not checks:
         return []
     agreed = sum(check.agrees for check in checks)
-    head = f"✓ {agreed} of {len(checks)} blocks have the derivative that differences show"
+    head = f"✓ {agreed} of {len(checks)} blocks have the derivative that a central difference gives"
     return [head, *(check.sentence for check in checks if not check.agrees)]
 
 

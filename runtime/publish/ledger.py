@@ -30,7 +30,7 @@ def ledger_parts(observed: ObservedFlow) -> list[Part]:
             rows.append((port, entry.by, size(entry.amount), told))
         if len(account.entries) > 1:
             rows.append((port, "sum", size(account.total), ""))
-    parts: list[Part] = [Table("Ledger", ("port", "by", "brings", "share"), tuple(rows))]
+    parts: list[Part] = [Table("Ledger", ("port", "from", "contribution", "share"), tuple(rows))]
     if len(observed.losses) > 1:
         parts.append(_matrix(observed))
     return parts

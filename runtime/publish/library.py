@@ -128,10 +128,10 @@ def _default_json(cls: type[Block], name: str) -> Any:
 
 def _unwired(port: InputPort) -> str:
     if port.variadic:
-        return "any number of inputs"
+        return "any number of wires"
     if port.required:
         return "must be wired or given a value"
-    return "may stay open" if port.default is None else json.dumps(port.default)
+    return "may be left unconnected" if port.default is None else json.dumps(port.default)
 
 
 def _type_text(annotation: Any) -> str:

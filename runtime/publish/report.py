@@ -90,7 +90,7 @@ class RunReport:
             parts.append(self._wire_table())
         if self.thrown_away:
             arrived = tuple((port, _gradient_text(g)) for port, g in self.thrown_away.items())
-            parts.append(Table("Thrown away at a stop", ("port", "gradient"), arrived))
+            parts.append(Table("Discarded at a stop", ("port", "gradient"), arrived))
         return parts
 
     def to_json(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class WhatIfReport:
             if changed:
                 parts.append(Table(f"Wires, for {name}", ("wire", "before", "after"), changed))
             else:
-                parts.append(f"No wire changes its state, for {name}.")
+                parts.append(f"For {name}, no wire changes state.")
         return parts
 
     def to_json(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def _parts(measured: Profile, title: str) -> list[Part]:
         f"{measured.steps} steps, {bytes_text(measured.bytes)} for their results."
     )
     ready = (
-        f"Made ready once in {time_text(measured.tracing + measured.planning)}: "
+        f"Prepared once in {time_text(measured.tracing + measured.planning)}: "
         f"{time_text(measured.tracing)} to trace, {time_text(measured.planning)} to plan."
     )
     total = sum(cost.seconds for cost in measured.costs) or 1.0

@@ -25,7 +25,7 @@ def check(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Diagrams, and *.contracts files that all of them are held to.",
+            help="Diagrams, and *.contracts files to check all of them against.",
             show_default=False,
         ),
     ],
@@ -33,7 +33,7 @@ def check(
         bool,
         typer.Option(
             "--contracts",
-            help="Hold each diagram to the contracts that it states, and to those in "
+            help="Check each diagram against the contracts that it states, and those in "
             "NAME.contracts beside it or in the *.contracts files given.",
         ),
     ] = False,
@@ -41,7 +41,7 @@ def check(
         bool,
         typer.Option(
             "--gradients",
-            help="Run each diagram, and compare the derivative of every block with a difference.",
+            help="Run each diagram, and compare derivatives of blocks with central differences.",
         ),
     ] = False,
     junit_file: Annotated[

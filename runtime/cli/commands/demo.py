@@ -14,7 +14,8 @@ from runtime.cli.display import why_no_window
 
 def demo(
     no_window: Annotated[
-        bool, typer.Option("--no-window", help="Only the report, even where there is a display.")
+        bool,
+        typer.Option("--no-window", help="Print only the report."),
     ] = False,
 ) -> None:
     """Run the seed diagram, then open it.

@@ -50,14 +50,14 @@ def flow(
         bool,
         typer.Option(
             "--dialects",
-            help="Run the diagram, and tell each variable as PyTorch, JAX, TensorFlow and MXNet "
-            "would, and what weight decay would do with it.",
+            help="Run the diagram, and show what PyTorch, JAX, TensorFlow and MXNet would report "
+            "for each variable, and what weight decay would do to it.",
         ),
     ] = False,
     thresholds: ThresholdOptions = None,
     json: Json = False,
 ) -> None:
-    """Say which wires carry gradient, and why not.
+    """Show which wires carry gradient, and why the others don't.
 
     Structure alone decides: nothing is run, unless --run, --ledger or --dialects asks for numbers.
     JSON of all wires has a line for each, with the first three of every list and their number;

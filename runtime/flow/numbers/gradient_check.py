@@ -55,7 +55,7 @@ class Check:
         if self.agrees:
             return f"✓ {self.block}"
         mark = "✗" if self.is_wrong else "≈"
-        told = f"{number(self.rule)} by its rule, {number(self.difference)} by a difference"
+        told = f"its rule gives {number(self.rule)}, a difference {number(self.difference)}"
         return f"{mark} {self.block}: {told}{f' ({self.excuse})' if self.excuse else ''}"
 
 
@@ -98,10 +98,10 @@ def _checked(program: Program, path: InstancePath, values: Mapping[str, Array]) 
 
 def _excuse(block: Block, kink: bool) -> str:
     if isinstance(block, StopGradient):
-        return "it stops on purpose"
+        return "stopped on purpose"
     if block.surrogate:
-        return "another gradient on purpose"
-    return "a kink or a jump lies here" if kink else ""
+        return "deliberately not the derivative"
+    return "there is a kink or a jump here" if kink else ""
 
 
 class _Alone:

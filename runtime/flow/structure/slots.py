@@ -80,7 +80,7 @@ class Slots:
         before = next(filter(_is_float_wire, path[at:]), None)
         target = next(filter(_is_float_wire, reversed(path[:at])), None)
         if before is None or target is None:
-            return sentences.unfit(cutter.block, "no wire with floats leads past it")
+            return sentences.unfit(cutter.block, "no wire with floats passes it by")
         sources = self.program.wire_sources
         soft, key = sources[self._keys[before]], self._keys[target]
         shape = self.program.ports[soft].shape

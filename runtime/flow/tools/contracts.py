@@ -97,7 +97,7 @@ def parse_contracts(text: str, path: str | None = None) -> list[Contract]:
         kind = next((k for k in REQUIREMENTS if match and match[1] == k), None)
         if match is None or kind is None:
             raise FileError(
-                "This is no contract.",
+                "This line is not a contract.",
                 path=path,
                 line=number,
                 expected=f"{', '.join(REQUIREMENTS[:-1])} or {REQUIREMENTS[-1]}, as in {EXAMPLE}",
@@ -221,7 +221,7 @@ def _not_updated(contract: Contract, every: Sequence[Contract], flow: Flow) -> I
     others = [c for c in every if c.kind == "updates" and c.loss != contract.loss]
     for name in named:
         if not variables[name].wants_gradient:
-            text = f"{name} is not trained, so {contract.loss} can't move it."
+            text = f"{name} is not trained, so {contract.loss} can't update it."
             yield Breach(name, contract.loss, text)
         elif other := next((c.loss for c in others if matches(c.pattern, name)), None):
             yield Breach(name, contract.loss, f"{other} updates {name}, too.")
@@ -242,7 +242,7 @@ def _subjects(pattern: str, flow: Flow) -> Sequence[str]:
 def _nothing(pattern: str, what: str, known: Iterable[str]) -> str:
     names = list(known)
     listed = f" There {'is' if len(names) == 1 else 'are'} {', '.join(names[:8])}." if names else ""
-    return f"{pattern} names no {what}.{listed}"
+    return f"{pattern} matches no {what}.{listed}"
 
 
 def _breach(
@@ -260,7 +260,7 @@ def _breach(
         return Breach(subject, loss, "The diagram could not be run.", verdict.witness)
     run = observed.run(loss)
     if run is None:
-        return Breach(subject, loss, f"{loss} was not run by itself.", verdict.witness)
+        return Breach(subject, loss, f"{loss} was not run on its own.", verdict.witness)
     array = run.contributions.get(subject, run.gradients.get(subject))
     good = array is not None and (
         bool(np.any(array)) if kind == "nonzero" else bool(np.isfinite(array).all())

@@ -71,12 +71,12 @@ _FROZEN_BY = {
     "MXNet": "grad_req='null'",
 }
 OPTIMISERS = ("SGD", "SGD with momentum", "AdamW")
-NOT_ASKED = "not asked for"
-NOT_RUN = "a gradient: run it for the number"
+NOT_REQUESTED = "not requested"
+NOT_RUN = "a gradient; run the diagram to see it"
 NO_STEP = "no step is made"
-STAYS = "stays as it is"
+STAYS = "stays unchanged"
 DRIFTS = "shrinks: weight decay moves it without a gradient"
-GOES_ON = "stays as it is, unless it has momentum from earlier steps: then it goes on"
+GOES_ON = "stays unchanged, unless momentum from earlier steps keeps moving it"
 
 
 _LEAF_BY = {
@@ -130,7 +130,7 @@ def _of_variable(
     smooth = _reached(program, heads, all_slots=False)
     trained = {program.leaves[n].value for n in program.trainable if n in program.leaves}
     if state is State.FROZEN:
-        reports = tuple(Report(s, NOT_ASKED, _FROZEN_BY[s]) for s in SYSTEMS)
+        reports = tuple(Report(s, NOT_REQUESTED, _FROZEN_BY[s]) for s in SYSTEMS)
     elif gradient is None:
         reports = _unconnected(lost=not through & trained)
     else:
@@ -166,7 +166,7 @@ def _reached(program: Program, heads: tuple[str, ...], all_slots: bool) -> froze
 def _fates(report: Report) -> tuple[Fate, ...]:
     if report.says == "error":
         return tuple(Fate(name, NO_STEP, NO_STEP) for name in OPTIMISERS)
-    if report.says in ("None", NOT_ASKED):
+    if report.says in ("None", NOT_REQUESTED):
         return tuple(Fate(name, STAYS, STAYS) for name in OPTIMISERS)
     if report.says == "zeros":
         return (
@@ -174,6 +174,6 @@ def _fates(report: Report) -> tuple[Fate, ...]:
             Fate("SGD with momentum", GOES_ON, DRIFTS),
             Fate("AdamW", GOES_ON, DRIFTS),
         )
-    moves = "moves with its gradient"
+    moves = "follows its gradient"
     decayed = f"{moves}, and shrinks a little"
     return tuple(Fate(name, moves, decayed) for name in OPTIMISERS)

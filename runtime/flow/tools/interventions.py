@@ -166,7 +166,7 @@ def _cut(diagram: Diagram, wire: str) -> Batch:
         path = WirePath.parse(text)
     except ValueError:
         raise ChangeError(
-            f"{wire!r} is no wire.", expected="its target (mul1.a) or both ends (w.out→mul1.a)"
+            f"{wire!r} is not a wire.", expected="its target (mul1.a) or both ends (w.out→mul1.a)"
         ) from None
     page, name = _address(diagram, path.block)
     here, target = diagram.pages[page], path.name
@@ -192,7 +192,7 @@ def _cut(diagram: Diagram, wire: str) -> Batch:
 def _train(diagram: Diagram, variable: str, trainable: bool) -> Batch:
     page, name = _address(diagram, variable)
     if not isinstance(diagram.pages[page].blocks[name], Variable):
-        raise ChangeError(f"{variable!r} is no variable.", location=Location(page, name))
+        raise ChangeError(f"{variable!r} is not a variable.", location=Location(page, name))
     label = f"{'Train' if trainable else 'Freeze'} {variable}"
     return Batch(label, (SetParameters(name, {"trainable": trainable}, page),))
 
@@ -206,7 +206,7 @@ def _bridge(diagram: Diagram, bridge: Bridge) -> Batch:
     hard, soft, target = (end.name for end in ends)
     new = fresh_name(diagram.pages[page], "StraightThrough")
     return Batch(
-        f"Go straight through {PortPath(bridge.hard).block}",
+        f"Bypass {PortPath(bridge.hard).block}",
         (
             AddBlock(new, StraightThrough(), _between(diagram, page, hard.block, target.block),
                      page),

@@ -66,7 +66,7 @@ class NumericSentences:
         size, ahead = measure(gradient), self._contributions.leaving(name.port("out"))
         alike = [w for w in ahead if self._like(state, self._contributions.sizes[w])]
         if state is State.ZERO and not alike and len(ahead) > 1:
-            return f"0: what {sentences.names(ahead)} bring back cancels."
+            return f"0: the contributions of {sentences.names(ahead)} cancel."
         if state is State.CARRIES or not alike:
             shown = number(float(gradient.reshape(()))) if size.total == 1 else number(size.rms)
             rms = "" if size.total == 1 else "rms "
@@ -88,7 +88,7 @@ class NumericSentences:
     def _zero(self, wire: WirePath) -> str:
         blame = self._contributions.blame(wire, "zero", lambda a: not np.any(a), every=True)
         if blame.cancelled:
-            return f"Already 0: what comes back to {blame.block} cancels."
+            return f"Already 0: the contributions to {blame.block} cancel."
         reason = self._flat(blame)
         if self._is_seed(blame):
             return f"The loss is flat here: {reason}."
@@ -188,7 +188,7 @@ class NumericSentences:
         blame = self._contributions.blame(wire, "masked", masked)
         by = f"masked by {blame.block}"
         if blame.cancelled:
-            by = f"where what comes back to {blame.block} cancels"
+            by = f"where the contributions to {blame.block} cancel"
         return f"{size.zeros} of {size.total} elements are 0, {by}."
 
 

@@ -69,7 +69,7 @@ def cut(
         parts.append(f"With {that} open, {_closed(further, 'the gradient', more)}")
     parts += _advice([*behind, *further, *([] if dtype else before)])
     if frozen:
-        parts.append(f"Besides, {names(frozen)} {_is(frozen)} frozen.")
+        parts.append(f"{names(frozen)} {_is(frozen)} frozen as well.")
     return " ".join(parts)
 
 
@@ -108,7 +108,7 @@ def _advice(cutters: Sequence[Cutter]) -> list[str]:
 
 def unfit(block: str, why: str) -> str:
     """Where no StraightThrough gets past a block."""
-    return f"No StraightThrough fits past {block}: {why}."
+    return f"A StraightThrough block cannot bypass {block}: {why}."
 
 
 def on_purpose(block: str) -> str:
@@ -157,8 +157,8 @@ def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
 def differentiated(block: str) -> str:
     """OFF ROUTE, into a Gradient block."""
     return (
-        f"{block} differentiates between its two inputs. Gradient of second order comes back "
-        "through the wires it differentiates along, not through this one."
+        f"{block} differentiates one input with respect to the other. Second-order gradient flows "
+        "back along the wires between them, not through this one."
     )
 
 
@@ -170,7 +170,7 @@ def nothing_to_train(integers: Sequence[str]) -> str:
     return f"Only data, constants and {names(integers)} upstream, which {holds} no floats: normal."
 
 
-NO_LOSS = "There is no loss yet: add a Loss block, or let a chain end in one number."
+NO_LOSS = "There is no loss yet: add a Loss block, or end a chain in a single number."
 
 
 def unknown(culprit: str | None) -> str:

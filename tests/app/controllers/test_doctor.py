@@ -115,4 +115,4 @@ def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
     assert rows[row_of(rows, "flows(loss -> w) is broken")][1] == "w"
     window.commands.change(SetTitle(contracts=("block(loss -> v)",)))
     ((_, _, told),) = looked(qtbot, window)
-    assert "This is no contract" in told
+    assert "This line is not a contract" in told

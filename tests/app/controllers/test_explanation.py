@@ -233,7 +233,7 @@ class TestPanel:
         x = variable("x", [[1.0, 2.0]])
         window = opened(build(loss(argmax(x, name="pick") * 1.0 + 0.0 * x, name="loss")))
         click_wire(qtbot, window, "pick.x")
-        assert "No StraightThrough fits past" in answered(qtbot, window)
+        assert "A StraightThrough block cannot bypass" in answered(qtbot, window)
         found = repair(qtbot, window)
         assert not found.try_button.isVisible()
         assert not found.apply_button.isVisible()
@@ -248,7 +248,7 @@ class TestPanel:
         said = answered(qtbot, window)
         for system, word in (("PyTorch", "None"), ("JAX", "zeros"), ("TensorFlow", "None")):
             assert f"{system}&nbsp;&nbsp;</td><td><b>{word}</b>" in said
-        assert "AdamW: stays as it is" in said
+        assert "AdamW: stays unchanged" in said
 
     def test_the_ledger_of_the_port_adds_up(self, opened, qtbot):
         w = variable("w", [2.0])
@@ -297,5 +297,5 @@ def test_the_table_of_variables_tells_what_optimisers_do(window):
     rows = {table.names[i]: table.index(i, 3) for i in range(table.rowCount())}
     tips = {name: rows[name].data(Qt.ItemDataRole.ToolTipRole) for name in ("w", "v")}
     assert tips["w"].startswith("None — sg stops every route to loss.")
-    assert "AdamW: stays as it is" in tips["w"]
-    assert "SGD: moves with its gradient; with weight decay: moves" in tips["v"]
+    assert "AdamW: stays unchanged" in tips["w"]
+    assert "SGD: follows its gradient; with weight decay: follows" in tips["v"]

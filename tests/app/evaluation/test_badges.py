@@ -45,7 +45,7 @@ class TestResult:
         about = evaluate(badged()).badges.about
         told = {key: badge.sentence for key, (badge,) in about.items()}
         assert told["w.out"] == "CANCELS: the sum at w.out is 3.3e-4 of its largest term."
-        assert told["first"] == "This stop cuts nothing: idle cuts its routes already."
+        assert told["first"] == "This stop cuts nothing: idle already cuts its routes."
         assert told["u"] == "UNOWNED: u is trained, and no optimiser updates it."
         assert {"w.out", "first", "idle", "u", "straight"} <= set(told)
 

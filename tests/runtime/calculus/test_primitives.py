@@ -125,7 +125,7 @@ def test_a_rule_for_every_slot(primitive: Primitive) -> None:
     assert primitive.unread <= set(slots)
 
 
-@pytest.mark.parametrize("primitive", table(), ids=lambda primitive: primitive.name)
+@pytest.mark.parametrize("primitive", sorted(table(), key=repr), ids=repr)
 def test_a_closed_slot_says_why(primitive: Primitive) -> None:
     is_closed = None in primitive.rules and not primitive.stops
     reason = primitive.no_derivative

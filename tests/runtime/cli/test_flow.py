@@ -155,8 +155,8 @@ def test_badges_without_a_run(gradwire, diagram):
     )
     told = {tuple(row[:2]): row[2] for row in gradwire("flow", path).table("Badges")[1:]}
     assert told["leaves", "stop.x"] == "1 of 2 leaves carries."
-    assert told["open", "open"] == "open lets gradient through: all."
-    assert told["cuts nothing", "idle"].startswith("This stop cuts nothing: no gradient")
+    assert told["open", "open"] == "open lets all gradient through."
+    assert told["cuts nothing", "idle"].startswith("This stop cuts nothing: no trained variable")
     assert told["UNOWNED", "v"] == "UNOWNED: v is trained, and no optimiser updates it."
     assert ("UNOWNED", "w") not in told
     found = gradwire("flow", path, "--json").json["badges"]
@@ -217,7 +217,7 @@ def test_a_stop_that_another_loss_reads_is_told_so(gradwire, diagram):
               "L2": {"type": "Loss"}}  # fmt: skip
     path = diagram(blocks, {"L1.x": "v.out", "sg.x": "v.out", "L2.x": "sg.out"})
     rows = gradwire("flow", path, "--loss", "L1").table("Badges")
-    assert ["cuts nothing", "sg", "This stop cuts nothing: L1 never reads what it gives."
+    assert ["cuts nothing", "sg", "This stop cuts nothing: L1 does not depend on its output."
             ] in rows  # fmt: skip
     assert "cuts nothing" not in gradwire("flow", path).out
 
@@ -229,8 +229,8 @@ def test_variables_in_the_words_of_other_systems(gradwire, seed):
     assert found["a"][:4] == ["rms 1.00"] * 4
     assert found["b"][:4] == ["None", "zeros", "None", "zeros"]
     assert found["b"][4] == (
-        "PyTorch, TensorFlow: stays as it is; JAX, MXNet: shrinks: weight decay moves it without a "
-        "gradient"
+        "PyTorch, TensorFlow: stays unchanged; JAX, MXNet: shrinks: weight decay moves it without "
+        "a gradient"
     )
     told = gradwire("flow", seed, "--dialects", "--json").json["dialects"]["b"]["JAX"]
     assert (told["says"], told["by"]) == ("zeros", "jax.grad")

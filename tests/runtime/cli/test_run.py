@@ -20,7 +20,7 @@ def test_the_seed_in_a_pipe(gradwire, seed):
     assert wires["add.b"] == ["a.out", "add.b", "CARRIES", "1", "[[1, 1]]"]
     assert wires["stop.x"] == ["mul.out", "stop.x", "STOPPED", "-", "None"]
     assert len(wires) == 5
-    assert done.table("Thrown away at a stop")[1:] == [["stop.out", "[[1, 1]]"]]
+    assert done.table("Discarded at a stop")[1:] == [["stop.out", "[[1, 1]]"]]
 
 
 def test_the_seed_as_json(gradwire, seed):

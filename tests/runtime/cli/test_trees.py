@@ -46,7 +46,7 @@ def test_run_prints_trees_leaf_by_leaf(gradwire, frozen):
     assert wires["stop.x:enc/w"] == [
         "pack.out:enc/w", "stop.x:enc/w", "STOPPED", "-", "None"
     ]  # fmt: skip
-    assert done.table("Thrown away at a stop")[1:] == [["stop.out:enc/w", "[2, 4]"]]
+    assert done.table("Discarded at a stop")[1:] == [["stop.out:enc/w", "[2, 4]"]]
 
 
 def test_run_as_json_has_leaves_and_what_is_no_array(gradwire, frozen):

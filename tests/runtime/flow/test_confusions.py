@@ -224,9 +224,9 @@ def test_16_what_has_no_gradient_drifts_where_zeros_stand_for_none():
              found.fates.items()}  # fmt: skip
     drift = "shrinks: weight decay moves it without a gradient"
     assert fates["JAX"]["AdamW"] == fates["MXNet"]["SGD"] == drift
-    assert fates["PyTorch"]["AdamW"] == fates["TensorFlow"]["SGD"] == "stays as it is"
+    assert fates["PyTorch"]["AdamW"] == fates["TensorFlow"]["SGD"] == "stays unchanged"
     asked = dialects(observe(Session(frozen())), "W2")
-    assert asked.reports[0].says == "not asked for"
+    assert asked.reports[0].says == "not requested"
     assert asked.reports[0].by == "requires_grad=False"
     session = Session(two_reasons())
     session.step(SGD(lr=0.1, weight_decay=0.5))
@@ -247,7 +247,7 @@ def test_16_statistics_of_batches_move_a_frozen_variable_that_no_gradient_does()
     session.step(optimiser)
     assert session.values["running_mean"] > 0.0  # it drifted, and what reads it with it
     assert not np.array_equal(session.run(ports=["out.out"]).values["out.out"], before)
-    assert {r.says for r in dialects(observe(session), "running_mean").reports} == {"not asked for"}
+    assert {r.says for r in dialects(observe(session), "running_mean").reports} == {"not requested"}
 
 
 def test_18_results_alias_nothing():
@@ -264,7 +264,7 @@ def test_19_a_redundant_stop():
     total = b.add(b.stop_gradient(b.mul(first, 3), name="outer"), x("y"))
     reading = observe(Session(b.build(b.loss(total))))
     assert reading.idle_stops()["inner"] == (
-        "This stop cuts nothing: outer cuts its routes already."
+        "This stop cuts nothing: outer already cuts its routes."
     )
 
 
@@ -301,7 +301,7 @@ def test_any_port_is_told_in_the_words_of_other_systems():
     assert inner.reports[0].by == "retain_grad() before" and inner.reports[0].says == "rms 1.00"
     assert dialects(observe(session), "h").reports[0].says == "rms 1.00"
     unrun = dialects(ObservedFlow(analyse(session.program), {}), "h")
-    assert unrun.reports[0].says == "a gradient: run it for the number"
+    assert unrun.reports[0].says == "a gradient; run the diagram to see it"
     with pytest.raises(RunError, match="no block or output"):
         dialects(reading, "nobody")
 

@@ -125,7 +125,7 @@ def rounded():
             "∂loss/∂x: rms 0.729. Carries the gradient of loss to x. Route: loss ← sum1 ← log1 "
             "← twice ← x.",
         ),
-        (difference, "x", State.ZERO, "0: what u.a and v.a bring back cancels."),
+        (difference, "x", State.ZERO, "0: the contributions of u.a and v.a cancel."),
         (difference, "u.a", State.CARRIES, "Carries ∂loss/∂x: rms 3.00. Route: loss ← sub1 ← u."),
     ],
 )  # fmt: skip
@@ -181,11 +181,11 @@ def test_stops_that_cut_nothing_say_why():
     unread = b.stop_gradient(b.mul(p, 5.0), name="unread")
     reading = observe(Session(b.build(b.loss(total), unread)))
     assert reading.idle_stops() == {
-        "inner": "This stop cuts nothing: outer cuts its routes already.",
-        "outer": "This stop cuts nothing: no gradient could go on from here to a trained variable.",
-        "data": "This stop cuts nothing: no gradient could go on from here to a trained variable.",
-        "silent": "This stop cuts nothing: what arrives here is 0.",
-        "unread": "This stop cuts nothing: no loss reads what it gives.",
+        "inner": "This stop cuts nothing: outer already cuts its routes.",
+        "outer": "This stop cuts nothing: no trained variable could get a gradient through it.",
+        "data": "This stop cuts nothing: no trained variable could get a gradient through it.",
+        "silent": "This stop cuts nothing: the gradient that arrives here is 0.",
+        "unread": "This stop cuts nothing: no loss depends on its output.",
     }
 
 

@@ -61,8 +61,8 @@ def test_details_name_everything():
     lines = [line.split("  ")[0:1] + line.split()[-1:] for line in text.splitlines() if line]
     assert ["x", "value"] in lines  # must be wired or given a value
     assert ["bias", "0.5"] in lines
-    assert ["mask", "open"] in lines
-    assert ["more …", "inputs"] in lines
+    assert ["mask", "unconnected"] in lines
+    assert ["more …", "wires"] in lines
 
 
 def test_every_registered_block_can_be_shown():

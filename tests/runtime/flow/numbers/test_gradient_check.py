@@ -46,10 +46,10 @@ def test_what_differs_on_purpose_or_at_a_kink_is_excused() -> None:
     )
     assert said["added"] == "✓ added"
     assert said["kinked"].startswith("≈ kinked: ")
-    assert said["kinked"].endswith("by a difference (a kink or a jump lies here)")
-    assert said["stopped"].startswith("≈ stopped: 0 by its rule, ")
-    assert said["stopped"].endswith("(it stops on purpose)")
-    assert said["turned"].endswith("(another gradient on purpose)")
+    assert said["kinked"].endswith("(there is a kink or a jump here)")
+    assert said["stopped"].startswith("≈ stopped: its rule gives 0, ")
+    assert said["stopped"].endswith("(stopped on purpose)")
+    assert said["turned"].endswith("(deliberately not the derivative)")
 
 
 def test_a_block_whose_rule_is_wrong_is_found() -> None:

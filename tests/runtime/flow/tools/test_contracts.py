@@ -83,9 +83,9 @@ def test_finite():
 
 
 def test_a_pattern_that_names_nothing_breaks_its_contract():
-    assert broken(two(), "flows(L3 -> x)")[0][1] == [("", "L3 names no loss. There are L1, L2.")]
+    assert broken(two(), "flows(L3 -> x)")[0][1] == [("", "L3 matches no loss. There are L1, L2.")]
     assert broken(two(), "blocked(L1 -> encoder/*)")[0][1] == [
-        ("", "encoder/* names no variable or wire. There are x, y, z.")
+        ("", "encoder/* matches no variable or wire. There are x, y, z.")
     ]
 
 
@@ -135,8 +135,8 @@ def test_what_optimisers_update():
     ]
     frozen = b.build(b.loss(b.mul(b.variable("w", 1.0, trainable=False), b.variable("x", 1.0))))
     assert broken(frozen, "updates(sgd -> *)\nupdates(sgd -> v)") == [
-        ("updates(sgd -> *)", [("w", "w is not trained, so sgd can't move it.")]),
-        ("updates(sgd -> v)", [("", "v names no variable. There are w, x.")]),
+        ("updates(sgd -> *)", [("w", "w is not trained, so sgd can't update it.")]),
+        ("updates(sgd -> v)", [("", "v matches no variable. There are w, x.")]),
     ]
 
 
@@ -170,7 +170,7 @@ def test_a_diagram_states_contracts_of_its_own_and_its_file_has_more_beside_it(t
         "blocked(L2 -> x)",
     ]
     wrong = apply(diagram, SetTitle(contracts=("flow(L1 -> x)",))).after
-    with pytest.raises(FileError, match="no contract"):
+    with pytest.raises(FileError, match="not a contract"):
         contracts_of(wrong)
 
 

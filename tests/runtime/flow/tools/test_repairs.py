@@ -258,7 +258,8 @@ def test_where_nothing_can_stand_in_the_reason_is_said():
     found = fix(session, "x")
     assert found.gradient is None and found.change is None
     assert found.sentence == (
-        "No StraightThrough fits past choice: the shape before it is (2,), and () behind it."
+        "A StraightThrough block cannot bypass choice: the shape before it is (2,), and () behind "
+        "it."
     )
 
 

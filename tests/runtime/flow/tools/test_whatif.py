@@ -56,8 +56,8 @@ def test_a_step_gives_a_new_trial():
         (lambda w: w.open("plus"), "'plus' is a Add: only a StopGradient can be opened."),
         (lambda w: w.open("nothing"), "There is no block 'nothing'."),
         (lambda w: w.cut("b.out→plus.b"), "There is no wire 'b.out→plus.b'."),
-        (lambda w: w.cut("plus"), "'plus' is no wire."),
-        (lambda w: w.freeze("plus"), "'plus' is no variable."),
+        (lambda w: w.cut("plus"), "'plus' is not a wire."),
+        (lambda w: w.freeze("plus"), "'plus' is not a variable."),
         (lambda w: w.open("enc/stop"), "There is no block 'enc/stop'."),
     ],
 )

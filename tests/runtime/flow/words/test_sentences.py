@@ -195,7 +195,7 @@ def test_frozen() -> None:
 
 def test_frozen_and_cut() -> None:
     said = flow({"v": FROZEN, "stop": StopGradient()}, {"stop.x": "v", "loss.x": "stop"})
-    assert says(said, "stop.x") == "STOPPED: stop stops every route to loss. Besides, v is frozen."
+    assert says(said, "stop.x") == "STOPPED: stop stops every route to loss. v is frozen as well."
     assert says(said, "loss.x") == (
         "FROZEN: v is frozen, and nothing else upstream is trained. "
         "stop stops every route from here to v."
@@ -272,7 +272,7 @@ def test_unknown() -> None:
     gap = flow({"w": W, "plus": make("Add")}, {"plus.a": "w", "loss.x": "plus"})
     assert says(gap, "loss.x") == "UNKNOWN: Not computed: plus has an error."
     alone = analyse(Session(draw({"w": W, "t": make("Tanh")}, {"t.x": "w"})).program)
-    no_loss = "There is no loss yet: add a Loss block, or let a chain end in one number."
+    no_loss = "There is no loss yet: add a Loss block, or end a chain in a single number."
     assert says(alone, "t.x") == f"UNKNOWN: {no_loss}"
     assert alone.variable("w").sentence == no_loss
     assert alone.variable("nobody").state is State.UNKNOWN
@@ -315,8 +315,8 @@ def test_into_a_gradient_block() -> None:
                 {"square.x": "w", "grad.of": "square", "grad.wrt": "w",
                  "loss.x": "grad"})  # fmt: skip
     words = (
-        "OFF ROUTE: grad differentiates between its two inputs. Gradient of second order comes "
-        "back through the wires it differentiates along, not through this one."
+        "OFF ROUTE: grad differentiates one input with respect to the other. Second-order gradient "
+        "flows back along the wires between them, not through this one."
     )
     assert says(said, "grad.of") == says(said, "grad.wrt") == words
     assert says(said, "square.x") == (

@@ -1,7 +1,7 @@
 """The canvas for assistive technology: a child for each block, port, wire, bend and note.
 
-The tree mirrors the diagram and is made as it is asked for. An item stays for the life of its
-canvas, since Qt keeps pointers to it; one whose thing is gone says that it is not valid.
+The tree mirrors the diagram; items are made on demand. An item lives as long as its canvas, since
+Qt keeps pointers to it, and becomes invalid when what it stands for is removed.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from PySide6.QtCore import QObject, QPoint, QRect, QRectF
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QAccessibleInterface, QWindow
 from PySide6.QtWidgets import QAccessibleWidget
 
-from app.canvas.scene.focus import Focus, Kind, area, exists, port_focus, port_number
+from app.canvas.scene.focus import Focus, FocusKind, exists, focus_bounds, port_focus, port_number
 from app.canvas.scene.geometry import Bend
 from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
 from app.canvas.stage import Stage
-from app.canvas.state.spoken import told
+from app.canvas.state.spoken import describe
 
 if TYPE_CHECKING:
-    from app.canvas.state.view_state import View
+    from app.canvas.state.view_state import ViewState
 
 _ROLES = {
-    Kind.BLOCK: QAccessible.Role.ListItem,
-    Kind.INPUT: QAccessible.Role.Indicator,
-    Kind.OUTPUT: QAccessible.Role.Indicator,
-    Kind.WIRE: QAccessible.Role.Link,
-    Kind.BEND: QAccessible.Role.Grip,
-    Kind.NOTE: QAccessible.Role.StaticText,
+    FocusKind.BLOCK: QAccessible.Role.ListItem,
+    FocusKind.INPUT: QAccessible.Role.Indicator,
+    FocusKind.OUTPUT: QAccessible.Role.Indicator,
+    FocusKind.WIRE: QAccessible.Role.Link,
+    FocusKind.BEND: QAccessible.Role.Grip,
+    FocusKind.NOTE: QAccessible.Role.StaticText,
 }
 
 
@@ -68,10 +68,10 @@ class Item(QAccessibleInterface):
     def text(self, t: QAccessible.Text) -> str:
         if t != QAccessible.Text.Name or not self.isValid():
             return ""
-        return told(self._page.view.facts, self.focus)
+        return describe(self._page.view.annotations, self.focus)
 
     def setText(self, t: QAccessible.Text, text: str) -> None:
-        """Names are told, not written."""
+        """Names are read only."""
 
     def role(self) -> QAccessible.Role:
         return _ROLES[self.focus.kind]
@@ -87,8 +87,12 @@ class Item(QAccessibleInterface):
         state.focusable = state.selectable = True
         state.focused = view.focus == self.focus
         kind, name = self.focus.kind, self.focus.name
-        chosen = {Kind.BLOCK: view.selected, Kind.NOTE: view.notes, Kind.WIRE: {view.wire}}
-        is_bend = kind is Kind.BEND
+        chosen = {
+            FocusKind.BLOCK: view.selected,
+            FocusKind.NOTE: view.notes,
+            FocusKind.WIRE: {view.wire},
+        }
+        is_bend = kind is FocusKind.BEND
         state.movable = is_bend
         state.selected = (
             Bend(name, self.focus.number) in view.bends if is_bend else name in chosen.get(kind, ())
@@ -105,12 +109,12 @@ class Tree(QAccessibleWidget):
         self._items: dict[Focus, Item] = {}
 
     @property
-    def view(self) -> View:
+    def view(self) -> ViewState:
         """What the canvas shows."""
         return self._canvas.view
 
     def item(self, focus: Focus) -> Item:
-        """The item of what can have the focus."""
+        """The item for a block, port, wire, bend or note."""
         if focus not in self._items:
             self._items[focus] = Item(self, focus)
         return self._items[focus]
@@ -124,17 +128,17 @@ class Tree(QAccessibleWidget):
         if not 0 <= index < blocks + ports + wires + bends + notes:
             return None
         if index < blocks:
-            return self.item(Focus(Kind.BLOCK, scene.names[index]))
+            return self.item(Focus(FocusKind.BLOCK, scene.names[index]))
         index -= blocks
         if index < ports:
             return self.item(port_focus(scene, index))
         index -= ports
         if index < wires:
-            return self.item(Focus(Kind.WIRE, scene.wire_keys[index]))
+            return self.item(Focus(FocusKind.WIRE, scene.wire_keys[index]))
         index -= wires
         if index < bends:
-            return self.item(Focus(Kind.BEND, *scene.bend_name(index)))
-        return self.item(Focus(Kind.NOTE, list(scene.page.notes)[index - bends]))
+            return self.item(Focus(FocusKind.BEND, *scene.bend_name(index)))
+        return self.item(Focus(FocusKind.NOTE, list(scene.page.notes)[index - bends]))
 
     def indexOfChild(self, child: QAccessibleInterface) -> int:
         if not isinstance(child, Item) or not child.isValid():
@@ -142,13 +146,13 @@ class Tree(QAccessibleWidget):
         scene, name = self.view.scene, child.focus.name
         blocks, ports, wires, bends, _ = self._counts()
         match child.focus.kind:
-            case Kind.BLOCK:
+            case FocusKind.BLOCK:
                 return scene.index[name]
-            case Kind.WIRE:
+            case FocusKind.WIRE:
                 return blocks + ports + scene.wire_index[name]
-            case Kind.BEND:
+            case FocusKind.BEND:
                 return blocks + ports + wires + (scene.bend(Bend(name, child.focus.number)) or 0)
-            case Kind.NOTE:
+            case FocusKind.NOTE:
                 return blocks + ports + wires + bends + list(scene.page.notes).index(name)
             case _:
                 return blocks + (port_number(scene, child.focus) or 0)
@@ -159,13 +163,13 @@ class Tree(QAccessibleWidget):
         if (port := port_at(scene, camera, *at)) is not None:
             return self.item(port_focus(scene, port))
         if (block := block_at(scene, camera, *at)) is not None:
-            return self.item(Focus(Kind.BLOCK, scene.names[block]))
+            return self.item(Focus(FocusKind.BLOCK, scene.names[block]))
         if (bend := bend_at(scene, camera, *at)) is not None:
-            return self.item(Focus(Kind.BEND, *scene.bend_name(bend)))
-        if (wire := wire_at(scene, camera, *at, self.view.strands)) is not None:
-            return self.item(Focus(Kind.WIRE, scene.wire_keys[wire]))
+            return self.item(Focus(FocusKind.BEND, *scene.bend_name(bend)))
+        if (wire := wire_at(scene, camera, *at, self.view.lane_count)) is not None:
+            return self.item(Focus(FocusKind.WIRE, scene.wire_keys[wire]))
         note = note_at(scene, camera, *at)
-        return None if note is None else self.item(Focus(Kind.NOTE, note))
+        return None if note is None else self.item(Focus(FocusKind.NOTE, note))
 
     def focusChild(self) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         focus = self.view.focus
@@ -178,8 +182,8 @@ class Tree(QAccessibleWidget):
         return self._canvas.tr("{0} blocks, {1} wires").format(blocks, wires)
 
     def place(self, focus: Focus) -> QRect:
-        """Where it is on the screen."""
-        corners = self.view.camera.to_widget(area(self.view.scene, focus).reshape(2, 2))
+        """The place of an item on the screen."""
+        corners = self.view.camera.to_widget(focus_bounds(self.view.scene, focus).reshape(2, 2))
         (left, top), (right, bottom) = np.round(corners).tolist()
         box = QRectF(left, top, right - left, bottom - top).toRect()
         return QRect(self._canvas.mapToGlobal(box.topLeft()), box.size())
@@ -193,17 +197,17 @@ class Tree(QAccessibleWidget):
 
 
 _trees: dict[int, Tree] = {}
-"""By identity of the canvas: Python must hold what Qt points to."""
+"""By identity of the canvas: Python must keep what Qt points to."""
 
 
 @cache
 def install() -> None:
-    """Tell Qt once how canvases are made accessible."""
+    """Install the factory of accessible canvases, once."""
     QAccessible.installFactory(_make)
 
 
 def announce(canvas: Stage, focus: Focus) -> None:
-    """Say that ``focus`` has the keyboard, if anybody listens."""
+    """Announce that ``focus`` has the keyboard, if assistive technology is active."""
     if QAccessible.isActive():
         tree = QAccessible.queryAccessibleInterface(canvas)
         if isinstance(tree, Tree):

@@ -1,13 +1,14 @@
-"""The canvas when it explains: the route of a verdict, trials, and keys that ask for both."""
+"""The canvas with explanations: the route of a verdict, and trials."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Signal
 
 from app.canvas.paint.blocks.faces import GUTTER, SYMBOL
-from app.canvas.paint.trial import Ghosts, paint_ghosts
+from app.canvas.paint.trial import paint_trial
 from app.canvas.scene.hits import block_at
 from app.canvas.stage import Stage
 from blocks.library.gradient import StopGradient
@@ -17,88 +18,89 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.paint.route import Route
+    from app.canvas.state.route import Route
+    from app.canvas.state.trial import TrialMarks
 
 
-class Explaining(Stage):
-    """Shows a route over all else, dimmed, and trials; says what shall be explained or tried."""
+class ExplainingStage(Stage):
+    """Shows routes and trials, and requests them."""
 
     whyRequested = Signal(str)
-    """Key of the wire whose route is wanted."""
+    """Key of the wire to explain."""
     whyBlockRequested = Signal(str)
-    """Name of the block whose route is wanted."""
+    """Name of the block to explain."""
     cutHovered = Signal(str)
-    """Key of the wire under the pointer while X is held; empty for none."""
+    """Key of the wire under the pointer while cuts are previewed; empty for none."""
     cutTried = Signal(str)
-    """Key of a wire that was clicked while X is held."""
+    """Key of a wire that was clicked while cuts are previewed."""
     stopTried = Signal(str)
-    """Name of the StopGradient whose ⊣ was clicked."""
+    """Name of a StopGradient whose symbol was clicked."""
     trialLeft = Signal()
-    """Nothing shall be tried any more."""
+    """The trial shall end."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._ghosts: Ghosts | None = None
-        self._over: str | None = None
-        self._cutting = False
+        self._trial_marks: TrialMarks | None = None
+        self._hovered_wire: str | None = None
+        self._previewing_cuts = False
 
     def route(self) -> Route | None:
-        """The route that is shown."""
+        """The route that is shown, if any."""
         return self.view.route
 
     def show_route(self, route: Route | None) -> None:
-        """Show a route in place of another, or none."""
+        """Show a route, or none."""
         if route != self.view.route:
-            self.view.route = route
+            self.view = replace(self.view, route=route)
             self.update()
 
-    def ghosts(self) -> Ghosts | None:
-        """The trial that is shown."""
-        return self._ghosts
+    def trial_marks(self) -> TrialMarks | None:
+        """The trial that is shown, if any."""
+        return self._trial_marks
 
-    def show_ghosts(self, ghosts: Ghosts | None) -> None:
-        """Show a trial in place of another, or none."""
-        if ghosts != self._ghosts:
-            self._ghosts = ghosts
+    def show_trial(self, marks: TrialMarks | None) -> None:
+        """Show a trial, or none."""
+        if marks != self._trial_marks:
+            self._trial_marks = marks
             self.update()
 
     def leave_explanation(self) -> bool:
-        """Leave the route, else the trial; False if neither was shown."""
+        """Hide the route, or else end the trial; False if neither was shown."""
         if self.view.route is not None:
             self.show_route(None)
-        elif self._ghosts is not None:
+        elif self._trial_marks is not None:
             self.trialLeft.emit()
         else:
             return False
         return True
 
     def explain(self, wire: str) -> None:
-        """Ask why a wire carries its gradient or not."""
+        """Request an explanation of a wire."""
         self.whyRequested.emit(wire)
 
     def explain_block(self, name: str) -> None:
-        """Ask for the route of a variable."""
+        """Request an explanation of a variable."""
         self.whyBlockRequested.emit(name)
 
     def explain_port(self, port: int) -> None:
-        """Ask about the wire into an input, or the first out of an output: its ledger is told."""
+        """Request an explanation of the wire into an input, or of the first from an output."""
         scene = self.view.scene
         ends = scene.wire_ports[:, 1 if scene.port_is_input[port] else 0]
         for wire in (ends == port).nonzero()[0][:1].tolist():
             self.explain(scene.wire_keys[wire])
 
     def try_cut(self) -> bool:
-        """Ask to try a cut on the wire under the pointer, if X is held; False if it is not."""
-        if self._cutting and self._over is not None:
-            self.cutTried.emit(self._over)
-        return self._cutting
+        """Request a trial cut of the wire under the pointer; False unless cuts are previewed."""
+        if self._previewing_cuts and self._hovered_wire is not None:
+            self.cutTried.emit(self._hovered_wire)
+        return self._previewing_cuts
 
     def try_stop(self, name: str) -> None:
-        """Ask to try a StopGradient open, or closed again."""
+        """Request to toggle a StopGradient in the trial."""
         self.stopTried.emit(name)
 
-    def on_stop(self, at: QPointF) -> bool:
-        """Whether the ⊣ of a StopGradient is at a widget position."""
+    def is_on_stop(self, at: QPointF) -> bool:
+        """Whether the symbol of a StopGradient is at a widget position."""
         scene, camera = self.view.scene, self.view.camera
         block = block_at(scene, camera, at.x(), at.y())
         if block is None or not isinstance(scene.blocks[block], StopGradient):
@@ -108,18 +110,18 @@ class Explaining(Stage):
         return bool(GUTTER - 4.0 <= x - left <= GUTTER + SYMBOL and y - top <= HEADER)
 
     def hover(self, wire: str | None) -> None:
-        """The pointer is over a wire, or over none."""
-        self._over = wire
-        if self._cutting:
+        """Take note of the wire under the pointer."""
+        self._hovered_wire = wire
+        if self._previewing_cuts:
             self.cutHovered.emit(wire or "")
 
     def paint_over(self, painter: QPainter) -> None:
         super().paint_over(painter)
-        if self._ghosts is not None:
-            paint_ghosts(painter, self.view, self._ghosts)
+        if self._trial_marks is not None:
+            paint_trial(painter, self.view, self._trial_marks)
 
-    def hold_cut(self, *, held: bool) -> None:
-        """Show what a cut of the wire under the pointer would change, or no more."""
-        if held != self._cutting:
-            self._cutting = held
-            self.cutHovered.emit((self._over or "") if held else "")
+    def preview_cuts(self, *, on: bool) -> None:
+        """Start or end to preview cuts of the wire under the pointer."""
+        if on != self._previewing_cuts:
+            self._previewing_cuts = on
+            self.cutHovered.emit((self._hovered_wire or "") if on else "")

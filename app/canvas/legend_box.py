@@ -1,4 +1,4 @@
-"""The legend on the canvas: in the corner where it covers least, until it is dragged elsewhere."""
+"""The legend on the canvas, in the corner where it covers least, until it is dragged."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QSize, Qt, Q
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.input.mouse import CLICK
+from app.canvas.input.mouse import CLICK_DISTANCE
 from app.canvas.paint.blocks.badges import HEIGHT
-from app.canvas.paint.legend import key_of, legend_size, paint_legend
+from app.canvas.paint.legend import legend_content, legend_size, paint_legend
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats
+    from app.canvas.scene.arrays import Floats
     from app.canvas.stage import Stage
 
 _MARGIN = 12
-_BELOW_PILL = round(HEIGHT) + 8
-"""More room at the upper right, where it is told that numbers are of an older diagram."""
+_BELOW_BADGE = round(HEIGHT) + 8
+"""More room at the upper right, for the badge of numbers of an older diagram."""
 
 
 class LegendBox(QWidget):
-    """Stays where it is while the page is moved below it. A click asks for it to be put away."""
+    """Stays in place while the page moves below it. A click requests to hide it."""
 
     clicked = Signal()
 
@@ -33,7 +33,7 @@ class LegendBox(QWidget):
         self._corner = 0
         self._dragged = False
         self._grip: QPoint | None = None
-        """Where the pointer took it, from its own corner."""
+        """Where the pointer grabbed it, from its own corner."""
         self.setCursor(Qt.CursorShape.OpenHandCursor)
         self.setAccessibleName(self.tr("Legend"))
         self.setToolTip(self.tr("Drag it elsewhere; a click puts it away."))
@@ -42,7 +42,7 @@ class LegendBox(QWidget):
         canvas.jumped.connect(self._choose)
 
     def toggle(self) -> None:
-        """Show it where it covers least, or put it away."""
+        """Show it where it covers least, or hide it."""
         self._dragged = False
         self.setVisible(self.isHidden())
         self._choose()
@@ -59,7 +59,7 @@ class LegendBox(QWidget):
         view, scale = self._canvas.view, self._canvas.actual()
         with QPainter(self) as painter:
             painter.scale(scale, scale)
-            paint_legend(painter, QPointF(), view.theme, key_of(view.facts))
+            paint_legend(painter, QPointF(), view.theme, legend_content(view.annotations))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._grip = event.position().toPoint()
@@ -68,21 +68,21 @@ class LegendBox(QWidget):
         if self._grip is None:
             return
         by = event.position().toPoint() - self._grip
-        if self._dragged or by.manhattanLength() > CLICK:
+        if self._dragged or by.manhattanLength() > CLICK_DISTANCE:
             self._dragged = True
             self.move(self._inside(self.pos() + by))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         grip, self._grip = self._grip, None
         by = event.position().toPoint() - (grip or QPoint())
-        if grip is not None and by.manhattanLength() <= CLICK and not self._dragged:
+        if grip is not None and by.manhattanLength() <= CLICK_DISTANCE and not self._dragged:
             self.clicked.emit()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         event.accept()
 
     def _choose(self) -> None:
-        """Go to the corner with the fewest blocks below, unless the user has put it elsewhere."""
+        """Move to the corner that covers least, unless the user has dragged it."""
         if not self.isHidden() and not self._dragged:
             covered = [self._covered(corner) for corner in self._corners()]
             self._corner = covered.index(min(covered))
@@ -93,23 +93,23 @@ class LegendBox(QWidget):
         self.move(self._inside(self.pos()) if self._dragged else self._corners()[self._corner])
 
     def _size(self) -> QSize:
-        size = legend_size(key_of(self._canvas.view.facts)) * self._canvas.actual()
+        size = legend_size(legend_content(self._canvas.view.annotations)) * self._canvas.actual()
         return QSize(int(size.width()) + 2, int(size.height()) + 2)
 
     def _corners(self) -> list[QPoint]:
-        """Where its upper left can be, in the order of preference."""
+        """Possible places of its top left, in order of preference."""
         room, size = self._canvas.size(), self._size()
         right = max(room.width() - size.width() - _MARGIN, 0)
         bottom = max(room.height() - size.height() - _MARGIN, 0)
         return [
             QPoint(_MARGIN, _MARGIN),
             QPoint(_MARGIN, bottom),
-            QPoint(right, _MARGIN + _BELOW_PILL),
+            QPoint(right, _MARGIN + _BELOW_BADGE),
             QPoint(right, bottom),
         ]
 
     def _covered(self, corner: QPoint) -> float:
-        """Square px of blocks, and of the mini-map, that it would lie over with that corner."""
+        """Square px of blocks and of the mini-map that it would cover there."""
         view, place = self._canvas.view, QRect(corner, self._size())
         low = view.camera.to_widget(view.scene.rects[:, :2])
         far = low + view.scene.rects[:, 2:] * view.camera.zoom
@@ -120,7 +120,7 @@ class LegendBox(QWidget):
         return float(below) + sum(one.width() * one.height() for one in maps)
 
     def _others(self) -> list[QWidget]:
-        """What else lies over the canvas."""
+        """The other widgets on the canvas."""
         children = [child for child in self._canvas.children() if isinstance(child, QWidget)]
         return [child for child in children if child is not self and child.isVisible()]
 

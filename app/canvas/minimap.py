@@ -1,4 +1,4 @@
-"""The page as a whole in a corner of the canvas, while only a part of it is in view."""
+"""The whole page in a corner of the canvas, while only a part of it is visible."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.scene.polylines import draw_rects
+from app.canvas.paint.drawing import draw_rects
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats
+    from app.canvas.scene.arrays import Floats
     from app.canvas.stage import Stage
 
 SIZE = (180, 120)
@@ -21,9 +21,9 @@ _PAD = 8.0
 
 
 class MiniMap(QWidget):
-    """Blocks as small rectangles and a frame around what is in view; a press or drag goes there.
+    """Blocks as small rectangles, and a frame around the visible part; a press or drag goes there.
 
-    It shows itself only while something lies outside, and never where it is turned off.
+    Visible while a part of the page is not, unless it is turned off.
     """
 
     def __init__(self, canvas: Stage) -> None:
@@ -40,16 +40,16 @@ class MiniMap(QWidget):
 
     @property
     def wanted(self) -> bool:
-        """Whether it may show itself."""
+        """Whether it is turned on."""
         return self._wanted
 
     def toggle(self) -> None:
         """Turn it on or off."""
         self._wanted = not self._wanted
-        self._settle()
+        self._update_visibility()
 
     def needed(self) -> bool:
-        """Whether a part of the page is out of view."""
+        """Whether a part of the page is not visible."""
         bounds = self._canvas.view.scene.bounds()
         if bounds is None:
             return False
@@ -62,8 +62,10 @@ class MiniMap(QWidget):
         if event.type() == QEvent.Type.Resize:
             room = self._canvas.size()
             self.move(room.width() - SIZE[0] - _MARGIN, room.height() - SIZE[1] - _MARGIN)
-        elif event.type() == QEvent.Type.Paint and self.isHidden() == self._due():
-            QTimer.singleShot(0, self, self._settle)  # not while the canvas is being painted
+        elif event.type() == QEvent.Type.Paint and self.isHidden() == self._is_due():
+            QTimer.singleShot(
+                0, self, self._update_visibility
+            )  # not while the canvas is being painted
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -94,14 +96,14 @@ class MiniMap(QWidget):
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         event.accept()
 
-    def _due(self) -> bool:
+    def _is_due(self) -> bool:
         return self._wanted and self.needed()
 
-    def _settle(self) -> None:
-        self.setVisible(self._due())
+    def _update_visibility(self) -> None:
+        self.setVisible(self._is_due())
 
     def _go(self, at: QPointF) -> None:
-        """Look at what lies under a point of the map."""
+        """Centre the canvas on a point of the map."""
         view = self._canvas.view
         bounds = view.scene.bounds()
         if bounds is None:
@@ -110,10 +112,10 @@ class MiniMap(QWidget):
         middle = (np.array(at.toTuple()) - corner) / scale
         x, y = view.camera.to_widget(middle).tolist()
         camera = view.camera.panned(self._canvas.width() / 2 - x, self._canvas.height() / 2 - y)
-        self._canvas.look(camera)
+        self._canvas.set_camera(camera)
 
     def _blocks(self, bounds: Floats) -> QPixmap:
-        """All blocks, drawn anew when the page, its colours or the screen are others."""
+        """The blocks, redrawn when the page, the theme or the screen changes."""
         view, ratio = self._canvas.view, self.devicePixelRatioF()
         key = (view.scene.page, view.theme.name, ratio)
         if self._picture is None or not _same(key, self._drawn):
@@ -145,12 +147,12 @@ class MiniMap(QWidget):
         return points * scale + corner
 
     def _scale(self, bounds: Floats) -> tuple[float, Floats]:
-        """Map px per scene unit, and where the scene's origin lies on the map."""
+        """Map px per scene unit, and the place of the scene's origin on the map."""
         size = np.maximum(bounds[2:] - bounds[:2], 1.0)
         scale = float(((np.array(SIZE) - 2 * _PAD) / size).min())
         return scale, np.array(SIZE) / 2.0 - scale * (bounds[:2] + bounds[2:]) / 2.0
 
 
 def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Whether two keys are alike: pages are compared by identity, which costs nothing."""
+    """Whether two keys are equal; pages are compared by identity, which is fast."""
     return len(one) == len(other) and one[0] is other[0] and one[1:] == other[1:]

@@ -1,4 +1,4 @@
-"""Finding blocks of a diagram by name, type, state of a wire, or error, on all its pages."""
+"""Finds blocks on all pages of a diagram by name, type, state of a wire, or problem."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 MOST = 20_000
-"""Blocks that are looked through, at most: pages can be used without end."""
+"""Most blocks that are searched: uses of pages multiply."""
 
 
-def found(diagram: Diagram, result: Result | None, text: str) -> list[str]:
-    """Instance paths (``enc/mul1``) of the blocks that have every word of ``text``, in order.
+def search(diagram: Diagram, result: Result | None, text: str) -> list[str]:
+    """Instance paths (``enc/mul1``) of the blocks that match every word of ``text``, in order.
 
-    A word is part of the name, of the type, of the state of a wire that enters the block
-    (``stopped``, ``NaN``, ``no path``), or of an error on it.
+    A word matches a part of the name, the type, the state of a wire into the block (``stopped``,
+    ``NaN``, ``no path``), or a problem of the block.
     """
     words = text.casefold().split()
     if not words:
         return []
-    told = _told(result)
+    known = _known_words(result)
     return [
         path
         for path, block in _blocks(diagram)
-        if all(word in _words(path, block) or word in told.get(path, "") for word in words)
+        if all(word in _words(path, block) or word in known.get(path, "") for word in words)
     ]
 
 
@@ -40,22 +40,22 @@ def _words(path: str, block: Block) -> str:
     return f"{path.rpartition('/')[2]} {kind} {type(block).symbol}".casefold()
 
 
-def _told(result: Result | None) -> dict[str, str]:
-    """What a result says of each block: states of its wires, and problems."""
-    told: dict[str, list[str]] = {}
+def _known_words(result: Result | None) -> dict[str, str]:
+    """The states of wires into each block, and its problems, as one text."""
+    known: dict[str, list[str]] = {}
     if result is None:
         return {}
     for key, state in result.states.items():
         words = f"{state.value} {state.row.search}"
-        told.setdefault(key.partition(".")[0], []).append(words)
+        known.setdefault(key.partition(".")[0], []).append(words)
     for diagnostic in result.diagnostics:
         place = diagnostic.location
-        told.setdefault(place.block or "", []).append(f"{diagnostic.severity} {diagnostic.what}")
-    return {path: " ".join(dict.fromkeys(words)).casefold() for path, words in told.items()}
+        known.setdefault(place.block or "", []).append(f"{diagnostic.severity} {diagnostic.what}")
+    return {path: " ".join(dict.fromkeys(words)).casefold() for path, words in known.items()}
 
 
 def _blocks(diagram: Diagram) -> Iterator[tuple[str, Block]]:
-    """Blocks with their paths, a page's own before those inside the pages that it uses."""
+    """Blocks with their paths; those of a page come before those inside the pages it uses."""
     waiting = [("", MAIN, frozenset({MAIN}))]
     count = 0
     for prefix, page, above in waiting:

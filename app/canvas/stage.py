@@ -1,7 +1,8 @@
-"""The widget without hands: a page of a diagram, what is known of it, and where it is looked at."""
+"""The canvas without input: a page of a diagram, its result, and the camera."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,15 +10,17 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.paint.blocks.badges import HEIGHT, draw_pills, pill_of, pill_width
+from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from app.canvas.paint.blocks.faces import FaceCache
-from app.canvas.paint.painter import paint, paint_fitted
+from app.canvas.paint.painter import Limits, Pulse, paint, paint_fitted
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Floats, Scene
-from app.canvas.state.annotations import Facts
+from app.canvas.scene.geometry import Scene
+from app.canvas.state.annotations import resolve
+from app.canvas.state.badge_labels import badge_label
 from app.canvas.state.codes import STATE_OF
-from app.canvas.state.view_state import View
+from app.canvas.state.looks import row_counts
+from app.canvas.state.view_state import ViewState
 from app.document.diff import renamed_pages
 from app.services.theme import Theme, system
 from runtime.diagram import Diagram
@@ -25,19 +28,20 @@ from runtime.diagram.model import MAIN, Point
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Floats
     from app.evaluation.result import Result
 
 _FACE_BUDGET = 0.008
-"""Seconds of a frame for drawing new faces; the rest follow in the next frames."""
+"""Seconds that a frame may spend on drawing new faces; the rest follow in the next frames."""
 _PATIENCE = 0.004
-"""Seconds of a frame for asking where gradient is cut, likewise."""
+"""Seconds that a frame may spend on finding out where gradient is cut, likewise."""
 _STALE_AFTER = 150
 """Milliseconds before values of an older diagram are dimmed: a new result mostly comes sooner."""
 _FLOW_EVERY = 50
-"""Milliseconds between two steps of the selected wire's chevrons."""
+"""Milliseconds between two steps of the chevrons of the selected wire."""
 _FLOW_STEP = 0.05
 _MARGIN = 24.0
-"""Room that is kept around what the view is moved to, widget px."""
+"""Room around what is revealed, widget px."""
 
 
 class Stage(QWidget):
@@ -46,19 +50,22 @@ class Stage(QWidget):
     zoomChanged = Signal(float)
     """Widget px per scene unit."""
     jumped = Signal()
-    """Something else is looked at: another page, or this one fitted anew."""
+    """Another page is shown, or the zoom was fitted."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         scene = Scene(Diagram(), MAIN)
-        self.view = View(scene, Facts(scene, None), Camera(), system(), patience=_PATIENCE)
+        self.view = ViewState(scene, resolve(scene, None), Camera(), system())
         self._result: Result | None = None
         self._prefix = ""
         self._faces = FaceCache(_FACE_BUDGET)
+        self._limits = Limits(_PATIENCE)
+        self.pulse: Pulse | None = None
+        """Called while the whole page is drawn, see :func:`paint_fitted`."""
         self._cameras: dict[str, Camera] = {}
         self._fit_wanted = True
         self._actual = 1.0
-        self._still = False
+        self._motion = True
         self._stale_timer = QTimer(self)
         self._stale_timer.setSingleShot(True)
         self._stale_timer.setInterval(_STALE_AFTER)
@@ -71,20 +78,20 @@ class Stage(QWidget):
         self.setAccessibleName(self.tr("Diagram"))
 
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
-        """Show a page as it is in ``diagram``. Each page is looked at through its own camera."""
-        view = self.view
-        if page == view.scene.page_name:
+        """Show a page of ``diagram``. Each page keeps its own camera."""
+        scene = self.view.scene
+        if page == scene.page_name:
             self._rename_cameras(diagram)
-            if not view.scene.update(diagram):
-                self._learn()
+            if not scene.update(diagram):
+                self._resolve()
         else:
-            self._cameras[view.scene.page_name] = view.camera
+            self._cameras[scene.page_name] = self.view.camera
             self._rename_cameras(diagram)
-            view.scene = Scene(diagram, page)
-            self._learn()
+            self.view = replace(self.view, scene=Scene(diagram, page))
+            self._resolve()
             known = self._cameras.get(page)
             if known is not None:
-                self.look(known)
+                self.set_camera(known)
                 self.jumped.emit()
             self._fit_wanted = known is None
         self._fit_if_wanted()
@@ -95,18 +102,18 @@ class Stage(QWidget):
         if result is self._result and prefix == self._prefix:
             return
         self._result, self._prefix = result, prefix
-        self._learn()
+        self._resolve()
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Draw with other colours."""
-        self.view.theme = theme
+        """Draw in other colours."""
+        self.view = replace(self.view, theme=theme)
         self.update()
 
     def set_still(self, still: bool) -> None:
-        """Let nothing move by itself, or let it move again."""
-        self._still = still
-        self.let_flow()
+        """Turn animation off or on."""
+        self._motion = not still
+        self.update_flow()
         self.update()
 
     def zoom(self) -> float:
@@ -114,11 +121,11 @@ class Stage(QWidget):
         return self.view.camera.zoom
 
     def actual(self) -> float:
-        """The zoom that is called 100 %: that at which text is as large as in the panels."""
+        """The zoom shown as 100 %, at which text is as large as in the panels."""
         return self._actual
 
     def set_actual(self, zoom: float) -> None:
-        """Call another zoom 100 %, and show everything as much larger or smaller."""
+        """Define the zoom shown as 100 %; everything is scaled accordingly."""
         if zoom == self._actual:
             return
         factor, self._actual = zoom / self._actual, zoom
@@ -130,39 +137,39 @@ class Stage(QWidget):
         self.update()
 
     def set_zoom(self, zoom: float) -> None:
-        """Zoom with the middle of the widget kept."""
+        """Zoom about the middle of the widget."""
         centre = QRectF(self.rect()).center()
-        self.look(self.view.camera.zoomed(zoom, centre.x(), centre.y()))
+        self.set_camera(self.view.camera.zoomed(zoom, centre.x(), centre.y()))
 
     def zoom_at(self, factor: float, at: QPointF) -> None:
-        """Zoom by ``factor`` with what is under ``at`` kept there."""
+        """Zoom by ``factor`` about the point ``at``."""
         camera = self.view.camera
-        self.look(camera.zoomed(camera.zoom * factor, at.x(), at.y()))
+        self.set_camera(camera.zoomed(camera.zoom * factor, at.x(), at.y()))
 
     def zoom_to_fit(self) -> None:
-        """Show all of the page, at most at 100 %, see :meth:`actual`."""
+        """Show the whole page, at most at 100 % (see :meth:`actual`)."""
         self._fit(self.view.scene.bounds())
 
     def zoom_to_selection(self) -> None:
-        """Show what is selected, or all where nothing is."""
+        """Show the selection, or else the whole page."""
         bounds = self.view.scene.bounds_of(self.view.selected, self.view.notes)
         self._fit(self.view.scene.bounds() if bounds is None else bounds)
 
-    def see(self, bounds: Floats, *, roughly: bool = False) -> None:
-        """Pan as far as it takes to see ``bounds`` (left, top, right, bottom of the page).
+    def reveal(self, bounds: Floats, *, roughly: bool = False) -> None:
+        """Pan until ``bounds`` (left, top, right, bottom of the page) are visible.
 
-        Of what is too large, its middle comes to the middle; ``roughly``, any part of it will do.
+        Bounds that are too large are centred; ``roughly``, any visible part of them suffices.
         """
         room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         left, top, right, bottom = self.view.camera.to_widget(bounds.reshape(2, 2)).ravel().tolist()
         dx = _shift(left, right, room.left(), room.right(), roughly=roughly)
         dy = _shift(top, bottom, room.top(), room.bottom(), roughly=roughly)
         if dx or dy:
-            self.look(self.view.camera.panned(dx, dy))
+            self.set_camera(self.view.camera.panned(dx, dy))
 
-    def look(self, camera: Camera) -> None:
-        """Look through another camera."""
-        before, self.view.camera = self.view.camera, camera
+    def set_camera(self, camera: Camera) -> None:
+        """Show the page through another camera."""
+        before, self.view = self.view.camera, replace(self.view, camera=camera)
         self._fit_wanted = False
         if camera != before:
             self.update()
@@ -170,29 +177,30 @@ class Stage(QWidget):
             self.zoomChanged.emit(camera.zoom)
 
     def scene_position(self, position: QPoint) -> Point:
-        """The scene point under a widget position."""
+        """The scene point at a widget position."""
         at = np.array([position.x(), position.y()], float)
         return Point(*self.view.camera.to_scene(at).tolist())
 
     def block_rect(self, name: str) -> QRect:
-        """Where a block is, in widget px; raises KeyError for one that is not on the page."""
+        """The place of a block in widget px. Raises KeyError if it is not on the page."""
         scene, camera = self.view.scene, self.view.camera
         x, y, width, height = scene.rects[scene.index[name]].tolist()
         left, top = camera.to_widget(np.array([x, y])).tolist()
         return QRectF(left, top, width * camera.zoom, height * camera.zoom).toRect()
 
     def port_position(self, block: str, port: str) -> QPoint:
-        """Where a port is, in widget px; raises KeyError for one that is not on the page."""
+        """The place of a port in widget px. Raises KeyError if it is not on the page."""
         number = self.view.scene.port(block, port)
         if number is None:
             raise KeyError(f"{block}.{port}")
         return self._widget_point(self.view.scene.port_points(np.array([number]))[0])
 
     def wire_position(self, key: str) -> QPoint:
-        """The middle of a wire, or before its first bend, in widget px; raises KeyError for one
-        that is not on the page.
+        """The middle of the first section of a wire in widget px.
+
+        Raises KeyError if the wire is not on the page.
         """
-        return self._widget_point(flatten(self.view.scene.course(key), 2)[0, 1])
+        return self._widget_point(flatten(self.view.scene.waypoints_of(key), 2)[0, 1])
 
     def render_to(
         self,
@@ -202,10 +210,7 @@ class Stage(QWidget):
         theme: Theme | None = None,
         legend: bool = False,
     ) -> None:
-        """Draw the whole page, fitted into ``area`` (all of an image), as vectors where it can be.
-
-        For pictures and export: nothing is shown as selected.
-        """
+        """Draw the whole page, fitted into ``area`` or the whole target, with nothing selected."""
         if isinstance(target, QImage):
             size = target.deviceIndependentSize()
             with QPainter(target) as painter:
@@ -213,86 +218,87 @@ class Stage(QWidget):
                 self.render_to(painter, box, theme=theme, legend=legend)
             return
         box = area or QRectF(target.viewport())
-        paint_fitted(target, self.view, box, theme or self.view.theme, legend=legend)
+        used = theme or self.view.theme
+        paint_fitted(target, self.view, box, used, legend=legend, pulse=self.pulse)
 
     def paint_over(self, painter: QPainter) -> None:
-        """Draw what is in the hand, over the page."""
+        """Draw over the page."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        view = self.view
-        view.ratio = self.devicePixelRatioF()
-        pixels = self.width() * self.height() * view.ratio**2
-        self._faces.begin(view.camera.zoom, view.ratio, view.theme, round(8 * pixels))
+        view, ratio = self.view, self.devicePixelRatioF()
+        pixels = self.width() * self.height() * ratio**2
+        self._faces.begin(view.camera.zoom, ratio, view.theme, round(8 * pixels))
         with QPainter(self) as painter:
-            paint(painter, view, QRectF(event.rect()), self._faces)
+            area = QRectF(event.rect())
+            complete = paint(painter, view, area, self._faces, ratio, self._limits)
             self.paint_over(painter)
             painter.scale(self._actual, self._actual)
-            if view.facts.dimmed:
-                stale = pill_of(Mark.STALE)
-                left = self.width() / self._actual - 12.0 - pill_width(stale)
-                draw_pills(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)
-        if self._faces.behind or view.behind:
+            if view.annotations.dimmed:
+                stale = badge_label(Mark.STALE)
+                left = self.width() / self._actual - 12.0 - badge_width(stale)
+                draw_badges(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)
+        if self._faces.behind or not complete:
             QTimer.singleShot(0, self, self.update)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.let_flow()
+        self.update_flow()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self.let_flow()
+        self.update_flow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_if_wanted()
 
-    def _learn(self, *, dimmed: bool = False) -> None:
-        """Lay the result over the scene anew."""
-        view = self.view
-        result = self._result
-        view.facts = Facts(view.scene, result, self._prefix, dimmed=dimmed or view.facts.dimmed)
-        view.scene.set_rows(view.facts.rows())
-        if view.facts.stale and not view.facts.dimmed:
+    def _resolve(self, *, dimmed: bool = False) -> None:
+        """Resolve the result for the current scene."""
+        scene, dimmed = self.view.scene, dimmed or self.view.annotations.dimmed
+        annotations = resolve(scene, self._result, self._prefix, dimmed=dimmed)
+        self.view = replace(self.view, annotations=annotations)
+        scene.set_rows(row_counts(annotations.page))
+        if annotations.page.stale and not annotations.dimmed:
             self._stale_timer.start()
         else:
             self._stale_timer.stop()
-        self.let_flow()
+        self.update_flow()
 
-    def let_flow(self) -> None:
-        """Move the chevrons of the selected wire, if gradient flows on it."""
+    def update_flow(self) -> None:
+        """Animate the chevrons of the selected wire while gradient passes it."""
         view = self.view
         wire = view.scene.wire_index.get(view.wire or "")
-        state = None if wire is None else STATE_OF.get(int(view.facts.codes[wire]))
+        state = None if wire is None else STATE_OF.get(int(view.annotations.total.codes[wire]))
         flows = state is not None and state.row.passes
-        if flows and self.isVisible() and not self._still:
+        if flows and self.isVisible() and self._motion:
             self._flow_timer.start()
         else:
             self._flow_timer.stop()
-            view.phase = 0.0
+            self.view = replace(view, phase=0.0)
 
     def _flow(self) -> None:
         view = self.view
-        view.phase = (view.phase + _FLOW_STEP) % 1.0
+        self.view = replace(view, phase=(view.phase + _FLOW_STEP) % 1.0)
         bounds = view.scene.wire_bounds[[view.scene.wire_index[view.wire or ""]]]
-        x0, y0, x1, y1 = view.camera.ends(bounds)[0].tolist()
+        x0, y0, x1, y1 = view.camera.rows_to_widget(bounds)[0].tolist()
         self.update(QRectF(x0, y0, x1 - x0, y1 - y0).toAlignedRect())
 
     def _rename_cameras(self, diagram: Diagram) -> None:
-        """Let pages that have other names in ``diagram`` keep their views."""
+        """Let pages that are renamed in ``diagram`` keep their cameras."""
         for old, new in renamed_pages(self.view.scene.diagram, diagram).items():
             if old in self._cameras:
                 self._cameras[new] = self._cameras.pop(old)
 
     def _dim(self) -> None:
-        """The result is still of an older diagram: show that."""
-        self._learn(dimmed=True)
+        """Show that the result is still of an older diagram."""
+        self._resolve(dimmed=True)
         self.update()
 
     def _fit(self, bounds: Floats | None) -> None:
         if bounds is None:
-            self.look(Camera(self._actual, 40.0, 40.0))
+            self.set_camera(Camera(self._actual, 40.0, 40.0))
         else:
-            self.look(Camera.fitting(bounds, self.width(), self.height(), most=self._actual))
+            self.set_camera(Camera.fitting(bounds, self.width(), self.height(), most=self._actual))
         self.jumped.emit()
 
     def _fit_if_wanted(self) -> None:

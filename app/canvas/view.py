@@ -1,8 +1,9 @@
-"""The canvas widget: shows one page of a diagram, takes input, and asks for changes."""
+"""The canvas widget: shows one page of a diagram, handles input, and requests changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,67 +23,68 @@ from PySide6.QtGui import (
 )
 
 from app.canvas import accessibility
-from app.canvas.explaining import Explaining
+from app.canvas.explaining import ExplainingStage
 from app.canvas.input import changes
-from app.canvas.input.aligning import Way, alignment
-from app.canvas.input.dropping import Dropping
-from app.canvas.input.entry.adding import Adding
-from app.canvas.input.entry.inline_edit import Writing
-from app.canvas.input.event_filter import Sensing
-from app.canvas.input.keyboard_focus import Walking
+from app.canvas.input.aligning import Alignment, alignment
+from app.canvas.input.dropping import DropTarget
+from app.canvas.input.entry.adding import BlockAdder
+from app.canvas.input.entry.inline_edit import InlineEditor
+from app.canvas.input.event_filter import EventFilter
+from app.canvas.input.keyboard_focus import KeyboardFocus
 from app.canvas.input.keys import Keys
-from app.canvas.input.mouse import Hand
+from app.canvas.input.mouse import Mouse
 from app.canvas.legend_box import LegendBox
 from app.canvas.minimap import MiniMap
-from app.canvas.scene.bends import bent, steady
-from app.canvas.scene.focus import Focus, Kind
-from app.canvas.state.view_state import Picked
+from app.canvas.scene.bends import surviving
+from app.canvas.scene.focus import Focus, FocusKind
+from app.canvas.state.view_state import Selection
 from app.services.favourites import Favourites
 from runtime.diagram.model import MAIN, Point
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.input.entry.candidates import Choice
+    from app.canvas.input.entry.candidates import Candidate
+    from app.canvas.scene.arrays import Floats
     from app.canvas.scene.camera import Camera
-    from app.canvas.scene.geometry import Bend, Floats
+    from app.canvas.scene.geometry import Bend
     from runtime.diagram import Change, Diagram
 
 _TRACE_AFTER = 250
-"""Milliseconds that the pointer rests on a wire before the rest is dimmed."""
+"""Milliseconds that the pointer rests on a wire before the wire is traced."""
 
 
-class CanvasView(Explaining):
-    """Shows a page of a diagram. Never changes it: asks by ``changeRequested``."""
+class CanvasView(ExplainingStage):
+    """Shows a page of a diagram. Never changes it, but emits ``changeRequested``."""
 
     changeRequested = Signal(object)
-    """A Change for the document; one undo each."""
+    """A Change for the document; each is one undo."""
     selectionChanged = Signal(object)
-    """The selected blocks' names, a frozenset; also when other notes are selected."""
+    """Names of the selected blocks, a frozenset; also emitted when notes or bends change."""
     wireClicked = Signal(str)
-    """Key of the selected wire (its target ``block.port``); empty when none is any more."""
+    """Key of the selected wire (its target ``block.port``); empty for none."""
     pageEntered = Signal(str)
     """Name of the page block that was double-clicked."""
     inspectRequested = Signal(str)
-    """Name of the block whose fields are wanted; it is selected."""
+    """Name of the block whose fields shall be shown; it is selected."""
     menuRequested = Signal(QPoint)
-    """Where in the widget the menu of what is selected shall open."""
+    """Where in the widget the menu of the selection shall open."""
     sheetRequested = Signal()
-    """The sheet of all keys is wanted."""
+    """The sheet of all keys shall be shown."""
     statusMessage = Signal(str)
-    """A hint, or why something can't be; empty to clear."""
+    """A hint for the status bar; empty to clear it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         accessibility.install()
-        self.walking = Walking(self)
+        self.keyboard_focus = KeyboardFocus(self)
         self.favourites = Favourites(parent=self)
-        self._hand = Hand(self)
-        self._keys = Keys(self, self._hand)
-        Sensing(self, self._keys)
-        self._adding = Adding(self)
-        self._dropping = Dropping(self)
-        self._writing = Writing(self)
+        self._mouse = Mouse(self)
+        self._keys = Keys(self, self._mouse)
+        EventFilter(self, self._keys)
+        self._adder = BlockAdder(self)
+        self._drop_target = DropTarget(self)
+        self._inline_editor = InlineEditor(self)
         self.minimap = MiniMap(self)
         self.legend = LegendBox(self)
         self._hovered: str | None = None
@@ -93,29 +95,28 @@ class CanvasView(Explaining):
         self.setAcceptDrops(True)
 
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
-        """Show a page as it is in ``diagram``.
+        """Show a page of ``diagram``.
 
-        View and selection stay, as far as what was selected exists; each page has its own view.
+        Each page keeps its own camera. Selected items stay selected if they still exist.
         """
-        self._hand.cancel()
-        self._adding.close()
-        self._writing.close()
+        self._mouse.cancel()
+        self._adder.close()
+        self._inline_editor.close()
         before = self.view.scene.page
         super().set_diagram(diagram, page)
-        bends = steady(self.view.bends, before, self.view.scene.page)
+        bends = surviving(self.view.bends, before, self.view.scene.page)
         self.select(self.view.selected, self.view.notes, bends)
         self.select_wire(self.view.wire)
-        self.view.near_port = None
-        self.view.marks = {}
+        self.view = replace(self.view, near_port=None, marks={})
         self.trace(None)
-        self.walking.follow()
+        self.keyboard_focus.update()
 
-    def look(self, camera: Camera) -> None:
-        """Look through another camera."""
+    def set_camera(self, camera: Camera) -> None:
+        """Show the page through another camera."""
         if camera != self.view.camera:
-            self._adding.close()
-            self._writing.close()
-        super().look(camera)
+            self._adder.close()
+            self._inline_editor.close()
+        super().set_camera(camera)
 
     # Selection
 
@@ -126,16 +127,17 @@ class CanvasView(Explaining):
     def select(
         self, names: Iterable[str], notes: Iterable[str] = (), bends: Iterable[Bend] = ()
     ) -> None:
-        """Select these blocks, notes and bends, as far as they exist, and no others."""
+        """Select these blocks, notes and bends, if they exist, and no others."""
         view, there = self.view, self.view.scene.page.notes
-        chosen = Picked(
+        chosen = Selection(
             frozenset(frozenset(names) & view.scene.index.keys()),
             frozenset(note for note in notes if note in there),
             frozenset(bend for bend in bends if view.scene.bend(bend) is not None),
         )
-        if chosen != view.picked:
-            view.selected, view.notes, view.bends = chosen
-            self.selectionChanged.emit(view.selected)
+        if chosen != view.selection:
+            blocks, notes, bends = chosen
+            self.view = replace(view, selected=blocks, notes=notes, bends=bends)
+            self.selectionChanged.emit(blocks)
             self.update()
 
     def selected_wire(self) -> str | None:
@@ -143,11 +145,11 @@ class CanvasView(Explaining):
         return self.view.wire
 
     def select_wire(self, key: str | None) -> None:
-        """Select the wire with this key, if there is one, or none."""
+        """Select the wire with this key if it exists, or none."""
         chosen = key if key in self.view.scene.wire_index else None
         if chosen != self.view.wire:
-            self.view.wire = chosen
-            self.let_flow()
+            self.view = replace(self.view, wire=chosen)
+            self.update_flow()
             self.wireClicked.emit(chosen or "")
             self.update()
 
@@ -155,90 +157,90 @@ class CanvasView(Explaining):
         """Select every block and note of the page."""
         self.select(self.view.scene.names, self.view.scene.page.notes)
 
-    # Asking for changes
+    # Changes
 
-    def ask(self, change: Change | None) -> None:
-        """Ask the document for a change, if there is one."""
+    def request(self, change: Change | None) -> None:
+        """Request a change from the document, if there is one."""
         if change is not None:
-            self._fit_wanted = False  # a first block stays where it is put
+            self._fit_wanted = False  # the first block stays where it is added
             self.changeRequested.emit(change)
 
     def hint(self, text: str) -> None:
-        """Say something in the status bar."""
+        """Show a hint in the status bar; an empty one clears it."""
         self.statusMessage.emit(text)
 
-    def align(self, way: Way) -> None:
-        """Ask to align what is selected, to spread it evenly, or to snap it."""
-        self.ask(alignment(self.view, way))
+    def align(self, way: Alignment) -> None:
+        """Align the selection, distribute it evenly, or snap it to the grid."""
+        self.request(alignment(self.view, way))
 
     def add_note(self, *, frame: bool = False) -> None:
-        """Ask for a note where there is room, or for a frame around the selected blocks."""
-        change = changes.note_around(self.view, self.walking.place(), frame=frame)
-        self.ask(change)
+        """Add a note where there is room, or a frame around the selected blocks, and edit it."""
+        change = changes.note_around(self.view, self.keyboard_focus.centre(), frame=frame)
+        self.request(change)
         self.select((), {change.id})
         self.start_note(change.id)
 
     def bend_wire(self, at: QPointF | None = None) -> None:
-        """Ask for a bend in the selected wire, at ``at``, where it was pressed, or half way."""
-        wire, at = self.view.wire, at or self._hand.pressed
+        """Add a bend to the selected wire: at ``at``, where it was pressed, or in the middle."""
+        wire, at = self.view.wire, at or self._mouse.pressed
         if wire is None:
-            self.hint(self.tr("Select the wire that shall have a bend."))
+            self.hint(self.tr("Select a wire to bend."))
             return
         place = None if at is None else np.array(at.toTuple())
-        change, bend = bent(self.view, wire, place)
-        self.ask(change)
+        change, bend = changes.add_bend(self.view, wire, place)
+        self.request(change)
         self.select((), (), {bend})
         if self.view.focus is not None:
-            self.walking.go(Focus(Kind.BEND, *bend))
+            self.keyboard_focus.focus_on(Focus(FocusKind.BEND, *bend))
         self.select_wire(None)
 
     def delete_selection(self) -> None:
-        """Ask to remove what is selected, else what has the focus."""
-        self.ask(changes.removal(self.view))
+        """Remove the selection, or else the focused item."""
+        self.request(changes.removal(self.view))
 
     def nudge(self, dx: float, dy: float) -> None:
-        """Ask to move what is selected by scene units."""
-        self.ask(changes.nudge(self.view, dx, dy))
+        """Move the selection by scene units."""
+        self.request(changes.nudge(self.view, dx, dy))
 
     def resize_notes(self, dx: float, dy: float) -> None:
-        """Ask to make the selected notes, or the one with the focus, larger by scene units."""
-        self.ask(changes.resizing(self.view, dx, dy))
+        """Resize the selected notes, or the focused one, by scene units."""
+        self.request(changes.resizing(self.view, dx, dy))
 
-    def add(self, choice: Choice, at: Point) -> None:
-        """Ask for a block with its top left at ``at``, put into the wire there, and select it."""
-        name, change, _ = changes.dropping(self.view, choice, at)
-        self.favourites.use(choice.kind)
-        self.ask(change)
+    def add(self, candidate: Candidate, at: Point) -> None:
+        """Add a block with its top left at ``at``, insert it into a wire there, and select it."""
+        name, change, _ = changes.dropping(self.view, candidate, at)
+        self.favourites.use(candidate.kind)
+        self.request(change)
         self.select([name])
 
-    def put(self, choice: Choice) -> None:
-        """Ask for a block where there is room, beside the selected one, and bring it into view."""
-        name, change = changes.placing(self.view, choice, self._vacancy(), None)
-        self.favourites.use(choice.kind)
-        self.ask(change)
+    def put(self, candidate: Candidate) -> None:
+        """Add a block where there is room, beside the selected one, and bring it into view."""
+        name, change = changes.placing(self.view, candidate, self._vacancy(), None)
+        self.favourites.use(candidate.kind)
+        self.request(change)
         self.select([name])
         bounds = self.view.scene.bounds_of([name])
         if bounds is not None:
-            self.see(bounds)
+            self.reveal(bounds)
 
     def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
-        """Open the search box for a block at ``at``, and for the wire from ``port``.
+        """Open the search box for a block at ``at``, at the end of a wire from ``port``.
 
-        By keyboard the block makes room: at the end of a wire, in the selected wire, where the
+        Without ``at`` the place is chosen: at the end of the wire, in the selected wire, where the
         pointer has just been, or beside the selected block.
         """
-        pointer, self._hand.pointer = self._hand.pointer, None
+        pointer, self._mouse.pointer = self._mouse.pointer, None
         if at is not None:
-            self._adding.open(at, port)
+            self._adder.open(at, port)
         elif port is not None:
-            self._adding.open_for_port(port)
+            self._adder.open_for_port(port)
         elif self.view.wire is not None:
-            self._adding.open_for_wire(self.view.wire)
+            self._adder.open_for_wire(self.view.wire)
         else:
-            self._adding.open_there(self._vacancy(pointer))
+            self._adder.open_at(self._vacancy(pointer))
 
     def _vacancy(self, near: QPointF | None = None) -> Floats:
-        """A corner (2,) for a new block in no other's way: near a widget point, or as put says."""
+        """A corner (2,) for a new block: near a widget point, the selection or the middle."""
         corner = changes.beside(self.view) if near is None else None
         if corner is None:
             at = near or QRectF(self.rect()).center()
@@ -246,11 +248,11 @@ class CanvasView(Explaining):
         return changes.free_corner(self.view.scene, corner)
 
     def widget(self) -> QWidget:
-        """What fields open on."""
+        """The widget that fields open on."""
         return self
 
     def trace(self, wire: str | None) -> None:
-        """Show a wire from end to end once the pointer rests on it; None shows all again."""
+        """Trace a wire once the pointer rests on it; None ends tracing at once."""
         if wire == self._hovered:
             return
         self._hovered = wire
@@ -264,34 +266,34 @@ class CanvasView(Explaining):
             self._hover_timer.start()
 
     def toggle_trace(self) -> None:
-        """Show the selected wire from end to end at once, or all again."""
+        """Trace the selected wire at once, or stop tracing."""
         self._hover_timer.stop()
         self._hovered = None if self.view.traced else self.view.wire
         self._show_trace()
 
     def _show_trace(self) -> None:
         if self.view.traced != self._hovered:
-            self.view.traced = self._hovered
+            self.view = replace(self.view, traced=self._hovered)
             self.update()
 
     def show_menu(self, at: QPointF) -> None:
-        """Ask for the menu of what is selected."""
+        """Request the menu of the selection."""
         self.menuRequested.emit(at.toPoint())
 
     def show_sheet(self) -> None:
-        """Ask for the sheet of all keys."""
+        """Request the sheet of all keys."""
         self.sheetRequested.emit()
 
     def rename(self) -> None:
-        """Open the field of the one selected block or note, else of what has the focus."""
-        for blocks, notes, _ in (self.view.picked, changes.focused(self.view)):
+        """Edit the name or text of the one selected item, or else of the focused one."""
+        for blocks, notes, _ in (self.view.selection, changes.focused(self.view)):
             if len(blocks) == 1:
                 return self.start_rename(*blocks)
             if len(notes) == 1 and not blocks:
                 return self.start_note(*notes)
 
     def inspect(self, name: str) -> None:
-        """Select a block and ask for its fields."""
+        """Select a block and request its fields."""
         self.select([name])
         self.inspectRequested.emit(name)
 
@@ -300,19 +302,19 @@ class CanvasView(Explaining):
         accessibility.announce(self, focus)
 
     def start_rename(self, name: str) -> None:
-        """Open a field on the block's face to write its name."""
-        self._writing.name(name)
+        """Edit the name of a block in place."""
+        self._inline_editor.edit_name(name)
 
     def start_note(self, name: str) -> None:
-        """Open a field in place of a note to write its text."""
-        self._writing.note(name)
+        """Edit the text of a note in place."""
+        self._inline_editor.edit_note(name)
 
     def enter_page(self, name: str) -> None:
-        """Say that a page block was entered."""
+        """Request the page that a block stands for."""
         self.pageEntered.emit(name)
 
     def show_cursor(self, cursor: Qt.CursorShape) -> None:
-        """Give the pointer another shape."""
+        """Change the shape of the pointer."""
         if self.cursor().shape() != cursor:
             self.setCursor(cursor)
 
@@ -327,26 +329,26 @@ class CanvasView(Explaining):
 
     def paint_over(self, painter: QPainter) -> None:
         super().paint_over(painter)
-        if self._hand.gesture is not None:
-            self._hand.gesture.paint(painter)
-        self._adding.paint(painter)
-        self.walking.paint(painter)
+        if self._mouse.gesture is not None:
+            self._mouse.gesture.paint(painter)
+        self._adder.paint(painter)
+        self.keyboard_focus.paint(painter)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._writing.close()
-        self._hand.press(event)
+        self._inline_editor.close()
+        self._mouse.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._hand.move(event)
+        self._mouse.move(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._hand.release(event)
+        self._mouse.release(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self._hand.double_click(event)
+        self._mouse.double_click(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self._hand.wheel(event)
+        self._mouse.wheel(event)
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -358,27 +360,27 @@ class CanvasView(Explaining):
         super().keyReleaseEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._hand.cancel()
+        self._mouse.cancel()
         super().hideEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._keys.let_go()
+        self._keys.release_all()
         super().focusOutEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        self._dropping.enter(event)
+        self._drop_target.enter(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        self._dropping.move(event)
+        self._drop_target.move(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self._dropping.leave()
+        self._drop_target.leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        self._dropping.drop(event)
+        self._drop_target.drop(event)
 
     def leaveEvent(self, event: QEvent) -> None:
-        self._hand.pointer = None
+        self._mouse.pointer = None
         self.trace(None)
         super().leaveEvent(event)
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QCursor, QGuiApplication
 
 from app.canvas.input.entry.candidates import page_refusal
-from app.canvas.input.frames import held
+from app.canvas.input.frames import with_frame_contents
 from app.services.background import Cancelled
 from blocks.errors import GradwireError
 from blocks.library.pages import Page as PageBlock
@@ -16,7 +16,7 @@ from runtime.diagram import AddBlock, InsertPage, Point
 from runtime.diagram.edits.clipboard import STEP, copied, pasted
 
 if TYPE_CHECKING:
-    from app.canvas.state.view_state import Picked
+    from app.canvas.state.view_state import Selection
     from app.canvas.view import CanvasView
     from app.commands.edit import Commands
     from app.document.document import Document
@@ -66,10 +66,10 @@ class ClipboardCommands(QObject):
             self._last = None
             self._put(text, None, self.tr("Duplicate"))
 
-    def _held(self) -> Picked:
+    def _held(self) -> Selection:
         """What is selected, with what the frames among it hold."""
         view = self._canvas.view
-        return held(view.scene, view.picked)
+        return with_frame_contents(view.scene, view.selection)
 
     def _text(self) -> str:
         blocks, notes, _ = self._held()

@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
-from app.canvas.input.entry.candidates import type_choice
+from app.canvas.input.entry.candidates import type_candidate
 from app.document.diff import page_diff, renamed_pages
 from app.panels.dialogs.thresholds import ThresholdsDialog
 from blocks.errors import Location
@@ -75,7 +75,7 @@ class Commands(QObject):
 
     def add_block(self, type_name: str) -> None:
         """Put a new block of that type where the canvas is looking."""
-        self._canvas.put(type_choice(type_name))
+        self._canvas.put(type_candidate(type_name))
         self._canvas.setFocus()
 
     def reveal(self, location: Location) -> None:
@@ -118,7 +118,7 @@ class Commands(QObject):
             low, high = places.min(axis=0), places.max(axis=0)
             bounds = np.concatenate([low, high + np.array([WIDTH, HEADER])])
         if bounds is not None:
-            canvas.see(bounds, roughly=True)
+            canvas.reveal(bounds, roughly=True)
 
     def undo(self) -> None:
         """Take the last change back."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.canvas.input.entry.candidates import page_choice, page_refusal
+from app.canvas.input.entry.candidates import page_candidate, page_refusal
 from blocks.errors import ChangeError
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
@@ -49,7 +49,7 @@ class PageCommands(QObject):
 
     def group(self) -> None:
         """Move the selected blocks to a page of their own, with the notes among them."""
-        self._change(self._made(group, *self._canvas.view.picked[:2]))
+        self._change(self._made(group, *self._canvas.view.selection[:2]))
 
     def ungroup(self) -> None:
         """Put the blocks of the selected page in its place."""
@@ -76,7 +76,7 @@ class PageCommands(QObject):
         if reason := page_refusal(diagram, self._navigation.page, name):
             self._canvas.hint(reason)
             return
-        self._canvas.put(page_choice(diagram, name))
+        self._canvas.put(page_candidate(diagram, name))
         self._canvas.setFocus()
 
     def open(self, name: str) -> None:

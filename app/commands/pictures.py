@@ -30,7 +30,7 @@ from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QDialog, QFileDialog
 
-from app.canvas.paint.legend import key_of, legend_size
+from app.canvas.paint.legend import legend_content, legend_size
 from app.canvas.paint.painter import paint_fitted
 from app.canvas.stage import Stage
 from app.services.background import Cancelled, Occupied
@@ -124,7 +124,7 @@ class PictureCommands(QObject):
         """What ``draw`` makes of the stage, in a thread; None where it was cancelled."""
 
         def job(pulse: Pulse) -> _T:
-            stage.view.pulse = pulse
+            stage.pulse = pulse
             return draw()
 
         try:
@@ -169,7 +169,7 @@ class PictureCommands(QObject):
         left, top, right, bottom = (0.0, 0.0, 360.0, 260.0) if bounds is None else bounds.tolist()
         size = QSizeF(right - left + 2 * _MARGIN, bottom - top + 2 * _MARGIN)
         if self._window.settings.picture_legend:
-            legend = legend_size(key_of(stage.view.facts))
+            legend = legend_size(legend_content(stage.view.annotations))
             size.setWidth(size.width() + legend.width() + _MARGIN)
             size.setHeight(max(size.height(), legend.height() + _MARGIN))
         return QSizeF(size.toSize())
@@ -179,7 +179,8 @@ class PictureCommands(QObject):
     ) -> None:
         painter.scale(scale, scale)
         legend = self._window.settings.picture_legend
-        paint_fitted(painter, stage.view, QRectF(QPointF(), size), theme, legend=legend)
+        area = QRectF(QPointF(), size)
+        paint_fitted(painter, stage.view, area, theme, legend=legend, pulse=stage.pulse)
 
     def _image(self, stage: Stage) -> QImage:
         size = self._size(stage)

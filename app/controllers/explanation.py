@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.canvas.paint.route import route_of
+from app.canvas.state.route import route_of
 from app.evaluation.answers import Reasons, reasons
 from app.evaluation.worker import Asker
 from app.panels.why.answers import WIRE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject
 
-from app.canvas.paint.trial import Ghosts
+from app.canvas.state.trial import TrialMarks
 from app.evaluation.badges import Badges, badges_of
 from app.evaluation.worker import Asker
 from app.panels.bars.trial_bar import TrialBar
@@ -89,7 +89,7 @@ class Trial(QObject):
             self._ask(HOVER, (*self._steps, CutWire(self._hovered)))
         else:
             self.asker.forget(HOVER)
-        self._show_ghosts()
+        self._show_marks()
 
     def cut(self, key: str) -> None:
         """Try a cut of this wire of the page, or no more."""
@@ -167,7 +167,7 @@ class Trial(QObject):
         self._diagram = self._window.document.diagram
         self._ask(TRIAL, self._steps)
         self._tell()
-        self._show_ghosts()
+        self._show_marks()
 
     def _ask(self, kind: str, steps: Sequence[Intervention]) -> None:
         job = partial(_compare, steps=tuple(steps), thresholds=self._window.settings.thresholds)
@@ -182,7 +182,7 @@ class Trial(QObject):
         if kind == TRIAL:
             self._tell()
             self._refresh()
-        self._show_ghosts()
+        self._show_marks()
 
     def _clear(self) -> None:
         self._steps = ()
@@ -191,7 +191,7 @@ class Trial(QObject):
         self.asker.forget(TRIAL)
         self.asker.forget(HOVER)
         self.bar.hide()
-        self._window.canvas.show_ghosts(None)
+        self._window.canvas.show_trial(None)
 
     def _refresh(self) -> None:
         """Let canvas and panels show the result again, with the trial or without."""
@@ -228,11 +228,11 @@ class Trial(QObject):
         """Tell what the trial changes for another loss."""
         if self.active:
             self._tell()
-            self._show_ghosts()
+            self._show_marks()
 
-    def _show_ghosts(self) -> None:
+    def _show_marks(self) -> None:
         if not (self.active or self._hovered):
-            self._window.canvas.show_ghosts(None)
+            self._window.canvas.show_trial(None)
             return
         here = self._here
         found = self._found.get(HOVER if self._hovered else TRIAL)
@@ -241,7 +241,7 @@ class Trial(QObject):
         cuts = dict.fromkeys([*tried, *([self._hovered] if self._hovered else [])])
         shown = {name: text for path, text in changes.items() for name in here([path])}
         opened = here(step.block for step in self._steps if isinstance(step, OpenStop))
-        self._window.canvas.show_ghosts(Ghosts(here(cuts), opened, shown))
+        self._window.canvas.show_trial(TrialMarks(here(cuts), opened, shown))
 
     def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of the paths that lie on the page, as they are called there."""

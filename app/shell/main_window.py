@@ -262,7 +262,7 @@ class MainWindow(QMainWindow):
         self._show_enabled()
 
     def _show_enabled(self) -> None:
-        blocks, notes, bends = self.canvas.view.picked
+        blocks, notes, bends = self.canvas.view.selection
         count, by_name = len(blocks) + len(notes), self.actions_by_name
         by_name["delete"].setEnabled(bool(count or bends or self.canvas.selected_wire()))
         by_name["bend_wire"].setEnabled(self.canvas.selected_wire() is not None)

@@ -123,13 +123,13 @@ class Gradwire:
 
     def _pan(self, zoom: float) -> Iterator[Act]:
         canvas = self._canvas
-        canvas.look(Camera(zoom, -300.0, -300.0))
+        canvas.set_camera(Camera(zoom, -300.0, -300.0))
         self._settle()
-        return frames(lambda: canvas.look(canvas.view.camera.panned(-9.0, -4.0)))
+        return frames(lambda: canvas.set_camera(canvas.view.camera.panned(-9.0, -4.0)))
 
     def _drag(self) -> Iterator[Act]:
         canvas, steps = self._canvas, count(1)
-        canvas.look(Camera(1.0, -50.0, -50.0))
+        canvas.set_camera(Camera(1.0, -50.0, -50.0))
         self._settle()
         at = canvas.block_rect(canvas.view.scene.names[GRABBED]).topLeft() + QPoint(40, 8)
         QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=at)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.canvas.scene.focus import exists
 from app.canvas.scene.geometry import Scene
+from app.canvas.state.looks import row_counts
 from runtime.diagram import Diagram, check, dumps, is_name, loads
 from runtime.diagram.model import Page
 
@@ -131,7 +132,7 @@ def agrees(window: MainWindow) -> None:
     assert scene.page_name == window.navigation.page
     assert scene.diagram is document.diagram, "the canvas shows another diagram"
     assert window.isWindowModified() == (not document.is_clean)
-    if canvas._hand.gesture is None:
+    if canvas._mouse.gesture is None:
         _same_arrays(scene, Scene(document.diagram, scene.page_name))
     _selection_exists(canvas)
     _sizes_match(canvas)
@@ -162,16 +163,16 @@ def _selection_exists(canvas: CanvasView) -> None:
     assert view.hidden_wire is None or view.hidden_wire in scene.wire_index
     assert view.focus is None or exists(scene, view.focus)
     assert view.near_port is None or view.near_port < len(scene.port_block)
-    assert all(port < len(scene.port_block) for port in view.lit_ports)
+    assert all(port < len(scene.port_block) for port in view.fitting_ports)
     assert view.marks.keys() <= scene.wire_index.keys()
     assert np.isfinite([view.camera.zoom, view.camera.x, view.camera.y]).all()
 
 
 def _sizes_match(canvas: CanvasView) -> None:
-    scene, facts = canvas.view.scene, canvas.view.facts
-    assert facts.scene is scene
-    assert len(facts.codes) == len(scene.wire_keys)
-    assert np.array_equal(facts.rows(), scene.rows)
+    scene, annotations = canvas.view.scene, canvas.view.annotations
+    assert annotations.scene is scene
+    assert len(annotations.total.codes) == len(scene.wire_keys)
+    assert np.array_equal(row_counts(annotations.page), scene.rows)
 
 
 def told_to_all(canvas: CanvasView) -> None:

@@ -1,4 +1,4 @@
-"""The changes that keys, fields and drops ask for, made from what is shown and selected."""
+"""The changes that keys, fields and drops request, made from the view state."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.input.cutting import cutting, marked
-from app.canvas.input.frames import carried, moving, resized
+from app.canvas.input.cutting import cut_change, marked
+from app.canvas.input.frames import move_change, move_set, resized
 from app.canvas.input.gestures import GRID
-from app.canvas.input.splicing import free_ports, splicing, wire_under
+from app.canvas.input.splicing import free_ports, splice, wire_under
 from app.canvas.paint.notes import note_height
-from app.canvas.scene.bends import without
-from app.canvas.scene.focus import Kind
+from app.canvas.scene.bends import nearest_section, sections
+from app.canvas.scene.focus import FocusKind
 from app.canvas.scene.geometry import Bend, overlapping
-from app.canvas.state.view_state import Picked
+from app.canvas.scene.hits import WIRE_HIT_DISTANCE, distances
+from app.canvas.scene.lane_paths import GAP, STEPS
+from app.canvas.state.view_state import Selection
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
     AddBlock,
     Batch,
+    BendWire,
     Change,
     Connect,
     Disconnect,
@@ -37,31 +40,32 @@ from runtime.diagram.model import Note, Point
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from PySide6.QtCore import QPointF
 
-    from app.canvas.input.entry.candidates import Choice
-    from app.canvas.scene.geometry import Floats, Scene
-    from app.canvas.state.view_state import View
+    from app.canvas.input.entry.candidates import Candidate
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.geometry import Scene
+    from app.canvas.state.view_state import ViewState
 
-APART = 60.0
+DISTANCE = 60.0
 """From a block to one that is added beside it, scene units."""
 
 
-def removal(view: View) -> Change | None:
-    """Remove the marked wires, else the selected blocks, notes and bends, else the wire, else what
-    has the focus.
-    """
-    scene, picked = view.scene, view.picked
+def removal(view: ViewState) -> Change | None:
+    """Remove the marked wires, or else the selection, the selected wire, or the focused item."""
+    scene, selection = view.scene, view.selection
     if wires := marked(view.marks):
-        return cutting(scene, wires)
-    page, nothing = scene.page_name, picked == Picked()
+        return cut_change(scene, wires)
+    page, nothing = scene.page_name, selection == Selection()
     if nothing and view.wire is not None:
         return Disconnect(PortName.parse(view.wire), page=page)
     if nothing:
-        picked = focused(view)
-    names = tuple(name for name in scene.names if name in picked.blocks)
-    changes: list[Change] = [*without(scene, picked.bends)]
-    changes += [SetNote(note, None, page=page) for note in sorted(picked.notes)]
+        selection = focused(view)
+    names = tuple(name for name in scene.names if name in selection.blocks)
+    changes: list[Change] = [*_without_bends(scene, selection.bends)]
+    changes += [SetNote(note, None, page=page) for note in sorted(selection.notes)]
     if names:
         changes.append(RemoveBlocks(names, page=page))
     if len(changes) > 1:
@@ -69,28 +73,28 @@ def removal(view: View) -> Change | None:
     return changes[0] if changes else None
 
 
-def focused(view: View) -> Picked:
-    """The block, note or bend that has the focus, if one has."""
+def focused(view: ViewState) -> Selection:
+    """The block, note or bend that has the focus, if any."""
     focus = view.focus
-    if focus is not None and focus.kind is Kind.BLOCK:
-        return Picked(blocks=frozenset({focus.name}))
-    if focus is not None and focus.kind is Kind.NOTE:
-        return Picked(notes=frozenset({focus.name}))
-    if focus is not None and focus.kind is Kind.BEND:
-        return Picked(bends=frozenset({Bend(focus.name, focus.number)}))
-    return Picked()
+    if focus is not None and focus.kind is FocusKind.BLOCK:
+        return Selection(blocks=frozenset({focus.name}))
+    if focus is not None and focus.kind is FocusKind.NOTE:
+        return Selection(notes=frozenset({focus.name}))
+    if focus is not None and focus.kind is FocusKind.BEND:
+        return Selection(bends=frozenset({Bend(focus.name, focus.number)}))
+    return Selection()
 
 
-def nudge(view: View, dx: float, dy: float) -> Change | None:
-    """Move what is selected by scene units."""
-    load = carried(view.scene, view.picked)
-    if not (len(load.blocks) or load.notes or len(load.bends)):
+def nudge(view: ViewState, dx: float, dy: float) -> Change | None:
+    """Move the selection by scene units."""
+    moved = move_set(view.scene, view.selection)
+    if not (len(moved.blocks) or moved.notes or len(moved.bends)):
         return None
-    return moving(view.scene, load, np.array([dx, dy]))
+    return move_change(view.scene, moved, np.array([dx, dy]))
 
 
-def resizing(view: View, dx: float, dy: float) -> Change | None:
-    """Make the selected notes, or the one that has the focus, larger by scene units."""
+def resizing(view: ViewState, dx: float, dy: float) -> Change | None:
+    """Resize the selected notes, or the focused one, by scene units."""
     scene = view.scene
     names = sorted(view.notes or focused(view).notes)
     changes = tuple(
@@ -103,44 +107,43 @@ def resizing(view: View, dx: float, dy: float) -> Change | None:
     return changes[0] if changes else None
 
 
-def placing(view: View, choice: Choice, at: Floats, port: int | None) -> tuple[str, Change]:
-    """Add a chosen block with its top left at ``at`` (2,), or with its port there, and wire it.
+def placing(
+    view: ViewState, candidate: Candidate, at: Floats, port: int | None
+) -> tuple[str, Change]:
+    """The name of a new block, and the change that adds it at ``at`` (2,).
 
-    ``port`` is where the wire in the hand begins, if there is one. Gives the block's name, too.
+    Its top left is there; with ``port``, from which a wire is drawn, the port that is wired to it.
     """
     scene = view.scene
     if port is None:
-        return adding(scene, choice, _on_grid(at))
+        return adding(scene, candidate, _on_grid(at))
     from_output = not scene.port_is_input[port]
     corner = _on_grid(at - port_offset(from_output=from_output))
-    name, add = adding(scene, choice, corner)
-    inner = PortName(name, choice.input if from_output else choice.output)
+    name, add = adding(scene, candidate, corner)
+    inner = PortName(name, candidate.input if from_output else candidate.output)
     outer = scene.port_name(port)
     ends = (outer, inner) if from_output else (inner, outer)
     return name, Batch(f"Add {name}", (add, Connect(*ends, page=scene.page_name)))
 
 
 def port_offset(*, from_output: bool) -> Floats:
-    """From a block's corner to its first port (2,) that a wire from an output ends at, or begins.
-
-    That is its first input, or else its output.
-    """
+    """From a block's corner to its first input (2,), or if not ``from_output`` to its output."""
     return np.array([0.0 if from_output else WIDTH, HEADER + ROW / 2.0])
 
 
-def beside(view: View) -> Floats | None:
-    """A corner (2,) right of the one selected block, where the flow goes on; None without one."""
+def beside(view: ViewState) -> Floats | None:
+    """A corner (2,) to the right of the selected block; None unless exactly one is selected."""
     if len(view.selected) != 1:
         return None
     (name,) = view.selected
     left, top, width, _ = view.scene.rects[view.scene.index[name]].tolist()
-    return np.array([left + width + APART, top])
+    return np.array([left + width + DISTANCE, top])
 
 
 def vacancy_for(scene: Scene, port: int) -> Floats:
-    """A corner (2,) for a new block whose first port a wire from ``port`` ends at."""
+    """A corner (2,) for a new block that a wire from ``port`` connects."""
     from_output = not scene.port_is_input[port]
-    end = scene.port_points(np.array([port]))[0] + (APART if from_output else -APART, 0.0)
+    end = scene.port_points(np.array([port]))[0] + (DISTANCE if from_output else -DISTANCE, 0.0)
     return free_corner(scene, end - port_offset(from_output=from_output))
 
 
@@ -151,46 +154,48 @@ def vacancy_in(scene: Scene, wire: str) -> Floats:
     return free_corner(scene, middle)
 
 
-def adding(scene: Scene, choice: Choice, at: Point) -> tuple[str, Change]:
-    """The name of a chosen block, and the change that adds it with its top left at ``at``."""
+def adding(scene: Scene, candidate: Candidate, at: Point) -> tuple[str, Change]:
+    """The name of a new block, and the change that adds it with its top left at ``at``."""
     page = scene.page_name
-    if isinstance(choice.block, PageBlock) and not choice.block.page:
+    if isinstance(candidate.block, PageBlock) and not candidate.block.page:
         batch = new_page(scene.diagram, page, at)
         return page_of(batch), batch
-    name = next(fresh_names(choice.title, scene.page.blocks))
-    return name, AddBlock(name, choice.block, at, page=page)
+    name = next(fresh_names(candidate.title, scene.page.blocks))
+    return name, AddBlock(name, candidate.block, at, page=page)
 
 
-def dropping(view: View, choice: Choice, at: Point) -> tuple[str, Change, str | None]:
-    """A chosen block let go at ``at``: its name, the change, the wire it is put into or None."""
+def dropping(view: ViewState, candidate: Candidate, at: Point) -> tuple[str, Change, str | None]:
+    """A block dropped at ``at``: its name, the change, and the wire it is inserted into, if any."""
     scene = view.scene
     corner = _on_grid(np.array(at))
-    name, change = adding(scene, choice, corner)
-    size = block_height(max(1, len(type(choice.block).inputs)))
+    name, change = adding(scene, candidate, corner)
+    size = block_height(max(1, len(type(candidate.block).inputs)))
     wire = wire_under(scene, np.array([*corner, WIDTH, size]))
-    joined = wire and splicing(scene, change, name, choice.input, choice.output, wire)
+    joined = wire and splice(scene, change, name, candidate.input, candidate.output, wire)
     return (name, joined, wire) if joined else (name, change, None)
 
 
-def insertion(view: View) -> Change | None:
-    """Put the one selected block, where it stands, into the selected wire; None if it can't be."""
+def insertion(view: ViewState) -> Change | None:
+    """Insert the one selected block into the selected wire; None if it does not fit."""
     scene = view.scene
     if len(view.selected) != 1 or view.wire is None:
         return None
     (name,) = view.selected
     stay = MoveBlocks({}, page=scene.page_name)
-    return splicing(scene, stay, name, *free_ports(scene, name), view.wire)
+    return splice(scene, stay, name, *free_ports(scene, name), view.wire)
 
 
-def inserting(view: View, choice: Choice, at: Floats, wire: str) -> tuple[str, Change] | None:
-    """A chosen block put into a wire, its top left at ``at`` (2,); None where it doesn't fit."""
-    name, change = adding(view.scene, choice, _on_grid(at))
-    joined = splicing(view.scene, change, name, choice.input, choice.output, wire)
+def inserting(
+    view: ViewState, candidate: Candidate, at: Floats, wire: str
+) -> tuple[str, Change] | None:
+    """A new block inserted into a wire, its top left at ``at`` (2,); None if it does not fit."""
+    name, change = adding(view.scene, candidate, _on_grid(at))
+    joined = splice(view.scene, change, name, candidate.input, candidate.output, wire)
     return None if joined is None else (name, joined)
 
 
-def note_around(view: View, at: QPointF, *, frame: bool) -> SetNote:
-    """Write a note near the widget point ``at``, or put a frame around the selected blocks."""
+def note_around(view: ViewState, at: QPointF, *, frame: bool) -> SetNote:
+    """Add a note near the widget point ``at``, or a frame around the selected blocks."""
     scene = view.scene
     name = next(fresh_names("frame" if frame else "note", scene.page.notes))
     chosen = [scene.index[block] for block in view.selected] if frame else []
@@ -206,7 +211,7 @@ def note_around(view: View, at: QPointF, *, frame: bool) -> SetNote:
 
 
 def free_corner(scene: Scene, at: Floats) -> Floats:
-    """The top left corner nearest to ``at`` (2,) where a block is in no other's way."""
+    """The corner nearest to ``at`` (2,) where a block overlaps no other."""
     room = np.array([WIDTH + 2 * GRID, block_height(2) + 2 * GRID])
     steps = np.stack(np.meshgrid(np.arange(-4, 5), np.arange(-6, 7)), axis=-1).reshape(-1, 2)
     around = at + steps * room
@@ -221,8 +226,8 @@ def _on_grid(at: Floats) -> Point:
     return Point(*(np.round(at / GRID) * GRID).tolist())
 
 
-def renaming(view: View, old: str, new: str) -> Change | None:
-    """Rename a block; None where the name stays. Raises ChangeError for one that can't be."""
+def renaming(view: ViewState, old: str, new: str) -> Change | None:
+    """Rename a block; None if the name stays. Raises ChangeError for an invalid name."""
     if new == old:
         return None
     change = RenameBlock(old, new, page=view.scene.page_name)
@@ -230,11 +235,39 @@ def renaming(view: View, old: str, new: str) -> Change | None:
     return change
 
 
-def rewording(view: View, note: str, text: str) -> Change | None:
-    """Give a note another text, and the height it needs; None where it stays."""
+def rewording(view: ViewState, note: str, text: str) -> Change | None:
+    """Give a note another text and the height it needs; None if the text stays."""
     known = view.scene.page.notes[note]
     if text == known.text:
         return None
     height = max(known.height, note_height(text, known.width))
     changed = replace(known, text=text, height=known.height if known.frame else height)
     return SetNote(note, changed, page=view.scene.page_name)
+
+
+def add_bend(view: ViewState, key: str, pressed: Floats | None) -> tuple[BendWire, Bend]:
+    """Lead a wire through one more point on the grid; also gives the new bend.
+
+    The bend lies at the widget point ``pressed`` (2,) if the wire passes there, or else in the
+    middle of its longest section.
+    """
+    scene, camera, curves = view.scene, view.camera, sections(view.scene, key)
+    lengths = np.hypot(*np.moveaxis(np.diff(curves, axis=1), 2, 0)).sum(axis=1)
+    at = curves[lengths.argmax(), STEPS // 2]
+    if pressed is not None:
+        away = distances(camera.to_widget(curves), *pressed.tolist())
+        if away.min() <= WIRE_HIT_DISTANCE + GAP * view.lane_count * camera.unit:
+            at = camera.to_scene(pressed)
+    target, number = PortName.parse(key), nearest_section(scene, key, at)
+    bends = list(scene.page.bends.get(target, ()))
+    bends.insert(number, _on_grid(at))
+    return BendWire(target, tuple(bends), page=scene.page_name), Bend(key, number)
+
+
+def _without_bends(scene: Scene, removed: Collection[Bend]) -> Iterator[BendWire]:
+    """Lead each wire through the bends that are not ``removed``."""
+    for key in sorted({bend.wire for bend in removed}):
+        target = PortName.parse(key)
+        bends = enumerate(scene.page.bends[target])
+        kept = tuple(point for i, point in bends if Bend(key, i) not in removed)
+        yield BendWire(target, kept, page=scene.page_name)

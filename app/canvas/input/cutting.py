@@ -1,33 +1,34 @@
-"""Cutting wires: a line drawn across them takes them away, all in one undo."""
+"""Cutting wires: a line drawn across them removes them, in one undo."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.input.gestures import Gesture, Host
-from app.canvas.paint.lanes import STEPS
+from app.canvas.scene.arrays import NO_INDICES, Flags
 from app.canvas.scene.bezier import flatten
-from app.canvas.scene.geometry import NONE
+from app.canvas.scene.lane_paths import STEPS
 from runtime.diagram import Batch, Disconnect
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.canvas.scene.geometry import Floats, Indices, Scene
+    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.geometry import Scene
     from runtime.diagram import Change
 
 _COLOUR = "error"
-"""Of wires that are to be cut, the theme's name."""
+"""Name of the theme's colour of wires that are about to be cut."""
 
 
-class Cut(Gesture):
-    """A line across wires; those it has crossed are removed when it ends."""
+class CutWires(Gesture):
+    """A line across wires; those that it has crossed are removed when it ends."""
 
     cursor = Qt.CursorShape.CrossCursor
 
@@ -40,7 +41,8 @@ class Cut(Gesture):
         here = view.camera.to_scene(np.array([at.x(), at.y()]))
         scene = view.scene
         crossed = [scene.wire_keys[i] for i in crossing(scene, self._line[-1], here).tolist()]
-        view.marks = {**view.marks, **dict.fromkeys(crossed, _COLOUR)}
+        marks = {**view.marks, **dict.fromkeys(crossed, _COLOUR)}
+        self.host.view = replace(view, marks=marks)
         self._line.append(here)
         self.host.redraw()
 
@@ -48,10 +50,10 @@ class Cut(Gesture):
         keys = list(self.host.view.marks)
         self.cancel()
         if keys:
-            self.host.ask(cutting(self.host.view.scene, keys))
+            self.host.request(cut_change(self.host.view.scene, keys))
 
     def cancel(self) -> None:
-        self.host.view.marks = {}
+        self.host.view = replace(self.host.view, marks={})
         self.host.redraw()
 
     def paint(self, painter: QPainter) -> None:
@@ -66,13 +68,13 @@ def crossing(scene: Scene, start: Floats, end: Floats) -> Indices:
     """Wires whose curve crosses the line between two scene points."""
     area = np.concatenate([np.minimum(start, end), np.maximum(start, end)])
     crossed = [
-        wires[_crosses(flatten(courses, STEPS), start, end)]
-        for wires, courses in scene.courses(scene.wires_in(area))
+        wires[_crosses(flatten(waypoints, STEPS), start, end)]
+        for wires, waypoints in scene.waypoints(scene.wires_in(area))
     ]
-    return np.concatenate([NONE, *crossed])
+    return np.concatenate([NO_INDICES, *crossed])
 
 
-def _crosses(points: Floats, start: Floats, end: Floats) -> NDArray[np.bool_]:
+def _crosses(points: Floats, start: Floats, end: Floats) -> Flags:
     """Which of the polylines ``points`` (m, k, 2) cross the line."""
     along, step = end - start, np.diff(points, axis=1)
     apart = points[:, :-1] - start
@@ -87,35 +89,39 @@ def _cross(a: Floats, b: Floats) -> Floats:
     return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
 
 
-def cutting(scene: Scene, keys: list[str]) -> Change:
-    """Remove these wires at once: later terms first, since those that stay behind them move up."""
-    targets = sorted((PortName.parse(key) for key in keys), key=_place, reverse=True)
+def cut_change(scene: Scene, keys: list[str]) -> Change:
+    """Remove these wires in one change.
+
+    Later terms of a repeating input go first: removing one moves up those behind it.
+    """
+    targets = sorted((PortName.parse(key) for key in keys), key=_sort_key, reverse=True)
     changes = tuple(Disconnect(target, page=scene.page_name) for target in targets)
     return changes[0] if len(changes) == 1 else Batch(f"Cut {len(keys)} wires", changes)
 
 
 def marked(marks: Mapping[str, str]) -> list[str]:
-    """The wires among ``marks`` that are to be cut."""
+    """The wires among ``marks`` that are about to be cut."""
     return [key for key, colour in marks.items() if colour == _COLOUR]
 
 
-def mark(host: Host, wire: str) -> int:
-    """Mark a wire for a cut besides the others, or no more; how many are marked."""
+def toggle_mark(host: Host, wire: str) -> int:
+    """Mark a wire for a cut, or unmark it; returns how many are marked."""
     marks = host.view.marks
     others = {key: colour for key, colour in marks.items() if key != wire}
-    host.view.marks = others if wire in marks else {**others, wire: _COLOUR}
+    marks = others if wire in marks else {**others, wire: _COLOUR}
+    host.view = replace(host.view, marks=marks)
     host.redraw()
     return len(host.view.marks)
 
 
-def unmark(host: Host) -> bool:
-    """Mark no wire any more; False if none was."""
-    marked = bool(host.view.marks)
-    host.view.marks = {}
+def clear_marks(host: Host) -> bool:
+    """Unmark all wires; False if none was marked."""
+    had_marks = bool(host.view.marks)
+    host.view = replace(host.view, marks={})
     host.redraw()
-    return marked
+    return had_marks
 
 
-def _place(target: PortName) -> tuple[str, str, int]:
+def _sort_key(target: PortName) -> tuple[str, str, int]:
     port, _, term = target.port.partition(".")
     return target.block, port, int(term or 0)

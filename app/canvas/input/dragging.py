@@ -1,27 +1,29 @@
-"""What is selected in the hand: blocks, notes and bends, with what the frames among them hold."""
+"""Dragging the selection: blocks, notes and bends, with the contents of frames among them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 
-from app.canvas.input.frames import carried, moved_notes, moving
+from app.canvas.input.frames import move_change, move_set, moved_notes
 from app.canvas.input.gestures import GRID, Gesture, Host
-from app.canvas.input.splicing import free_ports, splicing, wire_under
-from app.canvas.scene.geometry import REACH
+from app.canvas.input.splicing import free_ports, splice, wire_under
+from app.canvas.scene.geometry import OVERHANG
 from runtime.diagram import MoveBlocks
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats, Scene
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.geometry import Scene
     from runtime.diagram import Change
 
 
-class Drag(Gesture):
-    """Moves what is selected; the corner ``grabbed`` (2,) keeps to the grid, the rest its distance.
+class DragSelection(Gesture):
+    """Moves the selection; the corner ``grabbed`` (2,) snaps to the grid, the rest follows.
 
-    A single block without wires is put into the wire that it is let go on.
+    A single block without wires is inserted into the wire that it is dropped on.
     """
 
     cursor = Qt.CursorShape.SizeAllCursor
@@ -30,14 +32,14 @@ class Drag(Gesture):
         super().__init__(host, start)
         scene = host.view.scene
         self._scene: Scene = scene
-        self._load = carried(scene, host.view.picked)
-        bends = self._load.bends
-        self._wires = np.union1d(scene.wires_of(self._load.blocks), scene.bend_wire[bends])
-        self._corners: Floats = scene.rects[self._load.blocks, :2].copy()
+        self._moved = move_set(scene, host.view.selection)
+        bends = self._moved.bends
+        self._wires = np.union1d(scene.wires_of(self._moved.blocks), scene.bend_wire[bends])
+        self._corners: Floats = scene.rects[self._moved.blocks, :2].copy()
         self._points: Floats = scene.bends[bends].copy()
         self._grabbed: Floats = grabbed.copy()
-        alone = len(self._corners) == 1 and not (self._load.notes or len(bends))
-        self._name = scene.names[self._load.blocks[0]] if alone else ""
+        alone = len(self._corners) == 1 and not (self._moved.notes or len(bends))
+        self._name = scene.names[self._moved.blocks[0]] if alone else ""
         self._inward, self._outward = free_ports(scene, self._name) if alone else ("", "")
         self._shift = np.zeros(2)
 
@@ -52,44 +54,45 @@ class Drag(Gesture):
         shift, wires = self._shift, list(self.host.view.marks)
         self.cancel()
         if shift.any():
-            move = moving(self._scene, self._load, shift)
-            self.host.ask(self._splicing(move, wires[0]) if wires else move)
+            move = move_change(self._scene, self._moved, shift)
+            self.host.request(self._splice(move, wires[0]) if wires else move)
 
     def cancel(self) -> None:
-        self.host.view.marks = {}
+        self.host.view = replace(self.host.view, marks={})
         self._place(np.zeros(2))
-        self.host.view.held_notes = {}
+        self.host.view = replace(self.host.view, dragged_notes={})
 
     def _mark_wire(self) -> None:
-        """Mark the wire that a block without wires would be put into, if it were let go."""
+        """Mark the wire that a block without wires would be inserted into if it were dropped."""
         view, scene = self.host.view, self._scene
         if not (self._inward and self._outward):
             return
-        wire = wire_under(scene, scene.rects[self._load.blocks[0]], self._name)
+        wire = wire_under(scene, scene.rects[self._moved.blocks[0]], self._name)
         if wire is not None and wire not in view.marks:
-            wire = wire if self._splicing(MoveBlocks({}, page=scene.page_name), wire) else None
+            wire = wire if self._splice(MoveBlocks({}, page=scene.page_name), wire) else None
         marks = {} if wire is None else {wire: "accent"}
         if marks != view.marks:
-            view.marks = marks
+            self.host.view = replace(view, marks=marks)
             self.host.redraw()
 
-    def _splicing(self, move: MoveBlocks, wire: str) -> Change | None:
-        return splicing(self._scene, move, self._name, self._inward, self._outward, wire)
+    def _splice(self, move: MoveBlocks, wire: str) -> Change | None:
+        return splice(self._scene, move, self._name, self._inward, self._outward, wire)
 
     def _place(self, shift: Floats) -> None:
-        load, before = self._load, self._area()
-        self._scene.place(load.blocks, self._corners + shift, load.bends, self._points + shift)
-        if load.notes:
-            self.host.view.held_notes = moved_notes(load.notes, shift)
+        moved, before = self._moved, self._area()
+        self._scene.place(moved.blocks, self._corners + shift, moved.bends, self._points + shift)
+        if moved.notes:
+            notes = moved_notes(moved.notes, shift)
+            self.host.view = replace(self.host.view, dragged_notes=notes)
             self.host.redraw()
         else:
             self.host.redraw(before.united(self._area()))
 
     def _area(self) -> QRectF:
-        """Where the blocks and all wires that follow are, in widget px."""
-        rects, bounds = self._scene.rects[self._load.blocks], self._scene.wire_bounds[self._wires]
-        low = np.vstack([rects[:, :2] - REACH, bounds[:, :2]])
-        high = np.vstack([rects[:, :2] + rects[:, 2:] + REACH, bounds[:, 2:]])
+        """The area of the moved blocks and of all wires that follow, in widget px."""
+        rects, bounds = self._scene.rects[self._moved.blocks], self._scene.wire_bounds[self._wires]
+        low = np.vstack([rects[:, :2] - OVERHANG, bounds[:, :2]])
+        high = np.vstack([rects[:, :2] + rects[:, 2:] + OVERHANG, bounds[:, 2:]])
         if not len(low):
             return QRectF()
         camera = self.host.view.camera

@@ -1,41 +1,53 @@
-"""What the canvas takes before Qt hands an event to its own methods: tips, Tab and pinches.
+"""Events that the canvas handles before Qt passes them to its methods: tooltips, Tab and pinches.
 
-A filter and not an override of ``event``: PySide kills the process when an error of C code, such
-as numpy's, comes out of a method that was called through an ``event`` written in Python.
+This is a filter rather than an override of ``event``: PySide kills the process when an error of C
+code, such as numpy's, leaves a method that was called through an ``event`` written in Python.
 """
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QToolTip
 
+from app.canvas.input.gestures import Host
 from app.canvas.scene.hits import block_at, port_at, wire_at
+from app.canvas.state.tooltips import block_tip, port_tip, wire_tip
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QPoint
+    from PySide6.QtCore import QPoint, QPointF
     from PySide6.QtGui import QHelpEvent, QKeyEvent, QNativeGestureEvent
+    from PySide6.QtWidgets import QWidget
 
     from app.canvas.input.keys import Keys
-    from app.canvas.stage import Stage
 
 
-class Sensing(QObject):
-    """Watches one canvas."""
+class FilterHost(Host, Protocol):
+    """What the filter needs of the canvas."""
 
-    def __init__(self, canvas: Stage, keys: Keys) -> None:
-        super().__init__(canvas)
+    def widget(self) -> QWidget:
+        """The widget whose events are filtered."""
+
+    def zoom_at(self, factor: float, at: QPointF) -> None:
+        """Zoom about the point ``at``."""
+
+
+class EventFilter(QObject):
+    """Filters the events of one canvas."""
+
+    def __init__(self, canvas: FilterHost, keys: Keys) -> None:
+        super().__init__(canvas.widget())
         self._canvas = canvas
         self._keys = keys
-        canvas.installEventFilter(self)
+        canvas.widget().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         match event.type():
             case QEvent.Type.ToolTip:
-                at = cast("QHelpEvent", event)
-                QToolTip.showText(at.globalPos(), _wrapped(self._tip(at.pos())), self._canvas)
+                at, widget = cast("QHelpEvent", event), self._canvas.widget()
+                QToolTip.showText(at.globalPos(), _wrapped(self._tip(at.pos())), widget)
                 return True
             case QEvent.Type.KeyPress:
                 key = cast("QKeyEvent", event)
@@ -49,16 +61,15 @@ class Sensing(QObject):
 
     def _tip(self, at: QPoint) -> str:
         view = self._canvas.view
-        port = port_at(view.scene, view.camera, at.x(), at.y())
-        if port is not None:
-            return view.facts.port_tip(port)
-        block = block_at(view.scene, view.camera, at.x(), at.y())
-        if block is not None:
-            return view.facts.tip(block)
-        wire = wire_at(view.scene, view.camera, at.x(), at.y(), view.strands)
-        return "" if wire is None else view.facts.wire_tip(wire)
+        scene, camera, annotations = view.scene, view.camera, view.annotations
+        if (port := port_at(scene, camera, at.x(), at.y())) is not None:
+            return port_tip(annotations.page, port)
+        if (block := block_at(scene, camera, at.x(), at.y())) is not None:
+            return block_tip(annotations.page, block)
+        wire = wire_at(scene, camera, at.x(), at.y(), view.lane_count)
+        return "" if wire is None else wire_tip(annotations, wire)
 
 
 def _wrapped(text: str) -> str:
-    """``text`` as it is, lines broken where they are long: Qt wraps rich text only."""
+    """``text`` with long lines wrapped: Qt wraps rich text only."""
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""

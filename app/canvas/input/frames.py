@@ -1,4 +1,4 @@
-"""Notes and frames: what moves along with them, and how they are resized."""
+"""Notes and frames: what moves along with them, and resizing."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.input.gestures import GRID, Gesture, Host
-from app.canvas.scene.bends import between, led
-from app.canvas.state.view_state import Picked
+from app.canvas.scene.bends import moving_with, shifted
+from app.canvas.state.view_state import Selection
 from runtime.diagram import MoveBlocks, SetNote
 from runtime.diagram.model import Note, Point
 
 if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Flags, Floats, Indices
     from app.canvas.scene.camera import Camera
-    from app.canvas.scene.geometry import Floats, Indices, Scene
+    from app.canvas.scene.geometry import Scene
 
 GRIP = 12.0
 """Size of the corner that resizes a note, widget px."""
-LEAST = (60.0, 30.0)
+MIN_SIZE = (60.0, 30.0)
 """Smallest width and height of a note, scene units."""
 
 
-class Load(NamedTuple):
+class MoveSet(NamedTuple):
     """What moves together: blocks and bends by number, notes by name."""
 
     blocks: Indices
@@ -33,12 +34,10 @@ class Load(NamedTuple):
     bends: Indices
 
 
-def carried(scene: Scene, picked: Picked) -> Load:
-    """What is picked, all that lies wholly inside the frames among it, and the bends of wires
-    between these blocks.
-    """
-    blocks = {scene.index[name] for name in picked.blocks if name in scene.index}
-    notes = {name: note for name, note in scene.page.notes.items() if name in picked.notes}
+def move_set(scene: Scene, selection: Selection) -> MoveSet:
+    """The selection, everything wholly inside the frames among it, and bends between its blocks."""
+    blocks = {scene.index[name] for name in selection.blocks if name in scene.index}
+    notes = {name: note for name, note in scene.page.notes.items() if name in selection.notes}
     for frame in [note for note in notes.values() if note.frame]:
         blocks.update(np.flatnonzero(_within(scene.rects, frame)).tolist())
         inside = _within(scene.note_rects(), frame).tolist()
@@ -48,28 +47,28 @@ def carried(scene: Scene, picked: Picked) -> Load:
             if is_in
         }
     moved = np.array(sorted(blocks), np.intp)
-    return Load(moved, notes, between(scene, moved, picked.bends))
+    return MoveSet(moved, notes, moving_with(scene, moved, selection.bends))
 
 
-def held(scene: Scene, picked: Picked) -> Picked:
-    """What is picked, with all that lies wholly inside the frames among it."""
-    load = carried(scene, picked)
-    names = frozenset(scene.names[i] for i in load.blocks.tolist())
-    return Picked(names, frozenset(load.notes), picked.bends)
+def with_frame_contents(scene: Scene, selection: Selection) -> Selection:
+    """The selection with everything wholly inside the frames among it."""
+    moved = move_set(scene, selection)
+    names = frozenset(scene.names[i] for i in moved.blocks.tolist())
+    return Selection(names, frozenset(moved.notes), selection.bends)
 
 
-def moving(scene: Scene, load: Load, shift: Floats) -> MoveBlocks:
-    """Move all of ``load`` by ``shift`` (2,), scene units."""
-    corners = (scene.rects[load.blocks, :2] + shift).tolist()
-    names = [scene.names[i] for i in load.blocks.tolist()]
+def move_change(scene: Scene, moved: MoveSet, shift: Floats) -> MoveBlocks:
+    """Move blocks, notes and bends by ``shift`` (2,), scene units."""
+    corners = (scene.rects[moved.blocks, :2] + shift).tolist()
+    names = [scene.names[i] for i in moved.blocks.tolist()]
     places = {name: Point(*corner) for name, corner in zip(names, corners, strict=True)}
-    notes = {name: note.at for name, note in moved_notes(load.notes, shift).items()}
-    bends = led(scene, load.bends, shift)
+    notes = {name: note.at for name, note in moved_notes(moved.notes, shift).items()}
+    bends = shifted(scene, moved.bends, shift)
     return MoveBlocks(places, page=scene.page_name, notes=notes, bends=bends)
 
 
 def moved_notes(notes: Mapping[str, Note], shift: Floats) -> dict[str, Note]:
-    """The notes, each ``shift`` (2,) away from where it was."""
+    """The notes, each moved by ``shift`` (2,)."""
     dx, dy = shift.tolist()
     return {
         name: replace(note, at=Point(note.at.x + dx, note.at.y + dy))
@@ -80,11 +79,11 @@ def moved_notes(notes: Mapping[str, Note], shift: Floats) -> dict[str, Note]:
 def resized(note: Note, by: Floats) -> Note:
     """The note with its lower right corner moved by ``by`` (2,), on the grid."""
     size = np.array([note.width, note.height]) + by
-    width, height = np.maximum(np.round(size / GRID) * GRID, LEAST).tolist()
+    width, height = np.maximum(np.round(size / GRID) * GRID, MIN_SIZE).tolist()
     return replace(note, width=width, height=height)
 
 
-def _within(rects: Floats, frame: Note) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _within(rects: Floats, frame: Note) -> Flags:
     low, high = rects[:, :2], rects[:, :2] + rects[:, 2:]
     corner, size = np.array(frame.at), np.array([frame.width, frame.height])
     far = corner + size
@@ -111,15 +110,16 @@ class ResizeNote(Gesture):
         self._note: Note = host.view.scene.page.notes[name]
 
     def move(self, at: QPointF) -> None:
-        self.host.view.held_notes = {self._name: resized(self._note, self.shift(at))}
+        notes = {self._name: resized(self._note, self.shift(at))}
+        self.host.view = replace(self.host.view, dragged_notes=notes)
         self.host.redraw()
 
     def finish(self, at: QPointF) -> None:
-        after = self.host.view.held_notes.get(self._name)
+        after = self.host.view.dragged_notes.get(self._name)
         self.cancel()
         if after is not None and after != self._note:
-            self.host.ask(SetNote(self._name, after, page=self.host.view.scene.page_name))
+            self.host.request(SetNote(self._name, after, page=self.host.view.scene.page_name))
 
     def cancel(self) -> None:
-        self.host.view.held_notes = {}
+        self.host.view = replace(self.host.view, dragged_notes={})
         self.host.redraw()

@@ -1,6 +1,6 @@
-"""What a press becomes: pan, rubber band, lasso. One gesture at a time, none when idle.
+"""Gestures: pan, rubber band, lasso. At most one is active at a time.
 
-A gesture moves the picture only; when it ends it asks for one Change, and the document decides.
+A gesture changes only what is shown; when it ends, it requests one Change from the document.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.scene.geometry import Bend, Floats, Indices, overlapping
-from app.canvas.state.view_state import Picked
+from app.canvas.scene.geometry import Bend, overlapping
+from app.canvas.state.view_state import Selection
 
 if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Flags, Floats, Indices
     from app.canvas.scene.camera import Camera
-    from app.canvas.state.view_state import View
+    from app.canvas.state.view_state import ViewState
     from runtime.diagram import Change
 
 GRID = 10.0
@@ -26,26 +27,27 @@ _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
 
 class Host(Protocol):
-    """What a gesture may do to the canvas."""
+    """What gestures may do to the canvas."""
 
-    view: View
+    view: ViewState
+    """Replaced as a whole; see :class:`ViewState`."""
 
-    def ask(self, change: Change | None) -> None:
-        """Ask the document for a change, if there is one."""
+    def request(self, change: Change | None) -> None:
+        """Request a change from the document, if there is one."""
 
     def hint(self, text: str) -> None:
-        """Say something in the status bar."""
+        """Show a hint in the status bar; an empty one clears it."""
 
     def select(
         self, names: Iterable[str], notes: Iterable[str] = (), bends: Iterable[Bend] = ()
     ) -> None:
         """Select these blocks, notes and bends, and no others."""
 
-    def look(self, camera: Camera) -> None:
-        """Look at the page differently."""
+    def set_camera(self, camera: Camera) -> None:
+        """Show the page through another camera."""
 
     def quick_add(self, at: QPointF, port: int | None = None) -> None:
-        """Let a block be chosen for this place, and for the wire from ``port``."""
+        """Offer blocks to add at this point, at the end of the wire from ``port``."""
 
     def redraw(self, area: QRectF | None = None) -> None:
         """Repaint ``area`` of the widget, or all of it."""
@@ -60,10 +62,10 @@ class Gesture:
         self.host = host
         self.start = start
         self.origin: Floats = host.view.camera.to_scene(np.array([start.x(), start.y()]))
-        """The scene point that was pressed: it stays where it is when the wheel turns."""
+        """The scene point that was pressed; it stays there when the zoom changes."""
 
     def shift(self, at: QPointF) -> Floats:
-        """How far the pointer has come, in scene units (2,)."""
+        """How far the pointer has moved, in scene units (2,)."""
         camera = self.host.view.camera
         return camera.to_scene(np.array([at.x(), at.y()])) - self.origin
 
@@ -77,7 +79,7 @@ class Gesture:
         """Put everything back as it was."""
 
     def paint(self, painter: QPainter) -> None:
-        """Draw what is in the hand."""
+        """Draw the gesture over the page."""
 
 
 class Pan(Gesture):
@@ -91,27 +93,27 @@ class Pan(Gesture):
 
     def move(self, at: QPointF) -> None:
         moved = at - self.start
-        self.host.look(self._camera.panned(moved.x(), moved.y()))
+        self.host.set_camera(self._camera.panned(moved.x(), moved.y()))
 
     def cancel(self) -> None:
-        self.host.look(self._camera)
+        self.host.set_camera(self._camera)
 
 
-class Picking(Gesture):
-    """Selects while it goes on; ``kept`` stays selected with what it finds."""
+class Select(Gesture):
+    """Selects while the pointer moves; ``kept`` stays selected as well."""
 
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, host: Host, start: QPointF, kept: Picked) -> None:
+    def __init__(self, host: Host, start: QPointF, kept: Selection) -> None:
         super().__init__(host, start)
-        self._before = host.view.picked
+        self._before = host.view.selection
         self.kept = kept
 
-    def pick(self, blocks: Indices, notes: Indices, bends: Indices) -> None:
-        """Select these blocks, notes and bends, by number, with those that are kept."""
+    def select(self, blocks: Indices, notes: Indices, bends: Indices) -> None:
+        """Select these blocks, notes and bends, by number, besides those that are kept."""
         scene = self.host.view.scene
         names = list(scene.page.notes)
-        found = Picked(
+        found = Selection(
             frozenset(scene.names[i] for i in blocks.tolist()),
             frozenset(names[i] for i in notes.tolist()),
             frozenset(scene.bend_name(i) for i in bends.tolist()),
@@ -123,10 +125,10 @@ class Picking(Gesture):
         self.host.redraw()
 
 
-class RubberBand(Picking):
-    """Selects the blocks, notes and bends that a rectangle touches, and frames it encloses."""
+class RubberBand(Select):
+    """Selects the blocks, notes and bends that a rectangle touches, and the frames inside it."""
 
-    def __init__(self, host: Host, start: QPointF, kept: Picked) -> None:
+    def __init__(self, host: Host, start: QPointF, kept: Selection) -> None:
         super().__init__(host, start, kept)
         self._box = QRectF()
 
@@ -142,7 +144,7 @@ class RubberBand(Picking):
         whole = np.asarray((low >= area[:2]).all(axis=1) & (high <= area[2:]).all(axis=1))
         bends = ((view.scene.bends >= area[:2]) & (view.scene.bends <= area[2:])).all(axis=1)
         notes = touched[~frames[touched] | whole[touched]]
-        self.pick(overlapping(view.scene.rects, area), notes, np.flatnonzero(bends))
+        self.select(overlapping(view.scene.rects, area), notes, np.flatnonzero(bends))
         self.host.redraw(last.united(box).adjusted(-2, -2, 2, 2))
 
     def finish(self, at: QPointF) -> None:
@@ -151,14 +153,14 @@ class RubberBand(Picking):
         self.host.redraw(self._box.adjusted(-2, -2, 2, 2))
 
     def paint(self, painter: QPainter) -> None:
-        _use_pick_colours(painter, self.host.view)
+        _use_selection_colours(painter, self.host.view)
         painter.drawRect(self._box)
 
 
-class Lasso(Picking):
-    """Selects bends, blocks and notes whose middle a drawn line encloses; of a frame, corners."""
+class Lasso(Select):
+    """Selects what a drawn line encloses: by the centre, or all corners of a frame."""
 
-    def __init__(self, host: Host, start: QPointF, kept: Picked) -> None:
+    def __init__(self, host: Host, start: QPointF, kept: Selection) -> None:
         super().__init__(host, start, kept)
         self._line: list[Floats] = [self.origin]
 
@@ -172,27 +174,27 @@ class Lasso(Picking):
         within = np.where(scene.note_is_frame(), np.all(corners, axis=0), middle)
         inside = enclosed(blocks[:, :2] + blocks[:, 2:] / 2.0, line)
         bends = enclosed(scene.bends, line)
-        self.pick(np.flatnonzero(inside), np.flatnonzero(within), np.flatnonzero(bends))
+        self.select(np.flatnonzero(inside), np.flatnonzero(within), np.flatnonzero(bends))
         self.host.redraw()
 
     def finish(self, at: QPointF) -> None:
         self.host.redraw()
 
     def paint(self, painter: QPainter) -> None:
-        _use_pick_colours(painter, self.host.view)
+        _use_selection_colours(painter, self.host.view)
         points = self.host.view.camera.to_widget(np.array(self._line)).tolist()
         painter.drawPolygon([QPointF(x, y) for x, y in points])
 
 
-def _use_pick_colours(painter: QPainter, view: View) -> None:
+def _use_selection_colours(painter: QPainter, view: ViewState) -> None:
     accent = QColor(view.theme.accent)
     painter.setPen(QPen(accent, 1.0))
     accent.setAlphaF(0.10)
     painter.setBrush(accent)
 
 
-def enclosed(points: Floats, outline: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Which of ``points`` (k, 2) the closed line ``outline`` (m, 2) goes around, by even-odd."""
+def enclosed(points: Floats, outline: Floats) -> Flags:
+    """Which of ``points`` (k, 2) are inside the closed line ``outline`` (m, 2), by even-odd."""
     x, y = points[:, None, 0], points[:, None, 1]
     (x0, y0), (x1, y1) = outline.T, np.roll(outline, -1, axis=0).T
     spans = (y0 > y) != (y1 > y)

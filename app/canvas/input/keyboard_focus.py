@@ -1,28 +1,29 @@
-"""The keyboard on the canvas: a focus that walks along wires, and wires drawn without a mouse."""
+"""The keyboard focus: it moves along wires, and draws wires without a mouse."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF
 
 from app.canvas.input.gestures import Host
-from app.canvas.paint.open_wire import draw_loose_wire
+from app.canvas.paint.open_wire import draw_open_wire
 from app.canvas.scene.focus import (
+    Direction,
     Focus,
-    Kind,
-    Step,
-    ahead,
-    area,
+    FocusKind,
     exists,
+    focus_bounds,
+    move_focus,
     nearest_block,
+    next_point,
     port_focus,
     port_number,
-    step,
 )
 from app.canvas.scene.geometry import Bend
-from app.canvas.state.spoken import told
+from app.canvas.state.spoken import describe
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import Connect, can_connect
 from runtime.diagram.paths import PortName
@@ -30,14 +31,14 @@ from runtime.diagram.paths import PortName
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.geometry import Floats
+    from app.canvas.scene.arrays import Floats
 
-_TRIES = 60
-"""Ports that are asked whether the wire fits, at most, for one key."""
+_MOST_TRIED = 60
+"""Ports that are tried for one key press."""
 
 
-class Grounds(Host, Protocol):
-    """The canvas as walking sees it."""
+class FocusHost(Host, Protocol):
+    """What the keyboard focus needs of the canvas."""
 
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
@@ -46,174 +47,175 @@ class Grounds(Host, Protocol):
         """Show the page that a block stands for."""
 
     def inspect(self, name: str) -> None:
-        """Show a block's fields."""
+        """Show the fields of a block."""
 
     def start_note(self, name: str) -> None:
-        """Open the field of a note's text."""
+        """Edit the text of a note."""
 
     def rect(self) -> QRect:
-        """The widget's own rectangle."""
+        """The rectangle of the widget."""
 
-    def see(self, bounds: Floats) -> None:
-        """Pan as far as it takes to see a part of the page."""
+    def reveal(self, bounds: Floats) -> None:
+        """Pan until a part of the page is visible."""
 
     def announce(self, focus: Focus) -> None:
         """Tell assistive technology where the focus is."""
 
 
-class Walking:
-    """Moves ``view.focus``, and holds the wire that Space began."""
+class KeyboardFocus:
+    """Moves ``view.focus``, and keeps the open wire that Space began."""
 
-    def __init__(self, canvas: Grounds) -> None:
+    def __init__(self, canvas: FocusHost) -> None:
         self._canvas = canvas
         self._from: Focus | None = None
 
     @property
     def wire(self) -> int | None:
-        """The port that the wire in the hand comes from."""
+        """The port that the open wire comes from; None without one."""
         scene = self._canvas.view.scene
         return None if self._from is None else port_number(scene, self._from)
 
-    def follow(self) -> None:
-        """The page changed: forget what is no longer there."""
-        view = self._canvas.view
-        if view.focus is not None and view.focus.kind is Kind.BEND:
-            wire = Focus(Kind.WIRE, view.focus.name)
-            view.focus = view.focus if exists(view.scene, view.focus) else wire
-        if view.focus is not None and not exists(view.scene, view.focus):
-            view.focus = None
+    def update(self) -> None:
+        """Drop a focus that is no longer on the page; from a bend, go to its wire."""
+        view, focus = self._canvas.view, self._canvas.view.focus
+        if focus is not None and focus.kind is FocusKind.BEND and not exists(view.scene, focus):
+            focus = Focus(FocusKind.WIRE, focus.name)
+        if focus is not None and not exists(view.scene, focus):
+            focus = None
+        self._canvas.view = replace(view, focus=focus)
         if self._from is not None and not exists(view.scene, self._from):
             self._from = None
 
     def show(self) -> None:
-        """Put the focus where it begins: on what is selected, or in the middle."""
-        self.go(self._begin())
+        """Show the focus: on the selection, or else in the middle of the canvas."""
+        self.focus_on(self._start())
 
-    def walk(self, by: Step) -> None:
-        """An arrow key; the first one shows where the focus is."""
+    def move(self, by: Direction) -> None:
+        """Handle an arrow key; the first one shows the focus."""
         view = self._canvas.view
         if view.focus is None:
             self.show()
         elif self._from is not None:
-            self.go(self._next_port(by))
+            self.focus_on(self._next_port(by))
         else:
-            self.go(step(view.scene, view.focus, by))
+            self.focus_on(move_focus(view.scene, view.focus, by))
 
-    def go(self, focus: Focus | None) -> None:
-        """Put the focus there, and bring it into view."""
-        view = self._canvas.view
+    def focus_on(self, focus: Focus | None) -> None:
+        """Move the focus and bring it into view; nothing happens for None."""
         if focus is None:
             return
-        view.focus = focus
-        self._canvas.select_wire(focus.name if focus.kind is Kind.WIRE else None)
-        self._canvas.see(area(view.scene, focus))
-        self._canvas.hint(told(view.facts, focus))
+        self._canvas.view = replace(self._canvas.view, focus=focus)
+        self._canvas.select_wire(focus.name if focus.kind is FocusKind.WIRE else None)
+        view = self._canvas.view
+        self._canvas.reveal(focus_bounds(view.scene, focus))
+        self._canvas.hint(describe(view.annotations, focus))
         self._canvas.announce(focus)
         self._canvas.redraw()
 
     def act(self) -> bool:
-        """Space: begin a wire at the focus, or end it there; False where there is no focus."""
+        """Begin a wire at the focus, or end it there; False without a focus."""
         view = self._canvas.view
         if view.focus is None:
             return False
         if self._from is None:
             self._from = self._wire_end(view.focus)
-            self._canvas.hint(_how_on(self._from))
+            self._canvas.hint(_wire_hint(self._from))
         else:
             self._connect(view.focus)
         self._canvas.redraw()
         return True
 
     def enter(self) -> bool:
-        """Enter: a block's fields or page, a note's text, a bend taken; False without a focus."""
+        """Open the focused block, page or note, select a wire or bend; False without a focus."""
         focus, canvas = self._canvas.view.focus, self._canvas
         if focus is None:
             return False
-        if focus.kind is Kind.BLOCK:
+        if focus.kind is FocusKind.BLOCK:
             if isinstance(canvas.view.scene.page.blocks[focus.name], PageBlock):
                 canvas.enter_page(focus.name)
             else:
                 canvas.inspect(focus.name)
-        elif focus.kind is Kind.NOTE:
+        elif focus.kind is FocusKind.NOTE:
             canvas.start_note(focus.name)
-        elif focus.kind is Kind.WIRE:
+        elif focus.kind is FocusKind.WIRE:
             canvas.select_wire(focus.name)
-        elif focus.kind is Kind.BEND:
+        elif focus.kind is FocusKind.BEND:
             canvas.select((), (), {Bend(focus.name, focus.number)})
         else:
             canvas.inspect(PortName.parse(focus.name).block)
         return True
 
     def drop_wire(self) -> bool:
-        """Let go of the wire in the hand; False if there was none."""
-        held, self._from = self._from is not None, None
-        if held:
+        """Drop the open wire; False if there was none."""
+        had_wire, self._from = self._from is not None, None
+        if had_wire:
             self._canvas.hint("")
         self._canvas.redraw()
-        return held
+        return had_wire
 
-    def leave(self) -> bool:
-        """Show no focus any more; False if none was shown."""
+    def clear(self) -> bool:
+        """Hide the focus; False if it was not shown."""
         self.drop_wire()
-        shown, self._canvas.view.focus = self._canvas.view.focus is not None, None
+        was_shown = self._canvas.view.focus is not None
+        self._canvas.view = replace(self._canvas.view, focus=None)
         self._canvas.redraw()
-        return shown
+        return was_shown
 
-    def place(self) -> QPointF:
-        """The middle of what has the focus, or of the canvas, in widget px."""
+    def centre(self) -> QPointF:
+        """The middle of the focused item, or else of the canvas, in widget px."""
         view = self._canvas.view
         if view.focus is None:
             return QRectF(self._canvas.rect()).center()
-        left, top, right, bottom = area(view.scene, view.focus).tolist()
+        left, top, right, bottom = focus_bounds(view.scene, view.focus).tolist()
         middle = view.camera.to_widget(np.array([(left + right) / 2, (top + bottom) / 2]))
         return QPointF(*middle.tolist())
 
     def paint(self, painter: QPainter) -> None:
-        """Draw the wire in the hand."""
+        """Draw the open wire."""
         if self.wire is not None:
-            at = self.place()
+            at = self.centre()
             end = np.array([at.x(), at.y()])
-            draw_loose_wire(painter, self._canvas.view, self.wire, end, "accent")
+            draw_open_wire(painter, self._canvas.view, self.wire, end)
 
-    def _begin(self) -> Focus | None:
+    def _start(self) -> Focus | None:
         view = self._canvas.view
         if view.wire is not None:
-            return Focus(Kind.WIRE, view.wire)
+            return Focus(FocusKind.WIRE, view.wire)
         for name in view.scene.names if view.selected else ():
             if name in view.selected:
-                return Focus(Kind.BLOCK, name)
-        middle = self.place()
+                return Focus(FocusKind.BLOCK, name)
+        middle = self.centre()
         return nearest_block(view.scene, view.camera.to_scene(np.array(middle.toTuple())))
 
     def _wire_end(self, focus: Focus) -> Focus | None:
-        """Where a wire begun at ``focus`` comes from."""
+        """The port that a wire begun at ``focus`` comes from; None if there is none."""
         scene = self._canvas.view.scene
-        if focus.kind is Kind.BLOCK:
-            found = step(scene, focus, (1, 0))
-            return found if found.kind is Kind.OUTPUT else None
-        if focus.kind in (Kind.WIRE, Kind.BEND):
-            return Focus(Kind.OUTPUT, str(scene.page.wires[PortName.parse(focus.name)]))
-        return focus if focus.kind in (Kind.INPUT, Kind.OUTPUT) else None
+        if focus.kind is FocusKind.BLOCK:
+            found = move_focus(scene, focus, (1, 0))
+            return found if found.kind is FocusKind.OUTPUT else None
+        if focus.kind in (FocusKind.WIRE, FocusKind.BEND):
+            return Focus(FocusKind.OUTPUT, str(scene.page.wires[PortName.parse(focus.name)]))
+        return focus if focus.kind in (FocusKind.INPUT, FocusKind.OUTPUT) else None
 
     def _connect(self, focus: Focus) -> None:
-        """End the wire at a port, or at the first port of a block that it fits."""
+        """End the wire at the focused port, or at the first port of the block that it fits."""
         scene, wire = self._canvas.view.scene, self.wire
         assert wire is not None
         facing = np.flatnonzero(scene.port_is_input != scene.port_is_input[wire])
-        if focus.kind is Kind.BLOCK:
+        if focus.kind is FocusKind.BLOCK:
             ends = facing[scene.port_block[facing] == scene.index[focus.name]].tolist()
         else:
             end = port_number(scene, focus)
             ends = [] if end is None else [end]
         reasons = [self._refusal(end) for end in ends]
         if None in reasons:
-            change = self._joining(ends[reasons.index(None)])
+            change = self._change(ends[reasons.index(None)])
             self.drop_wire()
-            self._canvas.ask(change)
+            self._canvas.request(change)
         elif reasons:
             self._canvas.hint(reasons[0] or "")
 
-    def _joining(self, end: int) -> Connect:
+    def _change(self, end: int) -> Connect:
         scene, wire = self._canvas.view.scene, self.wire
         assert wire is not None
         pair = (scene.port_name(wire), scene.port_name(end))
@@ -222,17 +224,17 @@ class Walking:
         return Connect(*pair, page=scene.page_name)
 
     def _refusal(self, end: int) -> str | None:
-        scene, change = self._canvas.view.scene, self._joining(end)
+        scene, change = self._canvas.view.scene, self._change(end)
         return can_connect(scene.diagram, scene.page_name, change.source, change.target)
 
-    def _next_port(self, by: Step) -> Focus | None:
-        """The next port in a direction where the wire in the hand fits."""
+    def _next_port(self, by: Direction) -> Focus | None:
+        """The next port in a direction that the open wire fits."""
         scene, wire = self._canvas.view.scene, self.wire
         assert wire is not None
-        here = self._canvas.view.camera.to_scene(np.array(self.place().toTuple()))
+        here = self._canvas.view.camera.to_scene(np.array(self.centre().toTuple()))
         facing = np.flatnonzero(scene.port_is_input != scene.port_is_input[wire])
-        for _ in range(_TRIES):
-            found = ahead(scene.port_points(facing), here, by)
+        for _ in range(_MOST_TRIED):
+            found = next_point(scene.port_points(facing), here, by)
             if found is None:
                 return None
             if self._refusal(int(facing[found])) is None:
@@ -241,15 +243,15 @@ class Walking:
         return None
 
 
-def _how_on(begun: Focus | None) -> str:
-    """What can be done with a wire in the hand."""
+def _wire_hint(begun: Focus | None) -> str:
+    """What can be done with the open wire."""
     if begun is None:
-        return _tr("No wire begins here: go to a port with the arrows.")
+        return _tr("No wire can begin here: go to a port with the arrow keys.")
     return _tr(
-        "Wire from {0}: the arrows go to ports that it fits, Space ends it there, Tab adds a block "
+        "Wire from {0}: arrow keys go to ports that it fits, Space ends it there, Tab adds a block "
         "at its end, Esc drops it."
     ).format(begun.name)
 
 
 def _tr(text: str) -> str:
-    return QCoreApplication.translate("walking", text)
+    return QCoreApplication.translate("keyboard_focus", text)

@@ -1,6 +1,6 @@
-"""The keyboard on the canvas: one table of keys, which the canvas obeys and the sheet shows.
+"""The keys of the canvas: one table, which the canvas handles and the key sheet shows.
 
-Texts stand here in English; translations have them under the context ``keys``.
+Texts are English here; translations find them in the context ``keys``.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QKeySequence
 
 from app.canvas.input import changes
-from app.canvas.input.cutting import mark, unmark
+from app.canvas.input.cutting import clear_marks, toggle_mark
 from app.canvas.input.gestures import GRID, Host
-from app.canvas.scene.focus import Focus, Kind, port_number
-from app.canvas.state.view_state import Picked
+from app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
+from app.canvas.state.view_state import Selection
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF, QRect
     from PySide6.QtGui import QKeyEvent
 
-    from app.canvas.input.keyboard_focus import Walking
-    from app.canvas.input.mouse import Hand
+    from app.canvas.input.keyboard_focus import KeyboardFocus
+    from app.canvas.input.mouse import Mouse
 
 
 @dataclass(frozen=True, slots=True)
 class CanvasKey:
-    """Keys (portable names), the method of :class:`Keys` that they call, and what it does.
+    """Keys by their portable names, the method of :class:`Keys` that they call, and its effect.
 
-    Where a menu tells of the same keys, ``text`` is empty. ``shown`` stands for the names.
+    ``text`` is empty where a menu lists the same keys. ``shown`` replaces the names in the sheet.
     """
 
     keys: tuple[str, ...]
@@ -47,7 +47,7 @@ def _arrows(held: str = "") -> tuple[str, ...]:
 KEYS: tuple[CanvasKey, ...] = (
     CanvasKey(_arrows(), "go",
               "Go from block to port to block along the wires; move what is selected", "Arrows"),
-    CanvasKey(_arrows("Ctrl+"), "walk",
+    CanvasKey(_arrows("Ctrl+"), "move_focus",
               "Go on although something is selected", "Ctrl + arrows"),
     CanvasKey(_arrows("Shift+"), "nudge",
               "Move what is selected by one px", "Shift + arrows"),
@@ -59,7 +59,7 @@ KEYS: tuple[CanvasKey, ...] = (
               "Go to the next note or frame, or to the one before", "N, Shift + N"),
     CanvasKey(("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"), "scroll",
               "Move the page up and down; with Shift, to the sides", "Page Up, Page Down"),
-    CanvasKey(("S",), "pick",
+    CanvasKey(("S",), "select_focused",
               "Select the block or note with the focus besides the others, or no more"),
     CanvasKey(("Space",), "space",
               "Begin a wire where the focus or the selection is, or end it there; held, the mouse "
@@ -75,7 +75,7 @@ KEYS: tuple[CanvasKey, ...] = (
               "Σ: what adds up there"),
     CanvasKey(("T",), "trace",
               "Show the selected wire from end to end, all else dimmed, or no more"),
-    CanvasKey(("X",), "hold_cut",
+    CanvasKey(("X",), "preview_cuts",
               "While held: what a cut of the wire under the pointer would change", "X held"),
     CanvasKey(("Return", "Enter"), "enter",
               "Show the fields of a block, enter a page, write a note", "Enter"),
@@ -93,177 +93,181 @@ KEYS: tuple[CanvasKey, ...] = (
               "back"),
     CanvasKey(("?",), "sheet", "This sheet"),
 )  # fmt: skip
-"""Every key that the canvas itself obeys."""
+"""Every key that the canvas itself handles."""
 
 
-class Keyed(Host, Protocol):
-    """The canvas as its keys see it."""
+class KeyHost(Host, Protocol):
+    """What the keys need of the canvas."""
 
-    walking: Walking
+    keyboard_focus: KeyboardFocus
 
     def rect(self) -> QRect:
-        """The widget's own rectangle."""
+        """The rectangle of the widget."""
 
     def rename(self) -> None:
-        """Open the field of what is selected or has the focus."""
+        """Edit the name or text of the selected or focused item."""
 
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
 
     def bend_wire(self) -> None:
-        """Ask for a bend in the selected wire."""
+        """Add a bend to the selected wire."""
 
     def delete_selection(self) -> None:
-        """Ask to remove what is selected."""
+        """Remove the selection."""
 
     def select_all(self) -> None:
         """Select every block and note."""
 
     def nudge(self, dx: float, dy: float) -> None:
-        """Ask to move what is selected."""
+        """Move the selection."""
 
     def resize_notes(self, dx: float, dy: float) -> None:
-        """Ask to make notes larger."""
+        """Resize notes."""
 
     def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
-        """Let a block be chosen, for this place or for where there is room."""
+        """Offer blocks to add, at a point or where there is room."""
 
     def show_menu(self, at: QPointF) -> None:
-        """Ask for the menu of what is selected."""
+        """Show the menu of the selection."""
 
     def show_sheet(self) -> None:
-        """Ask for the sheet of all keys."""
+        """Show the sheet of all keys."""
 
     def explain(self, wire: str) -> None:
-        """Ask why a wire carries its gradient or not."""
+        """Explain why a wire carries gradient or not."""
 
     def explain_port(self, port: int) -> None:
-        """Ask what adds up at a port."""
+        """Show what adds up at a port."""
 
     def explain_block(self, name: str) -> None:
-        """Ask for the route of a variable."""
+        """Show the route of a variable."""
 
     def leave_explanation(self) -> bool:
-        """Leave the route or the trial that is shown; False if there is none."""
+        """Hide the route, or end the trial; False if there is neither."""
 
-    def hold_cut(self, *, held: bool) -> None:
-        """Show what cuts would change, or no more."""
+    def preview_cuts(self, *, on: bool) -> None:
+        """Start or end to preview cuts of the wire under the pointer."""
 
     def toggle_trace(self) -> None:
-        """Show the selected wire from end to end, or all again."""
+        """Trace the selected wire, or stop tracing."""
 
 
 class Keys:
-    """Obeys the table. Each row calls the method of its name; False passes the key on."""
+    """Handles the keys of the table by the methods it names; False passes the key on."""
 
-    def __init__(self, canvas: Keyed, hand: Hand) -> None:
+    def __init__(self, canvas: KeyHost, mouse: Mouse) -> None:
         self._canvas = canvas
-        self._hand = hand
+        self._mouse = mouse
 
     def press(self, event: QKeyEvent) -> bool:
-        """A key went down; False if it means nothing here."""
+        """Handle a key that goes down; False if the canvas has no use for it."""
         row = _rows().get(_pressed(event))
         return row is not None and getattr(self, row.does)(event) is not False
 
     def release(self, event: QKeyEvent) -> None:
-        """A key went up."""
+        """Handle a key that goes up."""
         if event.isAutoRepeat():
             return
         if event.key() == Qt.Key.Key_Space:
-            self._hand.hold_space(held=False)
+            self._mouse.hold_space(held=False)
         elif event.key() == Qt.Key.Key_X:
-            self._canvas.hold_cut(held=False)
+            self._canvas.preview_cuts(on=False)
 
-    def let_go(self) -> None:
-        """The window lost the keyboard: no key is held any more."""
-        self._hand.hold_space(held=False)
-        self._canvas.hold_cut(held=False)
+    def release_all(self) -> None:
+        """Handle the loss of the keyboard: no key is held any longer."""
+        self._mouse.hold_space(held=False)
+        self._canvas.preview_cuts(on=False)
 
     # Going about
 
     def go(self, event: QKeyEvent) -> None:
-        """Walk, or move what is selected by a step of the grid, unless a wire is in the hand."""
-        if self._canvas.view.picked == Picked() or self._canvas.walking.wire is not None:
-            self.walk(event)
+        """Move the selection by a step of the grid; or the focus, if a wire is open."""
+        if (
+            self._canvas.view.selection == Selection()
+            or self._canvas.keyboard_focus.wire is not None
+        ):
+            self.move_focus(event)
         else:
             dx, dy = _direction(event)
             self._canvas.nudge(dx * GRID, dy * GRID)
 
-    def walk(self, event: QKeyEvent) -> None:
+    def move_focus(self, event: QKeyEvent) -> None:
         """Move the focus."""
-        self._canvas.walking.walk(_direction(event))
+        self._canvas.keyboard_focus.move(_direction(event))
 
     def nudge(self, event: QKeyEvent) -> None:
-        """Move what is selected by one; walk where nothing is."""
-        if self._canvas.view.picked == Picked():
-            self.walk(event)
+        """Move the selection by one scene unit, or else the focus."""
+        if self._canvas.view.selection == Selection():
+            self.move_focus(event)
         else:
             self._canvas.nudge(*map(float, _direction(event)))
 
     def resize(self, event: QKeyEvent) -> None:
-        """Move the lower right corner of notes by a step of the grid."""
+        """Resize notes by a step of the grid."""
         dx, dy = _direction(event)
         self._canvas.resize_notes(dx * GRID, dy * GRID)
 
     def jump(self, event: QKeyEvent) -> None:
-        """Put the focus on the leftmost block, or the rightmost; of several, the highest."""
+        """Focus the leftmost block, or the rightmost; of several, the highest."""
         scene = self._canvas.view.scene
         side = -1.0 if event.key() == Qt.Key.Key_End else 1.0
         places = zip(scene.rects[:, :2].tolist(), scene.names, strict=True)
         found = min(((side * x, y, name) for (x, y), name in places), default=None)
         if found is not None:
-            self._canvas.walking.go(Focus(Kind.BLOCK, found[2]))
+            self._canvas.keyboard_focus.focus_on(Focus(FocusKind.BLOCK, found[2]))
 
     def next_note(self, event: QKeyEvent) -> bool:
-        """Put the focus on a note after another; False without notes."""
+        """Focus the next note, or the previous one; False without notes."""
         view = self._canvas.view
         notes, focus = list(view.scene.page.notes), view.focus
         if not notes:
             return False
         step = -1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
-        if focus is not None and focus.kind is Kind.NOTE:
+        if focus is not None and focus.kind is FocusKind.NOTE:
             place = notes.index(focus.name) + step
         else:
             place = min(step, 0)
-        self._canvas.walking.go(Focus(Kind.NOTE, notes[place % len(notes)]))
+        self._canvas.keyboard_focus.focus_on(Focus(FocusKind.NOTE, notes[place % len(notes)]))
         return True
 
     def scroll(self, event: QKeyEvent) -> None:
-        """Move the page by three quarters of what is seen."""
+        """Scroll by three quarters of the canvas."""
         rect, back = self._canvas.rect(), event.key() == Qt.Key.Key_PageUp
         step = 0.75 if back else -0.75
         aside = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         by = (step * rect.width(), 0.0) if aside else (0.0, step * rect.height())
-        self._canvas.look(self._canvas.view.camera.panned(*by))
+        self._canvas.set_camera(self._canvas.view.camera.panned(*by))
 
     # Choosing
 
-    def pick(self, event: QKeyEvent) -> None:
-        """Select what has the focus (a port's block) besides the others, or take it out."""
-        view, walking = self._canvas.view, self._canvas.walking
-        if view.focus is None:
-            walking.show()
-        focus = view.focus
-        if focus is not None and focus.kind in (Kind.INPUT, Kind.OUTPUT):
-            walking.go(Focus(Kind.BLOCK, PortName.parse(focus.name).block))
+    def select_focused(self, event: QKeyEvent) -> None:
+        """Toggle whether the focused item, or a focused port's block, is selected."""
+        keyboard_focus = self._canvas.keyboard_focus
+        if self._canvas.view.focus is None:
+            keyboard_focus.show()
+        focus = self._canvas.view.focus
+        if focus is not None and focus.kind in (FocusKind.INPUT, FocusKind.OUTPUT):
+            keyboard_focus.focus_on(Focus(FocusKind.BLOCK, PortName.parse(focus.name).block))
+        view = self._canvas.view
         item = changes.focused(view)
-        if item == Picked():
+        if item == Selection():
             self._canvas.hint(_tr("A wire with the focus is selected already."))
         else:
-            self._canvas.select(*view.picked.toggled(item))
+            self._canvas.select(*view.selection.toggled(item))
 
     def select_all(self, event: QKeyEvent) -> None:
         """Select every block and note."""
         self._canvas.select_all()
 
     def leave(self, event: QKeyEvent) -> None:
-        """Let go of one thing: what is in the hand, marks, the wire, the selection, the focus."""
-        canvas, walking = self._canvas, self._canvas.walking
-        if self._hand.cancel() or unmark(canvas) or walking.drop_wire():
+        """End one thing: the gesture, the marks, the open wire, the explanation, the selection."""
+        canvas, keyboard_focus = self._canvas, self._canvas.keyboard_focus
+        if self._mouse.cancel() or clear_marks(canvas) or keyboard_focus.drop_wire():
             return
         if canvas.leave_explanation():
             return
-        if canvas.view.picked != Picked() or not walking.leave():
+        if canvas.view.selection != Selection() or not keyboard_focus.clear():
             canvas.select(())
             canvas.select_wire(None)
 
@@ -272,57 +276,57 @@ class Keys:
     def space(self, event: QKeyEvent) -> None:
         """Begin or end a wire at the focus, or at the one selected block.
 
-        Besides, the mouse moves the page as long as the bar is held.
+        While the key is held without a focus, the mouse pans.
         """
         if event.isAutoRepeat():
             return
-        view, walking = self._canvas.view, self._canvas.walking
+        view, keyboard_focus = self._canvas.view, self._canvas.keyboard_focus
         walked = view.focus is not None
         if not walked and len(view.selected) == 1:
-            walking.show()
-        if not (walking.act() and walked):
-            self._hand.hold_space(held=True)
+            keyboard_focus.show()
+        if not (keyboard_focus.act() and walked):
+            self._mouse.hold_space(held=True)
 
     def add(self, event: QKeyEvent) -> None:
-        """Look for a block, for the wire in the hand where there is one."""
-        port = self._canvas.walking.wire
-        if self._hand.gesture is None:
-            self._canvas.walking.drop_wire()
+        """Offer blocks to add, at the end of the open wire if there is one."""
+        port = self._canvas.keyboard_focus.wire
+        if self._mouse.gesture is None:
+            self._canvas.keyboard_focus.drop_wire()
             self._canvas.quick_add(None, port)
 
     def insert(self, event: QKeyEvent) -> None:
-        """Put the selected block into the selected wire."""
+        """Insert the selected block into the selected wire."""
         change = changes.insertion(self._canvas.view)
         if change is None:
             self._canvas.hint(
                 _tr("Select a block without wires, go to a wire with Ctrl + arrows, press I.")
             )
-        self._canvas.ask(change)
+        self._canvas.request(change)
 
     def bend(self, event: QKeyEvent) -> None:
-        """Lead the selected wire through one more point."""
+        """Add a bend to the selected wire."""
         self._canvas.bend_wire()
 
     def rename(self, event: QKeyEvent) -> None:
-        """Open the field of a name or a note."""
+        """Edit a name or a note."""
         self._canvas.rename()
 
     def delete(self, event: QKeyEvent) -> None:
-        """Remove what is selected, else what has the focus."""
+        """Remove the selection, or else the focused item."""
         self._canvas.delete_selection()
 
     def mark_cut(self, event: QKeyEvent) -> None:
-        """Mark the selected wire besides the others, or no more."""
+        """Toggle whether the selected wire is marked for a cut."""
         if self._canvas.view.wire is None:
             self._canvas.hint(_tr("Go to a wire with the arrows: C marks it for a cut."))
-        elif self._hand.gesture is None:
-            count = mark(self._canvas, self._canvas.view.wire)
+        elif self._mouse.gesture is None:
+            count = toggle_mark(self._canvas, self._canvas.view.wire)
             self._canvas.hint(_tr("Marked for a cut: {0}. Delete cuts them.").format(count))
 
     # Result
 
     def why(self, event: QKeyEvent) -> bool:
-        """Explain a wire, the port with the focus, or a block; False without any."""
+        """Explain the selected wire, the focused port, or a block; False without any."""
         canvas, view = self._canvas, self._canvas.view
         port = None if view.focus is None else port_number(view.scene, view.focus)
         if view.wire is not None:
@@ -336,23 +340,23 @@ class Keys:
         return True
 
     def trace(self, event: QKeyEvent) -> None:
-        """Show a wire from end to end."""
+        """Trace the selected wire."""
         self._canvas.toggle_trace()
 
-    def hold_cut(self, event: QKeyEvent) -> None:
-        """Show what a cut would change until the key goes up."""
-        self._canvas.hold_cut(held=True)
+    def preview_cuts(self, event: QKeyEvent) -> None:
+        """Preview cuts until the key goes up."""
+        self._canvas.preview_cuts(on=True)
 
     def enter(self, event: QKeyEvent) -> bool:
-        """Open what has the focus, or else the one selected block; False without either."""
+        """Open the focused item, or else the one selected block; False without either."""
         view = self._canvas.view
         if view.focus is None and len(view.selected) == 1:
-            self._canvas.walking.show()
-        return self._canvas.walking.enter()
+            self._canvas.keyboard_focus.show()
+        return self._canvas.keyboard_focus.enter()
 
     def menu(self, event: QKeyEvent) -> None:
-        """Show what can be done."""
-        self._canvas.show_menu(self._canvas.walking.place())
+        """Show the menu of the focused item."""
+        self._canvas.show_menu(self._canvas.keyboard_focus.centre())
 
     def sheet(self, event: QKeyEvent) -> None:
         """Show all keys."""
@@ -367,7 +371,7 @@ _DIRECTIONS = {
 }
 
 
-def _direction(event: QKeyEvent) -> tuple[int, int]:
+def _direction(event: QKeyEvent) -> Direction:
     return _DIRECTIONS[Qt.Key(event.key())]
 
 
@@ -377,7 +381,7 @@ def _rows() -> dict[QKeySequence, CanvasKey]:
 
 
 def _pressed(event: QKeyEvent) -> QKeySequence:
-    """The key with what is held; where it lies doesn't matter, nor how one types a ``?``."""
+    """The key with its modifiers; regardless of the keypad, and of how ``?`` is typed."""
     held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
     if event.key() == Qt.Key.Key_Question:
         held &= ~Qt.KeyboardModifier.ShiftModifier

@@ -1,4 +1,4 @@
-"""Putting a block into a wire: which wire lies under it, and the change that joins them."""
+"""Inserting a block into a wire: which wire lies under it, and the change."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.paint.lanes import STEPS
-from app.canvas.scene.bends import leg_near
+from app.canvas.scene.bends import nearest_section
 from app.canvas.scene.bezier import flatten
+from app.canvas.scene.lane_paths import STEPS
 from blocks.errors import ChangeError
 from runtime.diagram import Batch, BendWire, Change, Connect, apply, ports
 from runtime.diagram.layout.measures import WIDTH, block_height
@@ -17,16 +17,17 @@ from runtime.diagram.model import Point
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats, Scene
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.geometry import Scene
 
 _INSET = 0.2
-"""Share of a block's size that a wire must reach into it."""
+"""Share of a block's size that a wire must reach into the block."""
 
 
 def wire_under(scene: Scene, rect: Floats, block: str | None = None) -> str | None:
     """Key of the wire that runs most centrally through ``rect`` (left, top, width, height).
 
-    Wires of ``block`` itself don't count.
+    Wires of ``block`` itself are left out.
     """
     left, top, width, height = rect.tolist()
     margin = np.array([_INSET * width, _INSET * height])
@@ -36,8 +37,8 @@ def wire_under(scene: Scene, rect: Floats, block: str | None = None) -> str | No
     own = scene.index.get(block or "", -1)
     near = near[(scene.wire_blocks[near] != own).all(axis=1)]
     found: list[tuple[float, int]] = []
-    for wires, courses in scene.courses(near) if len(near) else ():
-        away = np.abs(flatten(courses, STEPS) - (low + high) / 2.0) / (high - low)
+    for wires, waypoints in scene.waypoints(near) if len(near) else ():
+        away = np.abs(flatten(waypoints, STEPS) - (low + high) / 2.0) / (high - low)
         distance = away.max(axis=2).min(axis=1)
         nearest = int(distance.argmin())
         found.append((float(distance[nearest]), int(wires[nearest])))
@@ -45,13 +46,13 @@ def wire_under(scene: Scene, rect: Floats, block: str | None = None) -> str | No
     return scene.wire_keys[wire] if least <= 0.5 else None
 
 
-def splicing(
+def splice(
     scene: Scene, first: Change, name: str, inward: str, outward: str, wire: str
 ) -> Batch | None:
-    """``first`` (which places block ``name``), and the block put into ``wire`` by two ports.
+    """``first``, which places block ``name``, then the block inserted into ``wire`` by two ports.
 
-    Bends before the block stay on the wire to it, the others on that from it. None where it
-    doesn't fit there.
+    Bends before the block stay on the wire to it, the others on the wire from it. None if the
+    block does not fit there.
     """
     target = PortName.parse(wire)
     source = scene.page.wires.get(target)
@@ -73,14 +74,14 @@ def splicing(
     if bends := scene.page.bends.get(target, ()):
         x, y = after.pages[page].layout.get(name, Point(0.0, 0.0))
         centre = np.array([x + WIDTH / 2.0, y + block_height(1) / 2.0])
-        before = leg_near(scene, wire, centre)
+        before = nearest_section(scene, wire, centre)
         halves = (BendWire(middle, bends[:before], page), BendWire(target, bends[before:], page))
         return replace(joined, changes=(*joined.changes, *halves))
     return joined
 
 
 def free_ports(scene: Scene, name: str) -> tuple[str, str]:
-    """The first input and the first output of a block, both empty unless it has no wire yet."""
+    """The first input and the first output of a block; both empty if it has a wire."""
     page = scene.page
     if page.ends.inward.get(name) or page.ends.outward.get(name):
         return "", ""

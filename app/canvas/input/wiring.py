@@ -1,9 +1,10 @@
-"""Drawing a wire by hand: from a port to one that fits, with the reason where one doesn't."""
+"""Drawing a wire from a port to one that fits, with the reason where one does not."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,26 +12,26 @@ from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.input.gestures import Gesture, Host
-from app.canvas.paint.open_wire import draw_loose_wire, loose_wire
+from app.canvas.paint.open_wire import draw_open_wire, open_wire
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.hits import block_at, port_at
 from app.services.theme import BODY, font, shown
 from runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats
+    from app.canvas.scene.arrays import Floats
     from runtime.diagram.paths import PortName
 
 SNAP = 18.0
-"""How near a port catches the wire's loose end, widget px."""
+"""Distance within which the open end snaps to a port, widget px."""
 _MOST = 400
-"""Ports that are lit up, at most: the nearest."""
+"""Most ports that are highlighted: the nearest."""
 _SLICE = 0.004
-"""Seconds spent on finding fitting ports before the window is let breathe."""
+"""Seconds spent on finding fitting ports before events are handled."""
 
 
-class Wiring(Gesture):
-    """A wire with one end in the hand. ``taken`` is the target it was taken off, if it was."""
+class DrawWire(Gesture):
+    """A wire with one open end. ``taken`` is the target that the wire was taken off, if any."""
 
     cursor = Qt.CursorShape.CrossCursor
 
@@ -44,12 +45,12 @@ class Wiring(Gesture):
         self._at = start
         self._over: int | None = None
         self._answers: dict[int, str | None] = {}
-        """Why the wire can't end at a port, or None if it can."""
-        self._open = self._candidates()
+        """By port, why the wire can't end there; None if it can."""
+        self._unchecked = self._candidates()
         self._timer = QTimer()
-        self._timer.timeout.connect(self._light_some)
-        host.view.hidden_wire = None if taken is None else str(taken)
-        self._light_some()
+        self._timer.timeout.connect(self._check_some)
+        host.view = replace(host.view, hidden_wire=None if taken is None else str(taken))
+        self._check_some()
         self._timer.start(0)
         host.redraw()
 
@@ -63,7 +64,8 @@ class Wiring(Gesture):
             self._over = over
             refusal = None if over is None else self._refusal(over)
             self.host.hint(refusal or "")
-            view.near_port = over if over is not None and refusal is None else None
+            near = over if over is not None and refusal is None else None
+            self.host.view = replace(view, near_port=near)
         self.host.redraw(before.united(self._area()))
 
     def finish(self, at: QPointF) -> None:
@@ -79,25 +81,24 @@ class Wiring(Gesture):
                 return
             connect = Connect(source, target, page=page)
             if self._taken is None:
-                self.host.ask(connect)
+                self.host.request(connect)
             else:
                 label = f"Move wire to {target}"
-                self.host.ask(Batch(label, (connect, Disconnect(self._taken, page=page))))
+                self.host.request(Batch(label, (connect, Disconnect(self._taken, page=page))))
         elif self._taken is not None:
-            self.host.ask(Disconnect(self._taken, page=page))
+            self.host.request(Disconnect(self._taken, page=page))
         elif block_at(self.host.view.scene, self.host.view.camera, at.x(), at.y()) is None:
             self.host.quick_add(at, self._fixed)
 
     def cancel(self) -> None:
         self._timer.stop()
-        view = self.host.view
-        view.hidden_wire, view.near_port, view.lit_ports = None, None, ()
+        self.host.view = replace(self.host.view, hidden_wire=None, near_port=None, fitting_ports=())
         self.host.redraw()
 
     def paint(self, painter: QPainter) -> None:
         refusal = None if self._over is None else self._refusal(self._over)
         colour = "error" if refusal else "accent"
-        draw_loose_wire(painter, self.host.view, self._fixed, self._loose_end(), colour)
+        draw_open_wire(painter, self.host.view, self._fixed, self._open_end(), colour)
         if refusal:
             self._paint_refusal(painter, refusal)
 
@@ -112,17 +113,17 @@ class Wiring(Gesture):
         return self._answers[port]
 
     def _candidates(self) -> Iterator[int]:
-        """Ports of the other side, those nearest to the start first, as many as one can see."""
+        """Ports of the other direction, the nearest to the start first."""
         view = self.host.view
         points = view.camera.to_widget(view.scene.port_points())
         away = np.hypot(*(points - (self.start.x(), self.start.y())).T)
         facing = np.flatnonzero(view.scene.port_is_input == self._from_output)
         yield from facing[np.argsort(away[facing])][:_MOST].tolist()
 
-    def _light_some(self) -> None:
-        """Ask about ports for a while; more at the next call."""
+    def _check_some(self) -> None:
+        """Check ports for a few milliseconds; continue at the next call."""
         until = time.perf_counter() + _SLICE
-        for port in self._open:
+        for port in self._unchecked:
             self._refusal(port)
             if time.perf_counter() > until:
                 break
@@ -130,11 +131,11 @@ class Wiring(Gesture):
             self._timer.stop()
         facing = self.host.view.scene.port_is_input == self._from_output
         fitting = [p for p, why in self._answers.items() if why is None and facing[p]]
-        self.host.view.lit_ports = tuple(fitting)
+        self.host.view = replace(self.host.view, fitting_ports=tuple(fitting))
         self.host.redraw()
 
-    def _loose_end(self) -> Floats:
-        """Where the wire in the hand ends (2,), in widget px: it snaps to a port that fits."""
+    def _open_end(self) -> Floats:
+        """Where the wire ends (2,), in widget px: at the pointer, or at a fitting port near it."""
         view = self.host.view
         if view.near_port is None:
             return np.array([self._at.x(), self._at.y()])
@@ -142,8 +143,8 @@ class Wiring(Gesture):
         return np.asarray(view.camera.to_widget(points)[0])
 
     def _area(self) -> QRectF:
-        """What the wire in the hand and its refusal cover."""
-        points = flatten(loose_wire(self.host.view, self._fixed, self._loose_end()), 8)[0]
+        """The area of the open wire and of the reason beside it."""
+        points = flatten(open_wire(self.host.view, self._fixed, self._open_end()), 8)[0]
         (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         box = QRectF(left, top, right - left, bottom - top).adjusted(-24, -24, 24, 24)
         return box.united(QRectF(self._at.x() - 400.0, self._at.y() - 60.0, 800.0, 120.0))

@@ -1,4 +1,4 @@
-"""Small signs on lanes: drawn as lines, not as letters, so that no font can lack them."""
+"""Small glyphs on lanes, drawn as lines and not as letters, since fonts may lack them."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ SIZE = 12.0
 
 
 @lru_cache(maxsize=512)
-def picture(sign: str, colour: str, halo: str, unit: float, ratio: float) -> QPixmap:
-    """The glyph or the words ``sign``, centred in the pixmap, on a ground of ``halo`` if given."""
-    wide = width(sign)
+def picture(glyph: str, colour: str, ground: str, unit: float, ratio: float) -> QPixmap:
+    """A glyph or text, centred in the pixmap, on a ground of the colour ``ground`` if given."""
+    wide = width(glyph)
     pixmap = QPixmap(math.ceil(wide * unit * ratio), math.ceil(SIZE * unit * ratio))
     pixmap.setDevicePixelRatio(ratio)
     pixmap.fill(Qt.GlobalColor.transparent)
     with QPainter(pixmap) as painter:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.scale(unit, unit)
-        draw(painter, sign, QRectF(0.0, 0.0, wide, SIZE), colour, halo)
+        draw(painter, glyph, QRectF(0.0, 0.0, wide, SIZE), colour, ground)
     return pixmap
 
 
-def draw(painter: QPainter, sign: str, box: QRectF, colour: str, halo: str = "") -> None:
-    """Draw the sign in ``box``, on a ground of ``halo`` if given."""
-    if halo:
+def draw(painter: QPainter, glyph: str, box: QRectF, colour: str, ground: str = "") -> None:
+    """Draw a glyph or text in ``box``, on a ground of the colour ``ground`` if given."""
+    if ground:
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(halo))
+        painter.setBrush(QColor(ground))
         painter.drawRoundedRect(box, SIZE / 2.0, SIZE / 2.0)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    if sign not in SHAPES:
+    if glyph not in SHAPES:
         painter.setPen(QColor(colour))
         painter.setFont(font(SMALL, bold=True))
-        painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), sign)
+        painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), glyph)
         return
-    pen = QPen(QColor(colour), 1.1 if sign in _FINE else 1.6)
+    pen = QPen(QColor(colour), 1.1 if glyph in _FINE else 1.6)
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     painter.setPen(pen)
     painter.save()
     painter.translate(box.center())
-    painter.drawPath(SHAPES[sign])
+    painter.drawPath(SHAPES[glyph])
     painter.restore()
 
 
-def width(sign: str) -> float:
-    """Width of the sign's ground, px at 100 %."""
-    if sign in SHAPES:
+def width(glyph: str) -> float:
+    """Width of the ground of a glyph or text, px at 100 %."""
+    if glyph in SHAPES:
         return SIZE
-    return max(SIZE, QFontMetricsF(font(SMALL, bold=True)).horizontalAdvance(sign) + 7.0)
+    return max(SIZE, QFontMetricsF(font(SMALL, bold=True)).horizontalAdvance(glyph) + 7.0)
 
 
 def _strokes(*lines: tuple[float, float, float, float]) -> QPainterPath:
@@ -101,4 +101,4 @@ SHAPES = {
 }
 _FINE = frozenset("❄▨")
 ON_LANE = frozenset("∅↛❄?▨")
-"""Signs that stand on the lane and break it; the others end it or stand beside it."""
+"""Glyphs that interrupt the lane; the others end it or stand beside it."""

@@ -1,144 +1,165 @@
-"""Paints what stands on and beside the lanes: glyphs of states, marks of cuts, numbers."""
+"""Paints the labels of lanes: glyphs of states, marks of cuts, numbers."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
-from app.canvas.paint import glyphs, lanes
+from app.canvas.paint import glyphs
+from app.canvas.scene.lane_paths import lane_paths
 from app.canvas.state.codes import CODES, STATE_OF
 from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.geometry import Floats, Indices
-    from app.canvas.scene.polylines import Tracks
-    from app.canvas.state.view_state import View
+    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.polylines import Polylines
+    from app.canvas.state.view_state import ViewState
 
 ORIGIN = "▨"
-"""Stands where the first NaN or infinity of a route is made."""
-_SIGNS_ABOVE = 0.45
-"""Zoom from which lanes carry their signs."""
+"""Glyph where the first NaN or infinity of a route appears."""
+_MIN_ZOOM = 0.45
+"""Zoom from which lanes have labels."""
 _FIRST, _NEXT = 18.0, 13.0
 """From the reader to the number of the first lane, and from one number to the next, px at 100 %."""
 _APART = 34.0
-"""From the words on one lane to those on the next, px at 100 %."""
-
-
-def paint_signs(painter: QPainter, view: View, wires: Indices, *, vector: bool) -> None:
-    """Glyphs on the lanes, words beside them; on lanes side by side also the loss's number."""
-    if view.camera.zoom < _SIGNS_ABOVE:
-        return
-    until = time.perf_counter() + view.patience
-    for number in range(len(view.facts.strands)):
-        _Signs(painter, view, number, vector).paint(wires, until)
-
-
-_SIGNED = frozenset(
+"""From the label of one lane to that of the next, px at 100 %."""
+_LABELLED = frozenset(
     code for state, code in CODES.items() if state.row.glyph or state.row.cut or state.row.label
 )
 _DRAWN = frozenset(code for state, code in CODES.items() if state.row.form is not Form.NONE)
 
 
-class _Signs:
-    """Paints what stands on the lanes of one strand, the one of that ``number`` from 0 on."""
+def paint_lane_labels(
+    painter: QPainter,
+    view: ViewState,
+    wires: Indices,
+    *,
+    ratio: float,
+    until: float,
+    vector: bool,
+) -> bool:
+    """Paint glyphs on the lanes, text beside them, and numbers on lanes side by side.
 
-    def __init__(self, painter: QPainter, view: View, number: int, vector: bool) -> None:
+    Marks of cuts that are not known yet are left out once the clock (``perf_counter``) is past
+    ``until``; returns whether none was.
+    """
+    if view.camera.zoom < _MIN_ZOOM:
+        return True
+    complete = True
+    for number in range(len(view.annotations.lanes)):
+        labels = _LaneLabels(painter, view, number, ratio, until, vector)
+        labels.paint(wires)
+        complete &= labels.complete
+    return complete
+
+
+class _LaneLabels:
+    """Paints the labels on the lanes of one loss, the one of that ``number`` from 0 on."""
+
+    def __init__(
+        self,
+        painter: QPainter,
+        view: ViewState,
+        number: int,
+        ratio: float,
+        until: float,
+        vector: bool,
+    ) -> None:
         self.painter = painter
         self.view = view
         self.number = number
+        self.ratio = ratio
+        self.until = until
         self.vector = vector
-        self.strand = view.facts.strands[number]
-        self.several = len(view.facts.strands) > 1
+        self.lanes = view.annotations.lanes[number]
+        self.several = len(view.annotations.lanes) > 1
+        self.complete = True
 
-    def paint(self, wires: Indices, until: float) -> None:
-        chosen = self.view.scene.wire_index.get(self.view.wire or "")
-        signed = [wire for wire in wires.tolist() if wire == chosen or self._has_signs(wire)]
-        if not signed:
+    def paint(self, wires: Indices) -> None:
+        scene, camera = self.view.scene, self.view.camera
+        selected = scene.wire_index.get(self.view.wire or "")
+        labelled = [wire for wire in wires.tolist() if wire == selected or self._has_label(wire)]
+        if not labelled:
             return
-        for alike, courses in self.view.scene.courses(np.array(signed)):
-            ends = self.view.camera.ends(courses)
-            places = self.strand.places[alike]
-            for place in np.unique(places).tolist():
-                at = places == place
-                tracks = lanes.lane_points(ends[at], self.view.camera.unit, place)
-                self._paint_on(alike[at], tracks, chosen, until)
+        for alike, waypoints in scene.waypoints(np.array(labelled)):
+            points = camera.rows_to_widget(waypoints)
+            positions = self.lanes.positions[alike]
+            for position in np.unique(positions).tolist():
+                at = positions == position
+                self._paint_on(alike[at], lane_paths(points[at], camera.unit, position), selected)
 
-    def _paint_on(self, wires: Indices, tracks: Tracks, chosen: int | None, until: float) -> None:
-        """Paint the signs of ``wires`` (m,), whose lanes are ``tracks``."""
+    def _paint_on(self, wires: Indices, paths: Polylines, selected: int | None) -> None:
+        """Paint the labels of ``wires`` (m,), whose lanes are ``paths``."""
         unit, order = self.view.camera.unit, np.arange(len(wires))
-        centre = tracks.lengths / 2.0 - self._aside() * unit
-        middle, along = tracks.at(order, centre), tracks.direction(order, centre)
-        end = tracks.at(order, tracks.lengths)
-        numbered = tracks.at(order, tracks.lengths - (_FIRST + _NEXT * self.number) * unit)
+        centre = paths.lengths / 2.0 - self._shift() * unit
+        middle, along = paths.at(order, centre), paths.direction(order, centre)
+        end = paths.at(order, paths.lengths)
+        numbered = paths.at(order, paths.lengths - (_FIRST + _NEXT * self.number) * unit)
         for i, wire in enumerate(wires.tolist()):
-            state = STATE_OF.get(int(self.strand.shown[wire]), State.NOTHING_TO_TRAIN)
-            self._paint_state(wire, state, middle[i], end[i], until)
-            in_full = wire == chosen and not self.several  # the panel tells each size
-            if words := self.strand.mark(wire, in_full=in_full):
-                self._paint_words(words, state, middle[i], along[i])
+            state = STATE_OF.get(int(self.lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
+            self._paint_glyphs(wire, state, middle[i], end[i])
+            in_full = wire == selected and not self.several  # the panel lists the size of each
+            if text := self.lanes.label(wire, in_full=in_full):
+                self._paint_text(text, state, middle[i], along[i])
             if self._is_numbered(wire):
                 self._paint(str(self.number + 1), state, numbered[i], grounded=True)
 
-    def _has_signs(self, wire: int) -> bool:
-        code = self.strand.shown[wire]
-        has_leaves = self.strand.leaves(wire) is not None
-        return code in _SIGNED or has_leaves or self._is_numbered(wire)
+    def _has_label(self, wire: int) -> bool:
+        has_leaves = self.lanes.leaves(wire) is not None
+        return self.lanes.drawn[wire] in _LABELLED or has_leaves or self._is_numbered(wire)
 
     def _is_numbered(self, wire: int) -> bool:
-        shown, shared = self.strand.shown[wire], self.strand.shared[wire]
-        return self.several and not shared and shown in _DRAWN
+        drawn, shared = self.lanes.drawn[wire], self.lanes.shared[wire]
+        return self.several and not shared and drawn in _DRAWN
 
-    def _aside(self) -> float:
-        """How far before the middle the signs of this lane stand, clear of those beside it."""
-        count = len(self.view.facts.strands)
+    def _shift(self) -> float:
+        """How far before the middle the labels of this lane stand, clear of those beside it."""
+        count = len(self.view.annotations.lanes)
         return _APART * (self.number - (count - 1) / 2.0)
 
-    def _paint_state(
-        self, wire: int, state: State, middle: Floats, end: Floats, until: float
-    ) -> None:
+    def _paint_glyphs(self, wire: int, state: State, middle: Floats, end: Floats) -> None:
         row = state.row
         if row.cut:
-            cut = self.strand.cut(wire, until)
-            self.view.behind |= cut is None
+            cut = self.lanes.is_cut(wire, self.until)
+            self.complete &= cut is not None
             if cut:
                 self._paint(row.cut, state, end)
         if row.glyph:
             self._paint(row.glyph, state, middle)
-        if self.strand.is_origin(wire):
+        if self.lanes.is_origin(wire):
             self._paint(ORIGIN, state, end)
 
-    def _paint_words(self, words: str, state: State, middle: Floats, along: Floats) -> None:
+    def _paint_text(self, text: str, state: State, middle: Floats, along: Floats) -> None:
+        """Paint text beside its lane; where there are several lanes, on it."""
         if self.several:
-            self._paint(words, state, middle, grounded=True)
+            self._paint(text, state, middle, grounded=True)
             return
         unit = self.view.camera.unit
-        box = np.array([glyphs.width(words), glyphs.SIZE]) * unit
+        box = np.array([glyphs.width(text), glyphs.SIZE]) * unit
         side = np.array([-along[1], along[0]])
-        away = 0.5 * np.abs(side) @ box + 3.0 * unit
-        self._paint(words, state, middle + away * side)
+        distance = 0.5 * np.abs(side) @ box + 3.0 * unit
+        self._paint(text, state, middle + distance * side)
 
-    def _paint(self, sign: str, state: State, centre: Floats, *, grounded: bool = False) -> None:
-        """Draw a sign at a widget position, on a ground that breaks the lane if need be."""
-        view, painter = self.view, self.painter
-        theme, ratio, unit = view.theme, view.ratio, round(view.camera.unit, 3)
-        colour = theme.lane(state).name()
-        halo = theme.canvas if grounded or sign in glyphs.ON_LANE else ""
+    def _paint(self, glyph: str, state: State, centre: Floats, *, grounded: bool = False) -> None:
+        """Paint a glyph or text at a widget point, some on a ground that interrupts the lane."""
+        painter, ratio, unit = self.painter, self.ratio, round(self.view.camera.unit, 3)
+        colour = self.view.theme.lane(state).name()
+        ground = self.view.theme.canvas if grounded or glyph in glyphs.ON_LANE else ""
         x, y = centre.tolist()
         if self.vector:
-            width = glyphs.width(sign)
+            width = glyphs.width(glyph)
             painter.save()
             painter.translate(x, y)
             painter.scale(unit, unit)
             box = QRectF(-width / 2.0, -glyphs.SIZE / 2.0, width, glyphs.SIZE)
-            glyphs.draw(painter, sign, box, colour, halo)
+            glyphs.draw(painter, glyph, box, colour, ground)
             painter.restore()
             return
-        picture = glyphs.picture(sign, colour, halo, unit, ratio)
+        picture = glyphs.picture(glyph, colour, ground, unit, ratio)
         size = picture.deviceIndependentSize()
         left = round((x - size.width() / 2.0) * ratio) / ratio
         top = round((y - size.height() / 2.0) * ratio) / ratio

@@ -13,18 +13,18 @@ from app.canvas.scene.camera import PLAIN
 from app.services.theme import BODY, font
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats
-    from app.canvas.state.view_state import View
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.state.view_state import ViewState
     from runtime.diagram.model import Note
 
 _PAD, _RISE = 10.0, 7.0
 _FLAGS = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 
 
-def paint_notes(painter: QPainter, view: View, shown: Floats, *, frames: bool) -> None:
-    """The page's frames, or its notes, as far as they lie in ``shown``."""
-    left, top, right, bottom = shown.tolist()
-    for name, note in {**view.scene.page.notes, **view.held_notes}.items():
+def paint_notes(painter: QPainter, view: ViewState, area: Floats, *, frames: bool) -> None:
+    """Paint the frames of the page, or its other notes, within ``area`` of the scene."""
+    left, top, right, bottom = area.tolist()
+    for name, note in {**view.scene.page.notes, **view.dragged_notes}.items():
         x, y = note.at
         seen = x < right and x + note.width > left and y < bottom and y + note.height > top
         if seen and note.frame == frames:
@@ -38,7 +38,7 @@ def note_height(text: str, width: float) -> float:
     return math.ceil(text_height) + 2 * _RISE
 
 
-def _paint_note(painter: QPainter, view: View, note: Note, *, selected: bool) -> None:
+def _paint_note(painter: QPainter, view: ViewState, note: Note, *, selected: bool) -> None:
     theme, zoom = view.theme, view.camera.zoom
     painter.save()
     painter.translate(view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y)
@@ -46,7 +46,7 @@ def _paint_note(painter: QPainter, view: View, note: Note, *, selected: bool) ->
     height = note.height if note.frame else max(note.height, note_height(note.text, note.width))
     box = QRectF(0.0, 0.0, note.width, height)
     pen = QPen(QColor(theme.accent if selected else theme.hairline), 1.5 if selected else 1.0)
-    pen.setCosmetic(zoom < 1.0)  # from afar a frame would fade away
+    pen.setCosmetic(zoom < 1.0)  # from afar the frame would fade
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
     painter.drawRoundedRect(box, CORNER, CORNER)

@@ -1,57 +1,46 @@
-"""A trial on the canvas: cuts that are not there, stops that are open, and what they change."""
+"""Paints a trial: cuts that are tried, stops that are tried open, and what they change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint import glyphs, lanes
+from app.canvas.paint import glyphs
+from app.canvas.paint.drawing import draw_lines
 from app.canvas.scene.bezier import flatten
-from app.canvas.scene.polylines import draw_lines, strokes
+from app.canvas.scene.lane_paths import STEPS
+from app.canvas.scene.polylines import strokes
 from app.services.theme import BODY, font, shown
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats
-    from app.canvas.state.view_state import View
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.state.trial import TrialMarks
+    from app.canvas.state.view_state import ViewState
 
 _RADIUS = 9.0
 _ROOM = 6.0
 
 
-@dataclass(frozen=True)
-class Ghosts:
-    """What is tried on one page, by the names of the page."""
-
-    cuts: tuple[str, ...] = ()
-    """Keys of wires with a cut."""
-    opened: tuple[str, ...] = ()
-    """StopGradients that let gradient pass."""
-    changes: Mapping[str, str] = field(default_factory=dict)
-    """By block, how its gradient changes: ``6.00 → 3.00 (−50 %)``."""
-
-
-def paint_ghosts(painter: QPainter, view: View, ghosts: Ghosts) -> None:
-    """Draw the trial over the page."""
+def paint_trial(painter: QPainter, view: ViewState, marks: TrialMarks) -> None:
+    """Paint a trial over the page."""
     scene = view.scene
-    for key in ghosts.cuts:
+    for key in marks.cuts:
         if key in scene.wire_index:
-            _paint_cut(painter, view, view.camera.ends(scene.course(key)))
-    for name in ghosts.opened:
+            _paint_cut(painter, view, view.camera.rows_to_widget(scene.waypoints_of(key)))
+    for name in marks.opened:
         if name in scene.index:
             _paint_open(painter, view, scene.rects[scene.index[name]])
-    for name, text in ghosts.changes.items():
+    for name, text in marks.changes.items():
         if name in scene.index:
             _paint_change(painter, view, scene.rects[scene.index[name]], text)
 
 
-def _paint_cut(painter: QPainter, view: View, course: Floats) -> None:
+def _paint_cut(painter: QPainter, view: ViewState, waypoints: Floats) -> None:
     theme, unit = view.theme, view.camera.unit
-    points = flatten(course, lanes.STEPS)
+    points = flatten(waypoints, STEPS)
     pen = QPen(QColor(theme.accent), 2.2 * unit, Qt.PenStyle.DashLine)
     painter.setPen(pen)
     draw_lines(painter, strokes(points))
@@ -66,8 +55,8 @@ def _paint_cut(painter: QPainter, view: View, course: Floats) -> None:
     painter.restore()
 
 
-def _paint_open(painter: QPainter, view: View, rect: Floats) -> None:
-    """A dashed frame around a stop that is tried open."""
+def _paint_open(painter: QPainter, view: ViewState, rect: Floats) -> None:
+    """Paint a dashed frame around a stop that is tried open."""
     x, y, width, height = rect.tolist()
     left, top = view.camera.to_widget(np.array([x, y])).tolist()
     zoom = view.camera.zoom
@@ -77,8 +66,8 @@ def _paint_open(painter: QPainter, view: View, rect: Floats) -> None:
     painter.drawRoundedRect(box, 7.0, 7.0)
 
 
-def _paint_change(painter: QPainter, view: View, rect: Floats, text: str) -> None:
-    """A pill below a block, in letters that don't shrink with the page."""
+def _paint_change(painter: QPainter, view: ViewState, rect: Floats, text: str) -> None:
+    """Paint a change below its block; the text does not shrink with the page."""
     theme, letters = view.theme, font(shown(BODY), bold=True)
     metrics = QFontMetricsF(letters)
     x, y, width, height = rect.tolist()

@@ -1,4 +1,4 @@
-"""From scene to widget: zoom and offset."""
+"""The camera: zoom and offset that map the scene to the widget."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats
+    from app.canvas.scene.arrays import Floats
 
-NEAREST = 8.0
-FARTHEST = 0.02
+MAX_ZOOM = 8.0
+MIN_ZOOM = 0.02
 PLAIN = 0.3
 """Below this zoom blocks are rectangles and wires straight lines."""
 NUMBERS = 0.6
-"""From this zoom on faces show numbers and names of ports."""
+"""From this zoom on, faces show numbers and port names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Camera:
 
     @property
     def unit(self) -> float:
-        """Widget px per px of line style: grows with the zoom, but stays visible."""
+        """Widget px per px of line style: grows with the zoom, within limits."""
         return min(max(self.zoom, 0.45), 4.0)
 
     def to_widget(self, points: Floats) -> Floats:
@@ -39,22 +39,22 @@ class Camera:
         """Widget points (…, 2) in scene units."""
         return (points - (self.x, self.y)) / self.zoom
 
-    def ends(self, ends: Floats) -> Floats:
-        """Ends or courses of wires (m, 2 p) in widget px."""
-        return np.asarray(ends * self.zoom + (self.x, self.y) * (ends.shape[1] // 2))
+    def rows_to_widget(self, rows: Floats) -> Floats:
+        """Rows of points (m, 2 p), such as waypoints of wires, in widget px."""
+        return np.asarray(rows * self.zoom + (self.x, self.y) * (rows.shape[1] // 2))
 
     def area(self, left: float, top: float, width: float, height: float) -> Floats:
-        """The scene's left, top, right, bottom under a rectangle of the widget."""
+        """Left, top, right, bottom of the scene behind a rectangle of the widget."""
         corners = np.array([[left, top], [left + width, top + height]])
         return self.to_scene(corners).ravel()
 
     def panned(self, dx: float, dy: float) -> Camera:
-        """Moved by widget px."""
+        """The camera moved by widget px."""
         return replace(self, x=self.x + dx, y=self.y + dy)
 
     def zoomed(self, zoom: float, x: float, y: float) -> Camera:
-        """At ``zoom``, within limits, with the scene point under widget (x, y) kept there."""
-        zoom = min(max(zoom, FARTHEST), NEAREST)
+        """The camera at ``zoom``, within limits; the scene point at widget (x, y) stays there."""
+        zoom = min(max(zoom, MIN_ZOOM), MAX_ZOOM)
         ratio = zoom / self.zoom
         return Camera(zoom, x - (x - self.x) * ratio, y - (y - self.y) * ratio)
 
@@ -62,14 +62,14 @@ class Camera:
     def fitting(
         cls, bounds: Floats, width: float, height: float, margin: float = 40.0, most: float = 1.0
     ) -> Camera:
-        """Shows ``bounds`` (left, top, right, bottom) centred in width × height, up to ``most``."""
+        """A camera that centres ``bounds`` (left, top, right, bottom), at a zoom up to ``most``."""
         left, top, right, bottom = bounds.tolist()
         zoom = min(
             max(width - 2 * margin, 1.0) / max(right - left, 1.0),
             max(height - 2 * margin, 1.0) / max(bottom - top, 1.0),
             most,
         )
-        zoom = min(max(zoom, FARTHEST), NEAREST)
+        zoom = min(max(zoom, MIN_ZOOM), MAX_ZOOM)
         return cls(
             zoom,
             (width - zoom * (left + right)) / 2.0,

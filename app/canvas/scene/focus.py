@@ -1,4 +1,4 @@
-"""Where the keyboard is on a page, and where an arrow key takes it: along wires, port by port."""
+"""The keyboard focus on a page, and where an arrow key moves it: along wires, port by port."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from app.canvas.scene.geometry import Bend
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats, Indices, Scene
+    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.geometry import Scene
 
-Step = tuple[int, int]
-"""Right and down: (1, 0), (-1, 0), (0, 1) or (0, -1)."""
+Direction = tuple[int, int]
+"""One step right or down: (1, 0), (-1, 0), (0, 1) or (0, -1)."""
 
 
-class Kind(Enum):
+class FocusKind(Enum):
     """What can have the focus."""
 
     BLOCK = auto()
@@ -33,51 +34,51 @@ class Kind(Enum):
 class Focus:
     """A block or note by name, a port as ``block.port``, a wire by its key, or one of its bends."""
 
-    kind: Kind
+    kind: FocusKind
     name: str
     number: int = 0
-    """Of the bend on its wire."""
+    """Number of the bend on its wire."""
 
 
 def port_focus(scene: Scene, port: int) -> Focus:
     """The focus on the port of that number."""
-    kind = Kind.INPUT if scene.port_is_input[port] else Kind.OUTPUT
+    kind = FocusKind.INPUT if scene.port_is_input[port] else FocusKind.OUTPUT
     return Focus(kind, str(scene.port_name(port)))
 
 
 def port_number(scene: Scene, focus: Focus) -> int | None:
-    """The number of the port that has the focus; None for what is no port of the page."""
-    if focus.kind not in (Kind.INPUT, Kind.OUTPUT):
+    """The number of the port that has the focus; None if it is not a port of the page."""
+    if focus.kind not in (FocusKind.INPUT, FocusKind.OUTPUT):
         return None
-    return scene.port(*PortName.parse(focus.name), is_input=focus.kind is Kind.INPUT)
+    return scene.port(*PortName.parse(focus.name), is_input=focus.kind is FocusKind.INPUT)
 
 
 def exists(scene: Scene, focus: Focus) -> bool:
-    """Whether what has the focus is still on the page."""
+    """Whether the focused item is still on the page."""
     match focus.kind:
-        case Kind.BLOCK:
+        case FocusKind.BLOCK:
             return focus.name in scene.index
-        case Kind.WIRE:
+        case FocusKind.WIRE:
             return focus.name in scene.wire_index
-        case Kind.BEND:
+        case FocusKind.BEND:
             return scene.bend(Bend(focus.name, focus.number)) is not None
-        case Kind.NOTE:
+        case FocusKind.NOTE:
             return focus.name in scene.page.notes
         case _:
             return port_number(scene, focus) is not None
 
 
-def area(scene: Scene, focus: Focus) -> Floats:
-    """Left, top, right, bottom of what has the focus, scene units."""
+def focus_bounds(scene: Scene, focus: Focus) -> Floats:
+    """Left, top, right, bottom of the focused item, scene units."""
     match focus.kind:
-        case Kind.BLOCK:
+        case FocusKind.BLOCK:
             x, y, width, height = scene.rects[scene.index[focus.name]].tolist()
-        case Kind.NOTE:
+        case FocusKind.NOTE:
             note = scene.page.notes[focus.name]
             x, y, width, height = *note.at, note.width, note.height
-        case Kind.WIRE:
+        case FocusKind.WIRE:
             return np.asarray(scene.wire_bounds[scene.wire_index[focus.name]])
-        case Kind.BEND:
+        case FocusKind.BEND:
             number = scene.bend(Bend(focus.name, focus.number))
             x, y = (scene.bends[number].ravel() - 8.0).tolist()
             width = height = 16.0
@@ -90,27 +91,27 @@ def area(scene: Scene, focus: Focus) -> Floats:
 
 
 def nearest_block(scene: Scene, at: Floats) -> Focus | None:
-    """The block, or else the note, whose centre is nearest to the scene point ``at``."""
-    places = _places(scene)
+    """The block or note whose centre is nearest to the scene point ``at``; None without any."""
+    places = _centres(scene)
     if not len(places):
         return None
-    return _at_place(scene, int(np.hypot(*(places - at).T).argmin()))
+    return _item(scene, int(np.hypot(*(places - at).T).argmin()))
 
 
-def step(scene: Scene, focus: Focus, by: Step) -> Focus:
-    """Where an arrow leads: the same place where there is nothing that way.
+def move_focus(scene: Scene, focus: Focus, by: Direction) -> Focus:
+    """Where an arrow key moves the focus; it stays where there is nothing in that direction.
 
-    Left and right go along the flow: block, output, wire, its bends, input, block. Up and down go
-    to the next port of that side, the next wire of the same end, or the nearest block or note.
+    Left and right follow the flow: block, output, wire, its bends, input, block. Up and down go to
+    the next port of the same side, the next wire at the same end, or the nearest block or note.
     """
     match focus.kind:
-        case Kind.BLOCK:
+        case FocusKind.BLOCK:
             found = _from_block(scene, focus, by)
-        case Kind.NOTE:
+        case FocusKind.NOTE:
             found = _neighbour(scene, focus, by)
-        case Kind.WIRE:
+        case FocusKind.WIRE:
             found = _from_wire(scene, scene.wire_index[focus.name], by)
-        case Kind.BEND:
+        case FocusKind.BEND:
             wire = scene.wire_index[focus.name]
             found = _along(scene, wire, focus.number + by[0]) if by[0] else None
         case _:
@@ -118,7 +119,7 @@ def step(scene: Scene, focus: Focus, by: Step) -> Focus:
     return found or focus
 
 
-def _from_block(scene: Scene, focus: Focus, by: Step) -> Focus | None:
+def _from_block(scene: Scene, focus: Focus, by: Direction) -> Focus | None:
     if by[0]:
         number = scene.index[focus.name]
         first, slots = int(scene.first_port[number]), scene.slots[number]
@@ -130,17 +131,17 @@ def _from_block(scene: Scene, focus: Focus, by: Step) -> Focus | None:
     return _neighbour(scene, focus, by)
 
 
-def _from_port(scene: Scene, focus: Focus, by: Step) -> Focus | None:
+def _from_port(scene: Scene, focus: Focus, by: Direction) -> Focus | None:
     port = port_number(scene, focus)
     assert port is not None
-    outward = 1 if focus.kind is Kind.OUTPUT else -1
+    outward = 1 if focus.kind is FocusKind.OUTPUT else -1
     if by[0] == -outward:
-        return Focus(Kind.BLOCK, PortName.parse(focus.name).block)
+        return Focus(FocusKind.BLOCK, PortName.parse(focus.name).block)
     if by[0]:
         wires = np.flatnonzero(scene.wire_ports[:, 0 if outward > 0 else 1] == port)
         if not len(wires):
             return None
-        wire = _by_height(scene, wires)[0]
+        wire = _top_to_bottom(scene, wires)[0]
         return _along(scene, wire, -1 if outward > 0 else int(scene.bend_counts[wire]) - 1)
     other = port + by[1]
     if not 0 <= other < len(scene.port_block):
@@ -150,62 +151,64 @@ def _from_port(scene: Scene, focus: Focus, by: Step) -> Focus | None:
     return port_focus(scene, other) if same_block and same_side else None
 
 
-def _from_wire(scene: Scene, wire: int, by: Step) -> Focus | None:
+def _from_wire(scene: Scene, wire: int, by: Direction) -> Focus | None:
     source = int(scene.wire_ports[wire, 0])
     if by[0]:
         return _along(scene, wire, 0) if by[0] > 0 else port_focus(scene, source)
     ends = scene.wire_ports
-    same = np.flatnonzero((ends[:, 0] == source) | (scene.wire_blocks[:, 1] == _block(scene, wire)))
-    order = _by_height(scene, same)
+    same = np.flatnonzero(
+        (ends[:, 0] == source) | (scene.wire_blocks[:, 1] == _target_block(scene, wire))
+    )
+    order = _top_to_bottom(scene, same)
     place = order.index(wire) + by[1]
     return _wire(scene, order[place]) if 0 <= place < len(order) else None
 
 
 def _along(scene: Scene, wire: int, number: int) -> Focus:
-    """The bend of that number; before the first the wire, after the last its input."""
+    """Bend ``number`` of a wire; before the first the wire itself, after the last its input."""
     if number < 0:
         return _wire(scene, wire)
     if number < scene.bend_counts[wire]:
-        return Focus(Kind.BEND, scene.wire_keys[wire], number)
+        return Focus(FocusKind.BEND, scene.wire_keys[wire], number)
     return port_focus(scene, int(scene.wire_ports[wire, 1]))
 
 
-def _block(scene: Scene, wire: int) -> int:
+def _target_block(scene: Scene, wire: int) -> int:
     return int(scene.wire_blocks[wire, 1])
 
 
-def _by_height(scene: Scene, wires: Indices) -> list[int]:
-    """Wires from the highest to the lowest, by their middle."""
+def _top_to_bottom(scene: Scene, wires: Indices) -> list[int]:
+    """Wires from top to bottom, by their middle."""
     middle = scene.wire_ends[wires][:, [1, 3]].sum(axis=1)
     return [int(wire) for wire in wires[np.argsort(middle, kind="stable")]]
 
 
 def _wire(scene: Scene, wire: int) -> Focus:
-    return Focus(Kind.WIRE, scene.wire_keys[wire])
+    return Focus(FocusKind.WIRE, scene.wire_keys[wire])
 
 
-def _places(scene: Scene) -> Floats:
+def _centres(scene: Scene) -> Floats:
     """Centres of the blocks, then of the notes (k, 2)."""
     rects = np.concatenate([scene.rects, scene.note_rects()])
     return np.asarray(rects[:, :2] + rects[:, 2:] / 2.0)
 
 
-def _at_place(scene: Scene, place: int) -> Focus:
+def _item(scene: Scene, place: int) -> Focus:
     if place < len(scene.names):
-        return Focus(Kind.BLOCK, scene.names[place])
-    return Focus(Kind.NOTE, list(scene.page.notes)[place - len(scene.names)])
+        return Focus(FocusKind.BLOCK, scene.names[place])
+    return Focus(FocusKind.NOTE, list(scene.page.notes)[place - len(scene.names)])
 
 
-def _neighbour(scene: Scene, focus: Focus, by: Step) -> Focus | None:
-    """The nearest block or note in a direction, those straight ahead before those aside."""
-    left, top, right, bottom = area(scene, focus).tolist()
+def _neighbour(scene: Scene, focus: Focus, by: Direction) -> Focus | None:
+    """The nearest block or note in a direction; those straight ahead are preferred."""
+    left, top, right, bottom = focus_bounds(scene, focus).tolist()
     here = np.array([(left + right) / 2.0, (top + bottom) / 2.0])
-    found = ahead(_places(scene), here, by)
-    return None if found is None else _at_place(scene, found)
+    found = next_point(_centres(scene), here, by)
+    return None if found is None else _item(scene, found)
 
 
-def ahead(points: Floats, here: Floats, by: Step) -> int | None:
-    """Which of ``points`` (k, 2) is next from ``here`` (2,) in a direction; None without one."""
+def next_point(points: Floats, here: Floats, by: Direction) -> int | None:
+    """Which of ``points`` (k, 2) is next from ``here`` (2,) in a direction; None if none is."""
     apart = points - here
     forward = apart @ np.array(by, float)
     aside = np.abs(apart @ np.array([by[1], by[0]], float))

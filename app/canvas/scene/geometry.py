@@ -1,18 +1,18 @@
-"""Where everything of a page lies: numpy arrays built from the diagram, culling, moving.
+"""The scene: where blocks, ports and wires of a page lie, as numpy arrays; culling and moving.
 
-Scene units are px at 100 %, y downwards. A block's place in the layout is its top left corner.
-Blocks, ports and wires are numbered from 0 in the order of the page; the arrays say the rest.
+Scene units are px at 100 %, y downwards. The layout places the top left corner of a block.
+Blocks, ports and wires are numbered from 0 in the order of the page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints
 from app.canvas.scene.bezier import controls
 from blocks.block import Block, Opaque, Source
 from blocks.library.pages import Page as PageBlock
@@ -21,36 +21,29 @@ from runtime.diagram.model import Diagram, Note, Page, Point
 from runtime.diagram.model import ports as ports_of
 from runtime.diagram.paths import PortName
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int32]
-Indices: TypeAlias = NDArray[np.intp]
-
 PORT_RADIUS = 4.0
-REACH = 12.0
-"""How far a block's ports and badges stick out of its bounds."""
-LANES = 42.0
-"""How far a wire's lanes, four at most, and what stands beside them are from its curve."""
-
-NONE: Indices = np.zeros(0, np.intp)
-NOWHERE: Floats = np.zeros((0, 2))
+OVERHANG = 12.0
+"""How far ports and badges stick out of a block, scene units."""
+LANE_MARGIN = 42.0
+"""How far a wire's lanes (at most four) and their labels are from its curve, scene units."""
 _EMPTY_PAGE = Page()
 
 
 class Bend(NamedTuple):
-    """A point that a wire is led through: the wire's key, and the bend's number from its source."""
+    """A point that a wire passes through: the wire's key, and the bend's number from its source."""
 
     wire: str
     number: int
 
 
 class Slots:
-    """Names of a block's ports, and the number of each on its block, inputs first."""
+    """The names of a block's ports, and their numbers on the block, inputs first."""
 
     def __init__(
         self, inputs: tuple[str, ...], outputs: tuple[str, ...], free: tuple[str, ...] = ()
     ) -> None:
         self.inputs = inputs
-        """Those in use, then the free one of a repeating port."""
+        """Those in use, then the free port of a repeating input."""
         self.outputs = outputs
         self.free = frozenset(free)
         self.input_at = {name: i for i, name in enumerate(inputs)}
@@ -58,7 +51,7 @@ class Slots:
 
 
 class Scene:
-    """One page of a diagram as arrays. ``update`` follows the diagram, ``place`` a drag."""
+    """One page of a diagram as arrays. ``update`` follows edits, ``place`` a drag."""
 
     def __init__(self, diagram: Diagram, page: str) -> None:
         self.diagram = diagram
@@ -66,11 +59,11 @@ class Scene:
         self.page = diagram.pages.get(page, _EMPTY_PAGE)
         self._read_blocks()
         self.rows: Ints = self.least_rows
-        """Lines of numbers on each face (n,)."""
+        """Number of text lines on each face (n,)."""
         self._read_layout()
 
     def update(self, diagram: Diagram) -> bool:
-        """Follow an edit of the same page; True when only places and notes changed."""
+        """Follow an edit of the same page; True if only positions and notes changed."""
         page = diagram.pages.get(self.page_name, _EMPTY_PAGE)
         rebuilt = not (page.blocks is self.page.blocks and page.wires is self.page.wires)
         if not rebuilt and diagram.pages is not self.diagram.pages:
@@ -88,7 +81,7 @@ class Scene:
         return not rebuilt
 
     def set_rows(self, rows: Ints) -> bool:
-        """Make room for ``rows`` (n,) lines of numbers; True when a height changed."""
+        """Make room for ``rows`` (n,) lines of text; True if the height of a block changed."""
         if np.array_equal(rows, self.rows):
             return False
         self.rows = rows
@@ -96,10 +89,15 @@ class Scene:
         return True
 
     def place(
-        self, blocks: Indices, corners: Floats, bends: Indices = NONE, points: Floats = NOWHERE
+        self,
+        blocks: Indices,
+        corners: Floats,
+        bends: Indices = NO_INDICES,
+        points: Floats = NO_POINTS,
     ) -> None:
-        """Put ``blocks`` (k,) at ``corners`` (k, 2) and ``bends`` (b,) at ``points`` (b, 2), and
-        their wires after them.
+        """Put ``blocks`` (k,) at ``corners`` (k, 2) and ``bends`` (b,) at ``points`` (b, 2).
+
+        Their wires follow.
         """
         self.rects[blocks, :2] = corners
         self.bends[bends] = points
@@ -108,19 +106,19 @@ class Scene:
         ports = np.flatnonzero(moved[self.port_block])
         self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
         touched = np.flatnonzero(moved[self.wire_blocks].any(axis=1))
-        self._follow(np.union1d(touched, self.bend_wire[bends]))
+        self._update_wires(np.union1d(touched, self.bend_wire[bends]))
 
     def blocks_in(self, area: Floats) -> Indices:
         """Blocks that touch ``area`` (left, top, right, bottom), ports included."""
         x, y, w, h = self.rects.T
         left, top, right, bottom = area
         return np.flatnonzero(
-            (x < right + REACH) & (x + w > left - REACH)
-            & (y < bottom + REACH) & (y + h > top - REACH)
+            (x < right + OVERHANG) & (x + w > left - OVERHANG)
+            & (y < bottom + OVERHANG) & (y + h > top - OVERHANG)
         )  # fmt: skip
 
     def wires_in(self, area: Floats) -> Indices:
-        """Wires whose curve may touch ``area`` (left, top, right, bottom); none is missed."""
+        """Wires whose bounds touch ``area`` (left, top, right, bottom)."""
         left, top, right, bottom = area
         x0, y0, x1, y1 = self.wire_bounds.T
         return np.flatnonzero((x0 < right) & (x1 > left) & (y0 < bottom) & (y1 > top))
@@ -131,8 +129,8 @@ class Scene:
         chosen[blocks] = True
         return np.flatnonzero(chosen[self.wire_blocks].any(axis=1))
 
-    def courses(self, wires: Indices) -> Iterator[tuple[Indices, Floats]]:
-        """``wires`` in groups of as many bends, each with the courses (m, 2 p) of its wires."""
+    def waypoints(self, wires: Indices) -> Iterator[tuple[Indices, Floats]]:
+        """``wires`` grouped by number of bends, each group with its waypoints (m, 2 p)."""
         if not len(self.bends):
             yield wires, self.wire_ends[wires]
             return
@@ -144,24 +142,24 @@ class Scene:
             middle = between.reshape(len(alike), -1)
             yield alike, np.concatenate([ends[:, :2], middle, ends[:, 2:]], axis=1)
 
-    def course(self, key: str) -> Floats:
-        """The course (1, 2 p) of one wire."""
-        return next(self.courses(np.array([self.wire_index[key]])))[1]
+    def waypoints_of(self, key: str) -> Floats:
+        """The waypoints (1, 2 p) of one wire."""
+        return next(self.waypoints(np.array([self.wire_index[key]])))[1]
 
     def bend(self, bend: Bend) -> int | None:
-        """Number of a bend among all of the page; None where there is none."""
+        """Number of a bend among all bends of the page; None if it does not exist."""
         wire = self.wire_index.get(bend.wire)
         if wire is None or not 0 <= bend.number < self.bend_counts[wire]:
             return None
         return int(self._first_bend[wire]) + bend.number
 
     def bend_name(self, bend: int) -> Bend:
-        """Wire and place on it of the bend of that number."""
+        """The wire of a bend, and its number on that wire."""
         wire = int(self.bend_wire[bend])
         return Bend(self.wire_keys[wire], bend - int(self._first_bend[wire]))
 
     def bounds(self, blocks: Indices | None = None) -> Floats | None:
-        """Left, top, right, bottom of ``blocks``, or of all that lies there; None of nothing."""
+        """Left, top, right, bottom of ``blocks``, or of the whole page; None if that is empty."""
         rects = self.rects if blocks is None else self.rects[blocks]
         if blocks is None:
             bends = np.concatenate([self.bends, np.zeros_like(self.bends)], axis=1)
@@ -169,7 +167,7 @@ class Scene:
         return _around(rects)
 
     def bounds_of(self, blocks: Collection[str], notes: Collection[str] = ()) -> Floats | None:
-        """Left, top, right, bottom of blocks and notes by name; None of nothing."""
+        """Left, top, right, bottom of blocks and notes by name; None if there are none."""
         chosen = np.array([self.index[name] for name in blocks if name in self.index], np.intp)
         texts = [_note_rect(note) for name, note in self.page.notes.items() if name in notes]
         return _around(np.concatenate([self.rects[chosen], np.array(texts).reshape(-1, 4)]))
@@ -178,12 +176,12 @@ class Scene:
         """Left, top, width, height of each note (k, 4)."""
         return np.array([_note_rect(note) for note in self.page.notes.values()]).reshape(-1, 4)
 
-    def note_is_frame(self) -> NDArray[np.bool_]:
+    def note_is_frame(self) -> Flags:
         """Which of the notes are frames (k,)."""
         return np.array([note.frame for note in self.page.notes.values()], bool)
 
     def port(self, block: str, port: str, *, is_input: bool | None = None) -> int | None:
-        """Number of the port of that name; an input before an output of the same name."""
+        """Number of a port by name; of an input and an output of the same name, the input's."""
         number = self.index.get(block)
         if number is None:
             return None
@@ -194,7 +192,7 @@ class Scene:
         return None if local is None else int(self.first_port[number]) + local
 
     def port_name(self, port: int) -> PortName:
-        """``block.port`` of the port of that number."""
+        """``block.port`` of a port."""
         number = int(self.port_block[port])
         slots = self.slots[number]
         local = port - int(self.first_port[number])
@@ -202,7 +200,7 @@ class Scene:
         return PortName(self.names[number], names[local])
 
     def port_points(self, ports: Indices | None = None) -> Floats:
-        """Centres of ``ports`` (or of all) (k, 2)."""
+        """Centres (k, 2) of ``ports``, or of all."""
         return self._ports if ports is None else self._ports[ports]
 
     def _read_blocks(self) -> None:
@@ -212,7 +210,7 @@ class Scene:
         self.index: dict[str, int] = {name: i for i, name in enumerate(self.names)}
         self.slots = _slots(self.diagram, self.page_name, page)
         self.least_rows: Ints = _least_rows(self.blocks)
-        """Lines of numbers before anything is known: a variable has a gradient, too (n,)."""
+        """Text lines (n,) before values are known: a variable has a line for its gradient."""
         try:
             keys, ends = self._resolve()
         except KeyError:
@@ -225,11 +223,14 @@ class Scene:
         """Source and target block of each wire (m, 2)."""
         self.wire_ports: Ints = self.first_port[self.wire_blocks] + ends[:, 2:]
         """Source and target port of each wire (m, 2)."""
+        self.is_driven: Flags = np.zeros(len(self.port_block), bool)
+        """Ports that a wire ends at."""
+        self.is_driven[self.wire_ports[:, 1]] = True
 
     def _resolve(self) -> tuple[list[str], Ints]:
-        """Keys of the wires (m,), and source block, target block and their ports' numbers (m, 4).
+        """Keys of the wires (m,), and source block, target block and their port numbers (m, 4).
 
-        Ports are numbered on their block. A wire at a block that is not on the page is left out.
+        Ports are numbered on their block. Wires of blocks that are not on the page are left out.
         Raises KeyError for an unknown port.
         """
         index, slots = self.index, self.slots
@@ -250,7 +251,7 @@ class Scene:
         self.first_port: Ints = (np.cumsum(ports) - ports).astype(np.int32)
         self.port_block: Ints = np.repeat(np.arange(len(ports), dtype=np.int32), ports)
         local = np.arange(len(self.port_block)) - self.first_port[self.port_block]
-        self.port_is_input: NDArray[np.bool_] = local < inputs[self.port_block]
+        self.port_is_input: Flags = local < inputs[self.port_block]
         row = np.where(self.port_is_input, local, local - inputs[self.port_block])
         self._port_offset: Floats = np.column_stack(
             [np.where(self.port_is_input, 0.0, WIDTH), HEADER + ROW * (row + 0.5)]
@@ -265,9 +266,9 @@ class Scene:
         self.rects[:, :2] = flat.reshape(-1, 2)
         self.rects[:, 2] = WIDTH
         self.wire_ends: Floats = np.empty((len(self.wire_keys), 4))
-        """Where each wire begins and ends: x0, y0, x1, y1 (m, 4)."""
+        """Ends of each wire: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
-        """Left, top, right, bottom of each wire with its lane (m, 4)."""
+        """Left, top, right, bottom of each wire with its lanes (m, 4)."""
         self._read_bends()
         self._measure()
 
@@ -275,28 +276,28 @@ class Scene:
         given = [(self.wire_index.get(str(target)), b) for target, b in self.page.bends.items()]
         known = sorted((wire, bends) for wire, bends in given if wire is not None)
         self.bend_counts: Ints = np.zeros(len(self.wire_keys), np.int32)
-        """How many bends each wire has (m,)."""
+        """Number of bends of each wire (m,)."""
         self.bend_counts[[wire for wire, _ in known]] = [len(bends) for _, bends in known]
         self._first_bend: Ints = np.cumsum(self.bend_counts, dtype=np.int32) - self.bend_counts
         self.bend_wire: Indices = np.repeat(np.arange(len(self.wire_keys)), self.bend_counts)
         """The wire of each bend (b,)."""
         points = [bend for _, bends in known for bend in bends]
         self.bends: Floats = np.array(points, np.float64).reshape(-1, 2)
-        """Where each bend lies, wire by wire (b, 2)."""
+        """Position of each bend, wire by wire (b, 2)."""
 
     def _measure(self) -> None:
         lines = np.maximum(self.port_rows, self.rows)
         self.rects[:, 3] = block_height(0) + ROW * lines
         self._ports: Floats = self.rects[self.port_block, :2] + self._port_offset
-        self._follow(np.arange(len(self.wire_keys)))
+        self._update_wires(np.arange(len(self.wire_keys)))
 
-    def _follow(self, wires: Indices) -> None:
+    def _update_wires(self, wires: Indices) -> None:
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
-        for alike, courses in self.courses(wires):
-            hull = controls(courses)
-            self.wire_bounds[alike, :2] = hull.min(axis=1) - LANES
-            self.wire_bounds[alike, 2:] = hull.max(axis=1) + LANES
+        for alike, waypoints in self.waypoints(wires):
+            hull = controls(waypoints)
+            self.wire_bounds[alike, :2] = hull.min(axis=1) - LANE_MARGIN
+            self.wire_bounds[alike, 2:] = hull.max(axis=1) + LANE_MARGIN
 
 
 def _least_rows(blocks: list[Block]) -> Ints:
@@ -324,14 +325,14 @@ def _slots(diagram: Diagram, name: str, page: Page) -> list[Slots]:
 
 
 def _fixed_slots(kind: type[Block]) -> Slots | None:
-    """The slots of a type whose blocks all have the same; None where they differ."""
+    """The slots of a type whose blocks all have the same ports; None if they differ."""
     if issubclass(kind, PageBlock | Opaque) or any(port.variadic for port in kind.inputs):
         return None
     return Slots(tuple(port.name for port in kind.inputs), kind.outputs)
 
 
 def _add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) -> None:
-    """Give each block the ports that wires name and it lacks, so that every wire has its ends."""
+    """Add ports that wires name but blocks lack, so that every wire has two ends."""
     for target, source in page.wires.items():
         i = index.get(target.block)
         if i is not None and target.port not in slots[i].input_at:
@@ -344,7 +345,7 @@ def _add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) -
 
 
 def _corners(known: list[Point | None]) -> list[Point]:
-    """Places for all: those without one in rows of eight under the rest."""
+    """Corners of all blocks: those without a place go in rows of eight below the rest."""
     placed = [corner for corner in known if corner is not None]
     if len(placed) == len(known):
         return placed

@@ -1,4 +1,4 @@
-"""What lies under the pointer: ports first, then blocks, bends, wires, notes."""
+"""What lies under the pointer: ports, blocks, bends, wires, notes."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.paint.lanes import GAP, PITCH, STEPS
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.camera import PLAIN, Camera
-from app.canvas.scene.polylines import beside
+from app.canvas.scene.lane_paths import STEPS, lane_offset
+from app.canvas.scene.polylines import offset
 
 if TYPE_CHECKING:
-    from app.canvas.scene.geometry import Floats, Scene
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.geometry import Scene
 
-PORT_REACH = 10.0
-"""How near a port is meant, widget px."""
-WIRE_REACH = 6.0
-"""How near a wire or its lane is meant, widget px."""
-BEND_REACH = 8.0
-"""How near a bend is meant, widget px."""
-_FRAME_GRIP = 26.0
+PORT_HIT_RADIUS = 10.0
+"""Distance within which a port is hit, widget px."""
+WIRE_HIT_DISTANCE = 6.0
+"""Distance within which a wire or its lane is hit, widget px."""
+BEND_HIT_RADIUS = 8.0
+"""Distance within which a bend is hit, widget px."""
+_FRAME_TITLE = 26.0
+"""Height of the part of a frame that can be hit, scene units."""
 
 
 def port_at(
-    scene: Scene, camera: Camera, x: float, y: float, reach: float = PORT_REACH
+    scene: Scene, camera: Camera, x: float, y: float, radius: float = PORT_HIT_RADIUS
 ) -> int | None:
-    """The port nearest to widget (x, y) within ``reach``; none from afar."""
+    """The port nearest to widget (x, y) within ``radius``; None below zoom :data:`PLAIN`."""
     if camera.zoom < PLAIN or not len(scene.port_block):
         return None
     away = camera.to_widget(scene.port_points()) - (x, y)
     squared = np.einsum("pd,pd->p", away, away)
     nearest = int(squared.argmin())
-    return nearest if squared[nearest] <= reach * reach else None
+    return nearest if squared[nearest] <= radius * radius else None
 
 
 def block_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
@@ -44,47 +46,44 @@ def block_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
     return int(found[-1]) if len(found) else None
 
 
-def wire_at(scene: Scene, camera: Camera, x: float, y: float, strands: int = 1) -> int | None:
-    """The wire nearest to widget (x, y), by its curve or a lane, within :data:`WIRE_REACH`.
-
-    ``strands`` is how many lanes lie beside each wire.
-    """
-    reach = WIRE_REACH / camera.zoom + PITCH * (strands - 1)
+def wire_at(scene: Scene, camera: Camera, x: float, y: float, lanes: int = 1) -> int | None:
+    """The wire nearest to widget (x, y), by its curve or one of its ``lanes``."""
+    margin = WIRE_HIT_DISTANCE / camera.zoom + lane_offset(lanes - 1) - lane_offset(0)
     px, py = camera.to_scene(np.array([x, y])).tolist()
-    near = scene.wires_in(np.array([px - reach, py - reach, px + reach, py + reach]))
-    gaps = [GAP + PITCH * place for place in range(strands)]
+    near = scene.wires_in(np.array([px - margin, py - margin, px + margin, py + margin]))
+    offsets = [lane_offset(position) * camera.unit for position in range(lanes)]
     found: list[tuple[float, int]] = []
-    for wires, courses in scene.courses(near) if len(near) else ():
-        points = flatten(camera.ends(courses), STEPS)
-        drawn = np.concatenate([points, *(beside(points, gap * camera.unit) for gap in gaps)])
-        away = distances(drawn, x, y).reshape(1 + strands, -1).min(axis=0)
+    for wires, waypoints in scene.waypoints(near) if len(near) else ():
+        points = flatten(camera.rows_to_widget(waypoints), STEPS)
+        drawn = np.concatenate([points, *(offset(points, distance) for distance in offsets)])
+        away = distances(drawn, x, y).reshape(1 + lanes, -1).min(axis=0)
         nearest = int(away.argmin())
         found.append((float(away[nearest]), int(wires[nearest])))
     distance, wire = min(found, default=(np.inf, -1))
-    return wire if distance <= WIRE_REACH else None
+    return wire if distance <= WIRE_HIT_DISTANCE else None
 
 
 def bend_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
-    """The bend nearest to widget (x, y) within :data:`BEND_REACH`; none from afar."""
+    """The bend nearest to widget (x, y); None beyond its radius, or below zoom :data:`PLAIN`."""
     if camera.zoom < PLAIN or not len(scene.bends):
         return None
     away = np.hypot(*(camera.to_widget(scene.bends) - (x, y)).T)
     nearest = int(away.argmin())
-    return nearest if away[nearest] <= BEND_REACH else None
+    return nearest if away[nearest] <= BEND_HIT_RADIUS else None
 
 
 def note_at(scene: Scene, camera: Camera, x: float, y: float) -> str | None:
-    """The topmost note under widget (x, y); of a frame only the line of its title counts."""
+    """The topmost note under widget (x, y); a frame is hit by its title only."""
     px, py = camera.to_scene(np.array([x, y])).tolist()
     for name, note in reversed(list(scene.page.notes.items())):
-        height = min(_FRAME_GRIP, note.height) if note.frame else note.height
+        height = min(_FRAME_TITLE, note.height) if note.frame else note.height
         if note.at.x <= px <= note.at.x + note.width and note.at.y <= py <= note.at.y + height:
             return name
     return None
 
 
 def distances(curves: Floats, x: float, y: float) -> Floats:
-    """How far (x, y) is from each of the polylines ``curves`` (m, k, 2): (m,)."""
+    """Distances (m,) of (x, y) from the polylines ``curves`` (m, k, 2)."""
     start = curves[:, :-1]
     along = curves[:, 1:] - start
     to = np.array([x, y]) - start

@@ -1,37 +1,34 @@
-"""Wires as points: walked by length, dashed, and drawn without copying."""
+"""Curves as rows of points: offset curves, arc length, and the segments that draw them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
-import shiboken6
-from PySide6.QtCore import QLineF, QRectF
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPainter
+    from collections.abc import Sequence
 
-    from app.canvas.scene.geometry import Floats, Indices
+    from app.canvas.scene.arrays import Floats, Indices
 
 _STRAIGHT = 0.25
-"""Px that a curve may bulge and still be drawn as one line."""
+"""Px that a curve may bulge and still be drawn as one segment."""
 _OVERLAP = 0.4
-"""Px that the lines of a curve reach into each other."""
+"""Px by which the segments of a curve overlap."""
 
 
-def beside(points: Floats, distance: float) -> Floats:
-    """The curves ``points`` (m, k, 2) moved to their right-hand side by ``distance``."""
+def offset(points: Floats, distance: float) -> Floats:
+    """The curves ``points`` (m, k, 2) offset to their right-hand side by ``distance``."""
     along = np.gradient(points, axis=1)
     along /= np.maximum(np.hypot(along[..., 0], along[..., 1]), 1e-9)[..., None]
     return points + distance * np.stack([-along[..., 1], along[..., 0]], axis=2)
 
 
 def strokes(points: Floats) -> Floats:
-    """Lines (n, 4) that draw the curves ``points`` (m, k, 2) without a seam.
+    """Segments (n, 4) that draw the curves ``points`` (m, k, 2) without a seam.
 
-    Straight curves are one line. The lines of others overlap by a fraction of a pixel: apart,
-    antialiasing would leave light dots between them, and with caps dark ones.
+    Straight curves become one segment. The segments of others overlap by a fraction of a pixel:
+    without that, antialiasing leaves light dots between them; caps would leave dark ones.
     """
     first, last = points[:, 0], points[:, -1]
     chord = last - first
@@ -47,10 +44,10 @@ def strokes(points: Floats) -> Floats:
     return np.concatenate([lines, np.concatenate([first[~bent], last[~bent]], axis=1)])
 
 
-class Tracks:
-    """Curves to walk along by length: all of them laid end to end on one axis.
+class Polylines:
+    """The curves ``points`` (m, k, 2), parametrised by arc length.
 
-    ``points`` (m, k, 2); ``lengths`` (m,) are theirs, in the same unit.
+    ``lengths`` (m,) are their lengths, in the unit of the points.
     """
 
     def __init__(self, points: Floats) -> None:
@@ -71,14 +68,15 @@ class Tracks:
         )
 
     def direction(self, curve: Indices, distance: Floats) -> Floats:
-        """Unit tangents (n, 2) there, forwards."""
+        """Unit tangents (n, 2) there, pointing forwards."""
         ahead = self.at(curve, distance + 1.0) - self.at(curve, distance - 1.0)
         return np.asarray(ahead / np.maximum(np.hypot(*ahead.T), 1e-9)[:, None])
 
     def marks(self, every: float, first: float, last: float = 0.0) -> tuple[Indices, Floats]:
-        """Curve and distance of marks ``every`` so far, from ``first`` to ``last`` before the end.
+        """Curve and distance of marks spaced by ``every``.
 
-        A curve too short for its first mark has none.
+        The first is ``first`` from the start, the last at least ``last`` before the end. A curve
+        too short for its first mark has none.
         """
         room = self.lengths - first - last
         count = np.where(room >= 0, np.floor(room / every) + 1, 0).astype(np.intp)
@@ -87,7 +85,7 @@ class Tracks:
         return curve, np.asarray(first + every * number, np.float64)
 
     def dashes(self, pattern: Sequence[float]) -> Floats:
-        """Lines (n, 4) of a pattern of lengths on, off, on, off, …; whole on every curve."""
+        """Segments (n, 4) of a dash pattern: lengths on, off, on, off, …."""
         period = float(sum(pattern))
         lines = []
         for i in range(0, len(pattern), 2):
@@ -95,19 +93,3 @@ class Tracks:
             end = np.minimum(begin + pattern[i], self.lengths[curve])
             lines.append(np.column_stack([self.at(curve, begin), self.at(curve, end)]))
         return np.concatenate(lines)
-
-
-def draw_lines(painter: QPainter, lines: Floats) -> None:
-    """Draw ``lines`` (n, 4) with the painter's pen in one call, from the array's own memory."""
-    if len(lines):
-        held = np.ascontiguousarray(lines, np.float64)
-        start = cast("QLineF", shiboken6.wrapInstance(held.ctypes.data, QLineF))
-        painter.drawLines(start, len(held))
-
-
-def draw_rects(painter: QPainter, rects: Floats) -> None:
-    """Draw ``rects`` (n, 4: left, top, width, height) in one call, from the array's memory."""
-    if len(rects):
-        held = np.ascontiguousarray(rects, np.float64)
-        start = cast("QRectF", shiboken6.wrapInstance(held.ctypes.data, QRectF))
-        painter.drawRects(start, len(held))

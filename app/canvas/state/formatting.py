@@ -1,4 +1,4 @@
-"""Numbers as a face shows them: a small array as its grid, a large one in two lines."""
+"""Numbers as text: a small array as its grid, a large one in two lines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.paint.blocks.charts import Chart, chart
+from app.canvas.state.charts import Chart, chart
 
 ROWS = 3
-"""Most rows of a matrix that is shown in full."""
+"""Most rows of an array that is shown in full."""
 COLUMNS = 4
-"""Most columns of a matrix that is shown in full."""
+"""Most columns of an array that is shown in full."""
 
 _SUPERSCRIPT = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -30,26 +30,26 @@ class Readout:
     bracketed: bool = False
     prose: bool = False
     fewer: Cells = ()
-    """The same with two digits."""
+    """The cells in two digits."""
 
     @property
     def short(self) -> Cells:
-        """The cells where there is little room."""
+        """The cells for where there is little room."""
         return self.fewer or self.cells
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Numbers under each other, after a mark: ∇ for a gradient."""
+    """A readout on a face, after a mark: ∇ for a gradient."""
 
     mark: str
     readout: Readout
     chart: Chart | None = None
-    """What is drawn beside it."""
+    """The chart beside it."""
 
 
 def charted(array: NDArray[Any]) -> Section:
-    """The readout of an array; of one too large for its numbers, with a chart."""
+    """The readout of an array, with a chart if it is too large to be shown in full."""
     shown = readout(array)
     drawn = chart(array) if shown.prose else None
     if drawn is None:
@@ -59,14 +59,14 @@ def charted(array: NDArray[Any]) -> Section:
 
 
 NONE = Readout((("None",),), prose=True)
-"""A gradient that no path connects: not a zero."""
+"""The gradient of a variable that no path connects to a loss; not the same as zero."""
 
 
 def readout(array: NDArray[Any]) -> Readout:
-    """What the face shows of ``array``.
+    """The text of an array.
 
-    Scalars in four significant digits; up to 3 × 4 numbers as a grid, to the same decimal place;
-    more of them by shape, dtype, rms, least and largest.
+    Scalars have four significant digits; up to 3 × 4 numbers form a grid, to the same decimal
+    place; larger arrays give shape, dtype, rms, least and largest.
     """
     if not array.ndim:
         return Readout(((number(array[()]),),))
@@ -81,9 +81,9 @@ def readout(array: NDArray[Any]) -> Readout:
 
 
 def _aligned(rows: NDArray[Any], digits: int) -> Cells:
-    """The numbers to one decimal place, ``digits`` of the largest; whole ones without a point.
+    """Numbers to the same decimal place, with ``digits`` of the largest; integers without a point.
 
-    A number too small for that place is written as a power, so that only zero looks like zero.
+    A number too small for that place is written with an exponent: only zero looks like zero.
     """
     largest = float(np.abs(rows[np.isfinite(rows)]).max(initial=0.0)) if _float(rows) else 0.0
     whole = not _float(rows) or bool((rows == np.round(rows)).all())
@@ -109,7 +109,7 @@ def fits(shape: tuple[int, ...]) -> bool:
 
 
 def lines(shape: tuple[int, ...]) -> int:
-    """How many lines the readout of an array of that shape has."""
+    """Number of lines of the readout of an array of that shape."""
     if not shape:
         return 1
     if len(shape) <= 2 and 0 not in shape and fits(shape):
@@ -123,7 +123,7 @@ def number(value: Any, digits: int = 4) -> str:
         return "true" if value else "false"
     if isinstance(value, np.integer | int):
         return f"{int(value)}".replace("-", "−")
-    text = f"{float(value) + 0.0:.{digits}g}"  # and -0.0 becomes 0.0
+    text = f"{float(value) + 0.0:.{digits}g}"  # -0.0 becomes 0.0
     if "e" in text:
         mantissa, _, exponent = text.partition("e")
         text = f"{mantissa}e{int(exponent)}"
@@ -131,27 +131,27 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def power_of_ten(value: float) -> str:
-    """The size of ``value`` as ``10⁻⁸``; ``0`` for zero."""
+    """The magnitude of ``value`` as ``10⁻⁸``; ``0`` for zero."""
     if not value:
         return "0"
     return "10" + str(round(math.log10(abs(value)))).translate(_SUPERSCRIPT)
 
 
 def spread(array: NDArray[Any]) -> str:
-    """``rms 0.52 · −1.2…3.4`` of the finite numbers, and how many are not; ``all 1`` if equal."""
+    """``rms 0.52 · −1.2…3.4`` of the finite numbers, and a count of others; ``all 1`` if equal."""
     if array.dtype == bool:
         return f"{int(array.sum())} of {array.size} true"
     wide = array.astype(np.float64)
     finite = wide[np.isfinite(wide)]
-    odd = array.size - finite.size
+    others = array.size - finite.size
     if not finite.size:
-        return f"{odd} not finite"
-    if not odd and (finite == finite[0]).all():
+        return f"{others} not finite"
+    if not others and (finite == finite[0]).all():
         return f"all {number(finite[0])}"
     largest = float(np.abs(finite).max())
     rms = largest * float(np.sqrt(np.mean(np.square(finite / largest)))) if largest else 0.0
     text = f"rms {number(rms, 3)} · {number(finite.min(), 2)}…{number(finite.max(), 2)}"
-    return f"{text} · {odd} not finite" if odd else text
+    return f"{text} · {others} not finite" if others else text
 
 
 def dimensions(shape: tuple[int, ...]) -> str:
@@ -168,7 +168,7 @@ def described(array: NDArray[Any]) -> str:
 
 
 def brief(array: NDArray[Any]) -> Readout:
-    """What the face shows where there is one line only: a number, a row, or shape and spread."""
+    """The text of an array in one line: a number, a row, or its shape and dtype."""
     shown = readout(array)
     if len(shown.cells) == 1:
         return shown
@@ -176,9 +176,9 @@ def brief(array: NDArray[Any]) -> Readout:
 
 
 def gradient_readout(array: NDArray[Any] | None) -> Readout:
-    """What a variable's face shows of its gradient: None, a grid of two rows at most, or its rms.
+    """The text of a variable's gradient: None, a grid of at most two rows, or its spread.
 
-    Its shape is the value's, so it isn't said again.
+    Without its shape, which is the value's.
     """
     if array is None:
         return NONE

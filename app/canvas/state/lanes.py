@@ -1,15 +1,15 @@
-"""What a result says of the wires of a scene: the state, the width and the words of each lane."""
+"""The lanes of a result beside the wires of a scene: state, width and label of each."""
 
 from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.paint.lanes import lane_width
 from app.canvas.state.codes import CODES, NOT_READ, STATE_OF
 from app.canvas.state.formatting import number, power_of_ten
 from runtime.flow import State
@@ -18,63 +18,61 @@ from runtime.flow.lazy import MANY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.canvas.scene.geometry import Floats, Ints, Scene
+    from app.canvas.scene.arrays import Flags, Floats, Ints
+    from app.canvas.scene.geometry import Scene
     from app.evaluation.result import Result
     from runtime.flow import Verdict
 
+Codes: TypeAlias = NDArray[np.int8]
 
-_UNSEEN = (NOT_READ, CODES[State.NOTHING_TO_TRAIN])
-_SHARED = (NOT_READ, CODES[State.OFF_ROUTE], CODES[State.FROZEN], CODES[State.UNKNOWN])
+_INVISIBLE = (NOT_READ, CODES[State.NOTHING_TO_TRAIN])
+_SHAREABLE = (NOT_READ, CODES[State.OFF_ROUTE], CODES[State.FROZEN], CODES[State.UNKNOWN])
 
 
-class Strand:
-    """One lane beside each wire of ``scene``, inside the page used at the path ``prefix``.
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """One lane beside each wire of a scene: the gradient of one loss, or of all together."""
 
-    ``name`` is that of the loss where several strands are shown.
-    """
+    keys: tuple[str, ...]
+    """Path of each wire."""
+    result: Result | None
+    prefix: str
+    """Path of the use of the page, with a slash at its end; empty for the main page."""
+    codes: Codes
+    """State of each wire (m,), see :data:`app.canvas.state.codes.CODES`."""
+    widths: Floats
+    """Width of each lane (m,), px at 100 %."""
+    drawn: Codes
+    """The codes as they are drawn (m,), see :func:`side_by_side`."""
+    positions: Ints
+    """Number of lanes between this one and its wire (m,)."""
+    shared: Flags
+    """Wires on which this lane stands for those of all losses (m,)."""
+    name: str = ""
+    """Name of the loss where several are shown side by side."""
+    _examined: set[str] = field(default_factory=set)
+    _cut: set[str] = field(default_factory=set)
 
-    def __init__(
-        self, scene: Scene, result: Result | None, prefix: str, *, stale: bool, name: str = ""
-    ) -> None:
-        self.name = name
-        self._keys = [prefix + key for key in scene.wire_keys]
-        self._result = result
-        self._prefix = prefix
-        self._origins = frozenset() if result is None else result.badges.origins
-        self._asked: set[str] = set()
-        self._cutting: set[str] = set()
-        self.codes: NDArray[np.int8]
-        """State of each wire (m,), see :data:`app.canvas.state.codes.CODES`."""
-        self.widths: Floats
-        """Width of each wire's lane (m,), px at 100 %."""
-        self._read(stale)
-        self.shown: NDArray[np.int8] = self.codes
-        """Codes as they are drawn: see :func:`side_by_side`."""
-        self.places: Ints = np.zeros(len(self.codes), np.int32)
-        """How many lanes lie between this one and its wire (m,)."""
-        self.shared = np.zeros(len(self.codes), bool)
-        """Wires on which this lane speaks for all strands (m,)."""
+    def label(self, wire: int, *, in_full: bool = False) -> str:
+        """The text beside a lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``, or none.
 
-    def mark(self, wire: int, *, in_full: bool = False) -> str:
-        """The words beside a lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``, or none.
-
-        Before them, of a wire with a tree, how many of its leaves carry: ``1/4``. ``in_full``,
-        the rms of a gradient that needs no warning, too.
+        On a wire with a tree the number of leaves that carry comes first: ``1/4``. ``in_full``
+        also gives the rms of a gradient that needs no warning.
         """
-        if self._result is None:
-            return ""
-        words, leaves = self._size(wire, self._result, in_full), self.leaves(wire)
-        return words if leaves is None else f"{leaves[0]}/{leaves[1]} {words}".rstrip()
+        text, leaves = self._size(wire, in_full), self.leaves(wire)
+        return text if leaves is None else f"{leaves[0]}/{leaves[1]} {text}".rstrip()
 
     def leaves(self, wire: int) -> tuple[int, int] | None:
-        """How many leaves of a wire's tree carry gradient, of how many; None for a bare array."""
-        if self._result is None:
+        """How many leaves of a wire's tree carry gradient, of how many; None for an array."""
+        if self.result is None:
             return None
-        return self._result.badges.leaves.get(self._result.loss, {}).get(self._keys[wire])
+        return self.result.badges.leaves.get(self.result.loss, {}).get(self.keys[wire])
 
-    def _size(self, wire: int, result: Result, in_full: bool) -> str:
-        state, key = STATE_OF.get(int(self.codes[wire])), self._keys[wire]
-        norm, share = result.norms.get(key), result.zeros.get(key)
+    def _size(self, wire: int, in_full: bool) -> str:
+        if self.result is None:
+            return ""
+        state, key = STATE_OF.get(int(self.codes[wire])), self.keys[wire]
+        norm, share = self.result.norms.get(key), self.result.zeros.get(key)
         if state is not None and state.row.label:
             return state.row.label_of(
                 rms=power_of_ten(norm) if norm is not None and math.isfinite(norm) else "",
@@ -83,78 +81,93 @@ class Strand:
         return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
 
     def sentence(self, wire: int) -> str:
-        """Why the wire is in its state; with the loss where several are shown."""
+        """Why the wire is in its state; preceded by the loss where several are shown."""
         verdict = self._verdict(wire)
-        told = "" if verdict is None else verdict.sentence
-        return f"{self.name}: {told}" if self.name and told else told
+        sentence = "" if verdict is None else verdict.sentence
+        return f"{self.name}: {sentence}" if self.name and sentence else sentence
 
     def is_origin(self, wire: int) -> bool:
-        """A NaN or infinity is made where this wire ends."""
-        known = self._result is not None and self.codes[wire] == CODES[State.NONFINITE]
-        return known and self._keys[wire] in self._origins
+        """Whether a NaN or infinity first appears where this wire ends."""
+        if self.result is None or self.codes[wire] != CODES[State.NONFINITE]:
+            return False
+        return self.keys[wire] in self.result.badges.origins
 
-    def cut(self, wire: int, until: float = math.inf) -> bool | None:
+    def is_cut(self, wire: int, until: float = math.inf) -> bool | None:
         """Whether this wire ends in a slot that cuts gradient off.
 
-        None where that is not known yet and the clock (``perf_counter``) is past ``until``: a
-        verdict takes a walk through the diagram.
+        A verdict takes a search through the diagram: None if it is not known yet and the clock
+        (``perf_counter``) is past ``until``.
         """
-        key = self._keys[wire]
-        if key in self._cutting:
+        key = self.keys[wire]
+        if key in self._cut:
             return True
-        if key in self._asked:
+        if key in self._examined:
             return False
         if time.perf_counter() > until:
             return None
         verdict = self._verdict(wire)
-        self._asked.add(key)
-        if verdict is not None:  # its cutters cut themselves off, too
+        self._examined.add(key)
+        if verdict is not None:  # its cutters are cut as well
             nearest = verdict.cutters[:MANY]
-            self._cutting.update(f"{cutter.block}.{cutter.port}" for cutter in nearest)
-        return key in self._cutting
+            self._cut.update(f"{cutter.block}.{cutter.port}" for cutter in nearest)
+        return key in self._cut
 
     def cutters(self, wire: int) -> tuple[str, ...]:
-        """The blocks that cut gradient off a wire, as they are called on this page."""
+        """The blocks that cut gradient off a wire, by their names on this page."""
         verdict = self._verdict(wire)
         blocks = () if verdict is None else (cutter.block for cutter in verdict.cutters)
-        return tuple(dict.fromkeys(block.removeprefix(self._prefix) for block in blocks))
+        return tuple(dict.fromkeys(block.removeprefix(self.prefix) for block in blocks))
 
     def _verdict(self, wire: int) -> Verdict | None:
-        """What the result says of a wire; None of one that has come since."""
-        result, key = self._result, self._keys[wire]
+        """The verdict on a wire; None for a wire that is newer than the result."""
+        result, key = self.result, self.keys[wire]
         return result.verdict(key) if result is not None and key in result.states else None
 
-    def _read(self, stale: bool) -> None:
-        if self._result is None:
-            self.codes = np.full(len(self._keys), NOT_READ, np.int8)
-            self.widths = np.ones(len(self._keys))
-            return
-        states, norms = self._result.states, self._result.norms
-        unknown = NOT_READ if self._result.is_lossless else CODES[State.UNKNOWN]
-        unread = NOT_READ if stale else unknown
+
+def lanes_of(
+    scene: Scene, result: Result | None, prefix: str = "", *, stale: bool = False, name: str = ""
+) -> Lanes:
+    """The lanes of a result, inside the page used at the path ``prefix``.
+
+    If the result is ``stale``, wires that it does not know have no lane.
+    """
+    keys = tuple(prefix + key for key in scene.wire_keys)
+    count = len(keys)
+    codes, widths = np.full(count, NOT_READ, np.int8), np.ones(count)
+    if result is not None:
+        unknown = NOT_READ if result.is_lossless else CODES[State.UNKNOWN]
+        absent = NOT_READ if stale else unknown
+        states, norms = result.states, result.norms
         by_state = {state: CODES[state] for state in set(states.values())}
         by_state[State.UNKNOWN] = unknown
-        self.codes = np.array(
-            [by_state[states[key]] if key in states else unread for key in self._keys], np.int8
-        )
-        self.widths = lane_width(np.array([norms.get(key) or 0.0 for key in self._keys], float))
+        codes = np.array([by_state[states[k]] if k in states else absent for k in keys], np.int8)
+        widths = lane_width(np.array([norms.get(key) or 0.0 for key in keys], float))
+    positions, shared = np.zeros(count, np.int32), np.zeros(count, bool)
+    return Lanes(keys, result, prefix, codes, widths, codes, positions, shared, name)
 
 
-def side_by_side(strands: Sequence[Strand]) -> tuple[Strand, ...]:
-    """The strands with fewer lanes: what says nothing new is not drawn.
+def lane_width(rms: Floats) -> Floats:
+    """Width of a lane in px at 100 %: 1.2 … 4.4 by the logarithm of the rms, 2.4 at 1."""
+    size = np.log10(np.maximum(rms, 1e-30))
+    width = np.clip(2.4 + 0.45 * np.where(np.isfinite(size), size, 4.0), 1.2, 4.4)
+    return np.asarray(np.round(width * 2.5) / 2.5)
 
-    Where all say the same of a wire that carries nothing the first speaks for them; a loss that
-    a wire has no path to has no lane beside those of others. Lanes lie close to their wire, in the
-    order of the losses.
+
+def side_by_side(losses: Sequence[Lanes]) -> tuple[Lanes, ...]:
+    """The lanes of several losses, without those that say nothing new.
+
+    Where all losses agree on a wire that carries nothing, the first stands for them. A loss that
+    a wire has no path to has no lane beside those of the others. Lanes lie as close to their wire
+    as there is room, in the order of the losses.
     """
-    codes = np.stack([strand.codes for strand in strands])
-    shared = np.isin(codes[0], _SHARED) & (codes == codes[0]).all(axis=0)
-    for rank, strand in enumerate(strands):
-        left_out = shared if rank else np.zeros_like(shared)
-        absent = ~shared & (strand.codes == CODES[State.OFF_ROUTE])
-        strand.shown = np.where(left_out | absent, CODES[State.NOTHING_TO_TRAIN], strand.codes)
-        strand.shared = shared
-    drawn = np.stack([~np.isin(strand.shown, _UNSEEN) for strand in strands]).astype(np.int32)
-    for strand, places in zip(strands, np.cumsum(drawn, axis=0) - drawn, strict=True):
-        strand.places = places
-    return tuple(strands)
+    codes = np.stack([lanes.codes for lanes in losses])
+    shared = np.isin(codes[0], _SHAREABLE) & (codes == codes[0]).all(axis=0)
+    absent = ~shared & (codes == CODES[State.OFF_ROUTE])
+    absent[1:] |= shared
+    drawn = np.where(absent, CODES[State.NOTHING_TO_TRAIN], codes).astype(np.int8)
+    visible = (~np.isin(drawn, _INVISIBLE)).astype(np.int32)
+    positions = np.cumsum(visible, axis=0, dtype=np.int32) - visible
+    return tuple(
+        replace(lanes, drawn=drawn[i], positions=positions[i], shared=shared)
+        for i, lanes in enumerate(losses)
+    )

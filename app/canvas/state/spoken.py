@@ -1,4 +1,4 @@
-"""What a screen reader says of blocks, ports and wires, in one sentence each."""
+"""One sentence about each block, port, wire, bend and note, for screen readers."""
 
 from __future__ import annotations
 
@@ -6,97 +6,99 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.canvas.scene.focus import Kind
+from app.canvas.scene.focus import FocusKind
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.formatting import number
+from app.canvas.state.looks import type_name
+from app.canvas.state.tooltips import badge_sentences
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from app.canvas.scene.focus import Focus
-    from app.canvas.state.annotations import Facts
-    from app.canvas.state.lanes import Strand
+    from app.canvas.scene.geometry import Scene
+    from app.canvas.state.annotations import Annotations
+    from app.canvas.state.lanes import Lanes
 
 
-def told(facts: Facts, focus: Focus) -> str:
-    """What is said of ``focus``."""
+def describe(annotations: Annotations, focus: Focus) -> str:
+    """The sentence about ``focus``."""
+    scene = annotations.scene
     match focus.kind:
-        case Kind.WIRE:
-            return wire_told(facts, focus.name)
-        case Kind.BEND:
-            return bend_told(facts, focus)
-        case Kind.BLOCK:
-            return block_told(facts, focus.name)
-        case Kind.NOTE:
-            note = facts.scene.page.notes[focus.name]
-            return f"{_say('frame') if note.frame else _say('note')} {note.text}"
-        case _:
-            return port_told(facts, PortName.parse(focus.name), focus.kind is Kind.INPUT)
+        case FocusKind.WIRE:
+            return _wire(annotations, focus.name)
+        case FocusKind.BEND:
+            bends = int(scene.bend_counts[scene.wire_index[focus.name]])
+            position = _tr("bend {0} of {1}").format(focus.number + 1, bends)
+            return f"{position}, {_wire(annotations, focus.name)}"
+        case FocusKind.BLOCK:
+            return _block(annotations, focus.name)
+        case FocusKind.NOTE:
+            note = scene.page.notes[focus.name]
+            return f"{_tr('frame') if note.frame else _tr('note')} {note.text}"
+        case FocusKind.INPUT:
+            return _input(scene, PortName.parse(focus.name))
+        case FocusKind.OUTPUT:
+            return _output(scene, PortName.parse(focus.name))
 
 
-def block_told(facts: Facts, name: str) -> str:
-    """``mul1, Mul``, its value where it is a number, and what is wrong with it."""
-    i = facts.scene.index[name]
-    look = facts.look(i)
-    parts = [name, facts.type_name(i)]
-    for section in look.sections:
-        sign = {"": _say("value"), "∇": _say("gradient")}.get(section.mark, section.mark)
+def _block(annotations: Annotations, name: str) -> str:
+    """``mul1, Mul``, its value and gradient, its badges and problems."""
+    scene, page = annotations.scene, annotations.page
+    i = scene.index[name]
+    parts = [name, type_name(scene.blocks[i])]
+    for section in annotations.look(i).sections:
+        noun = {"": _tr("value"), "∇": _tr("gradient")}.get(section.mark, section.mark)
         rows = "; ".join(" ".join(row) for row in section.readout.cells)
-        parts.append(f"{sign} {rows}")
-    parts += facts.badges(i)
-    parts += [d.what for (block, _), ds in facts.problems.items() if block == name for d in ds]
+        parts.append(f"{noun} {rows}")
+    parts += badge_sentences(page, i)
+    parts += [diagnostic.what for diagnostic in page.problems_of(name)]
     return ", ".join(parts)
 
 
-def port_told(facts: Facts, name: PortName, is_input: bool) -> str:
-    """``input a of mul1, from w``; ``output out of w, to 2 inputs``; what an open input takes."""
-    page = facts.scene.page
-    if not is_input:
-        readers = sum(source == name for source in page.wires.values())
-        end = _say("not read") if not readers else _say("to {0} inputs").format(readers)
-        return f"{_say('output')} {name.port} {_say('of')} {name.block}, {end}"
-    head = f"{_say('input')} {name.port} {_say('of')} {name.block}"
-    source = page.wires.get(name)
+def _output(scene: Scene, name: PortName) -> str:
+    """``output out of w, to 2 inputs``."""
+    readers = sum(source == name for source in scene.page.wires.values())
+    end = _tr("not read") if not readers else _tr("to {0} inputs").format(readers)
+    return f"{_tr('output')} {name.port} {_tr('of')} {name.block}, {end}"
+
+
+def _input(scene: Scene, name: PortName) -> str:
+    """``input a of mul1, from w``; without a wire, its number if it has one."""
+    head = f"{_tr('input')} {name.port} {_tr('of')} {name.block}"
+    source = scene.page.wires.get(name)
     if source is not None:
-        return f"{head}, {_say('from')} {source.block}"
-    literal = page.blocks[name.block].literals.get(name.port)
+        return f"{head}, {_tr('from')} {source.block}"
+    literal = scene.page.blocks[name.block].literals.get(name.port)
     if literal is not None and not literal.tensor.shape:
         return f"{head}, {number(literal.array[()])}"
-    return f"{head}, {_say('not wired')}"
+    return f"{head}, {_tr('not wired')}"
 
 
-def wire_told(facts: Facts, key: str) -> str:
+def _wire(annotations: Annotations, key: str) -> str:
     """``wire w to mul1.a, stopped by sg1``."""
-    target = PortName.parse(key)
-    source, wire = facts.scene.page.wires[target], facts.scene.wire_index[key]
-    several = len(facts.scene.slots[facts.scene.index[source.block]].outputs) > 1
-    head = f"{_say('wire')} {source if several else source.block} {_say('to')} {key}"
-    told = [_lane_told(strand, wire) for strand in facts.strands]
-    if facts.stale and facts.result is not None:
-        told.append(_say("stale, of an older diagram"))
-    return ", ".join([head, *filter(None, told)])
+    scene, page = annotations.scene, annotations.page
+    source, wire = scene.page.wires[PortName.parse(key)], scene.wire_index[key]
+    several = len(scene.slots[scene.index[source.block]].outputs) > 1
+    head = f"{_tr('wire')} {source if several else source.block} {_tr('to')} {key}"
+    parts = [head, *(_lane(lanes, wire) for lanes in annotations.lanes)]
+    if page.stale:
+        parts.append(_tr("stale, of an older diagram"))
+    return ", ".join(filter(None, parts))
 
 
-def _lane_told(strand: Strand, wire: int) -> str:
+def _lane(lanes: Lanes, wire: int) -> str:
     """``stopped by sg1``; with the name of the loss, and how many leaves of a tree carry."""
-    state = STATE_OF.get(int(strand.codes[wire]))
+    state = STATE_OF.get(int(lanes.codes[wire]))
     if state is None:
         return ""
-    cutters = strand.cutters(wire) if state.row.cut else ()
-    by = f" {_say('by')} {', '.join(cutters)}" if cutters else ""
-    leaves = strand.leaves(wire)
-    count = "" if leaves is None else ", " + _say("{0} of {1} leaves carry").format(*leaves)
-    if strand.is_origin(wire):
-        count += ", " + _say("made here")
-    about = f"{strand.name}: " if strand.name else ""
-    return f"{about}{_say(state.row.spoken)}{by}{count}"
+    cutters = lanes.cutters(wire) if state.row.cut else ()
+    by = f" {_tr('by')} {', '.join(cutters)}" if cutters else ""
+    leaves = lanes.leaves(wire)
+    count = "" if leaves is None else ", " + _tr("{0} of {1} leaves carry").format(*leaves)
+    origin = ", " + _tr("first appears here") if lanes.is_origin(wire) else ""
+    about = f"{lanes.name}: " if lanes.name else ""
+    return f"{about}{_tr(state.row.spoken)}{by}{count}{origin}"
 
 
-def bend_told(facts: Facts, focus: Focus) -> str:
-    """``bend 1 of 2, wire w to mul1.a``."""
-    bends = int(facts.scene.bend_counts[facts.scene.wire_index[focus.name]])
-    place = _say("bend {0} of {1}").format(focus.number + 1, bends)
-    return f"{place}, {wire_told(facts, focus.name)}"
-
-
-def _say(text: str) -> str:
-    return QCoreApplication.translate("telling", text)
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("spoken", text)

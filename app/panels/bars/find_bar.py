@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
 
-from app.canvas.search import found
+from app.canvas.search import search
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
@@ -95,7 +95,7 @@ class FindBar(QWidget):
         """Find again; the place in the list stays as far as it is still there."""
         shown = self._paths[self._at] if self._at >= 0 else None
         text = self.line.text()
-        self._paths = found(self._diagram, self._result, text) if self._diagram else []
+        self._paths = search(self._diagram, self._result, text) if self._diagram else []
         self._at = self._paths.index(shown) if shown in self._paths else -1
         self._show_count()
 

@@ -21,7 +21,7 @@ from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QToolTip
 
 from app.canvas.input.dropping import BLOCK_MIME, PAGE_MIME
-from app.canvas.input.entry.candidates import matches, page_refusal, standing
+from app.canvas.input.entry.candidates import matches, page_refusal, sort_key
 from app.canvas.paint.blocks.rows import ASIDE_ROLE, BLOCK_ROLE, PAGE_ROLE, REFUSAL_ROLE, STAR_ROLE
 from app.panels import formula
 from blocks.library.pages import Page as PageBlock
@@ -158,7 +158,7 @@ class Search(QSortFilterProxyModel):
             inner = (self._rank(self._stock.index(row, 0, index))[0] for row in rows)
             return min(inner, default=(9, True, 9)), index.row()
         starred = bool(index.data(STAR_ROLE))
-        return standing(self._words, index.data(), starred), index.row()
+        return sort_key(self._words, index.data(), starred), index.row()
 
 
 class PageRow(NamedTuple):

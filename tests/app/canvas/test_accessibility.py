@@ -8,7 +8,7 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication
 
 from app.canvas.accessibility import Item
-from app.canvas.scene.focus import Focus, Kind
+from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.view import CanvasView
 from app.evaluation.result import Result
 from runtime.diagram import Note, Point, RemoveBlocks, SetNote
@@ -87,7 +87,7 @@ def test_the_focus_of_the_keyboard_is_told(canvas, shell, monkeypatch):
     monkeypatch.setattr(
         QAccessible, "updateAccessibility", lambda event: events.append(event.type())
     )
-    canvas.walking.go(Focus(Kind.WIRE, "loss.x"))
+    canvas.keyboard_focus.focus_on(Focus(FocusKind.WIRE, "loss.x"))
     assert events == [QAccessible.Event.Focus]
     child = tree(canvas).focusChild()
     assert child.text(NAME).startswith("wire add1 to loss.x")
@@ -102,8 +102,8 @@ def test_the_focus_of_the_keyboard_is_told(canvas, shell, monkeypatch):
 def test_real_events_reach_qt(canvas, shell):
     QAccessible.setActive(True)
     try:
-        canvas.walking.go(Focus(Kind.BLOCK, "b"))
-        canvas.walking.go(Focus(Kind.INPUT, "mul1.a"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.BLOCK, "b"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.INPUT, "mul1.a"))
         QApplication.processEvents()
     finally:
         QAccessible.setActive(False)

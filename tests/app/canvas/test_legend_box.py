@@ -27,7 +27,7 @@ def spread(canvas, x: float, y: float) -> None:
     names = seed().main.blocks
     places = {name: Point(x + 12 * i, y + 12 * i) for i, name in enumerate(names)}
     Shell(canvas, apply(seed(), MoveBlocks(places)).after)
-    canvas.look(type(canvas.view.camera)())
+    canvas.set_camera(type(canvas.view.camera)())
 
 
 @pytest.mark.parametrize("heap", [(20, 20), (1000, 20), (20, 500), (1000, 500)])
@@ -43,12 +43,12 @@ def test_it_stays_while_the_page_is_moved_and_chooses_anew_when_it_is_fitted(can
     spread(canvas, 1000, 500)
     legend.toggle()
     before = legend.pos()
-    canvas.look(canvas.view.camera.panned(-980.0, -480.0))
+    canvas.set_camera(canvas.view.camera.panned(-980.0, -480.0))
     canvas.repaint()
     assert legend.pos() == before
     assert covered(canvas, legend.geometry())
     spread(canvas, 20, 20)
-    canvas.look(canvas.view.camera.zoomed(0.5, 0.0, 0.0))
+    canvas.set_camera(canvas.view.camera.zoomed(0.5, 0.0, 0.0))
     canvas.zoom_to_fit()
     choices = [covered(canvas, QRect(at, legend.size())) for at in legend._corners()]
     assert covered(canvas, legend.geometry()) == min(choices)

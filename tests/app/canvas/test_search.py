@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.search import found
+from app.canvas.search import search
 from app.evaluation.result import Result
 from app.panels.bars.find_bar import FindBar
 from blocks.errors import Location
@@ -36,7 +36,7 @@ class TestFinding:
         ],
     )
     def test_by_name_type_and_state(self, text, paths):
-        assert found(seed(), seed_result(seed()), text) == paths
+        assert search(seed(), seed_result(seed()), text) == paths
 
     def test_by_error(self):
         shown = seed()
@@ -45,19 +45,19 @@ class TestFinding:
             code="shape",
         )  # fmt: skip
         result = Result(shown, diagnostics=(problem,))
-        assert found(shown, result, "error") == ["loss"]
-        assert found(shown, result, "shapes fit") == ["loss"]
+        assert search(shown, result, "error") == ["loss"]
+        assert search(shown, result, "shapes fit") == ["loss"]
 
     def test_in_every_use_of_every_page(self):
-        assert found(nested(), None, "tanh") == ["enc/deep", "dec/deep"]
+        assert search(nested(), None, "tanh") == ["enc/deep", "dec/deep"]
         result = Result(nested(), states={"dec/mul9.a": State.NONFINITE})
-        assert found(nested(), result, "nan") == ["dec/mul9"]
+        assert search(nested(), result, "nan") == ["dec/mul9"]
 
     def test_a_page_that_holds_itself_is_looked_through_once(self):
         shown = diagram({"p": block("Page", page="p")}).with_page(
             "p", page({"q": block("Page", page="p"), "t": block("Tanh")})
         )
-        assert found(shown, None, "tanh") == ["p/t"]
+        assert search(shown, None, "tanh") == ["p/t"]
 
 
 class TestFindBar:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +20,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QToolTip
 
 from app.canvas.input.dropping import BLOCK_MIME
+from app.canvas.paint.painter import Limits
 from app.canvas.view import CanvasView
 from app.services.theme import DARK, LIGHT
 from runtime.diagram import (
@@ -391,7 +391,7 @@ class TestResults:
         canvas.set_result(seed_result(shell.diagram))
         canvas.set_diagram(apply(shell.diagram, MoveBlocks({"a": Point(480, 200)})).after)
         qtbot.wait(200)
-        assert not canvas.view.facts.stale
+        assert not canvas.view.annotations.page.stale
 
     def test_a_face_grows_with_its_value(self, canvas):
         shown = diagram({"m": block("Mul", a=1, b=2)}, layout={"m": (0, 0)})
@@ -405,7 +405,7 @@ class TestResults:
     def test_without_a_result_there_are_no_values(self, canvas, shell):
         canvas.set_result(seed_result(shell.diagram))
         canvas.set_result(None)
-        assert not canvas.view.facts.look(0).sections
+        assert not canvas.view.annotations.look(0).sections
 
     def test_tooltips_tell_of_ports_and_blocks(self, canvas, shell):
         canvas.set_result(seed_result(shell.diagram))
@@ -489,7 +489,7 @@ class TestPictures:
             return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
 
         plain = replace(seed_result(shell.diagram), states=states)
-        canvas.view.patience = math.inf  # all signs in one painting, however busy the machine is
+        canvas._limits = Limits()  # all signs in one painting, however busy the machine is
         canvas.set_result(plain)
         without = canvas.grab().toImage()
         canvas.set_result(replace(plain, verdict=verdict))

@@ -123,11 +123,11 @@ def test_notes_and_frames_are_copied_with_blocks_and_selected_after(window, qtbo
     window.canvas.select({"mul1"}, {"f"})
     press(qtbot, window, Qt.Key.Key_C)
     press(qtbot, window, Qt.Key.Key_V)
-    assert window.canvas.view.picked[:2] == ({"b2", "mul2"}, {"f2"})
+    assert window.canvas.view.selection[:2] == ({"b2", "mul2"}, {"f2"})
     assert window.document.diagram.main.notes["f2"].frame
     window.canvas.select((), {"n"})
     press(qtbot, window, Qt.Key.Key_D)
-    assert window.canvas.view.picked[:2] == (set(), {"n2"})
+    assert window.canvas.view.selection[:2] == (set(), {"n2"})
     press(qtbot, window, Qt.Key.Key_X)
     assert window.document.diagram.main.notes.keys() == {"f", "f2", "n"}
 
@@ -166,7 +166,7 @@ class TestFrames:
     def test_a_duplicate_is_selected_with_what_it_holds_as_one_undo(self, framed, qtbot):
         before = framed.document.diagram
         press(qtbot, framed, Qt.Key.Key_D)
-        assert framed.canvas.view.picked[:2] == ({"mul2"}, {"f2", "n2"})
+        assert framed.canvas.view.selection[:2] == ({"mul2"}, {"f2", "n2"})
         press(qtbot, framed, Qt.Key.Key_Z)
         assert framed.document.diagram is before
 

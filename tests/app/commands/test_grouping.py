@@ -56,7 +56,7 @@ def test_a_frame_goes_into_the_page_and_comes_back_selected(window):
     assert window.document.diagram.pages["group1"].notes.keys() == {"frame1"}
     QTest.keyClick(window.canvas, Qt.Key.Key_G, CONTROL | Qt.KeyboardModifier.ShiftModifier)
     assert dict(window.document.diagram.main.notes) == dict(before.notes)
-    assert window.canvas.view.picked[:2] == ({"tanh1"}, {"frame1"})
+    assert window.canvas.view.selection[:2] == ({"tanh1"}, {"frame1"})
 
 
 @pytest.mark.parametrize("command", ["ungroup", "unique_page"])

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.paint.route import route_of
+from app.canvas.state.route import route_of
 from app.panels.why.answers import Repair, sign
 from app.services.theme import LIGHT
 from app.shell.main_window import MainWindow
@@ -101,8 +101,8 @@ class TestRoute:
     def test_signs_are_painted_on_the_route_alone(self, window, qtbot, monkeypatch):
         painted = []
         monkeypatch.setattr(
-            "app.canvas.paint.painter.paint_signs",
-            lambda painter, view, wires, *, vector: painted.append(len(wires)),
+            "app.canvas.paint.painter.paint_lane_labels",
+            lambda painter, view, wires, **_: painted.append(len(wires)) is None,
         )
         click_wire(qtbot, window, "add1.b")
         window.canvas.grab()
@@ -199,7 +199,7 @@ class TestPanel:
         before = window.document.diagram
         qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
         tried(qtbot, window)
-        assert dict(window.canvas.ghosts().changes) == {"w": "None → 3.00"}
+        assert dict(window.canvas.trial_marks().changes) == {"w": "None → 3.00"}
         assert "sg open" in window.trial.bar.text()
         assert "Carries gradient" in window.why.text()
         assert window.document.diagram is before

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from app.canvas.state.tooltips import block_tip
 from blocks.library.activations import Tanh
 from runtime.build import block, build, loss, relu, variable
 from runtime.diagram import SetParameters
@@ -34,8 +35,8 @@ def test_what_agrees_has_a_tick_and_what_need_not_a_sign(window, qtbot):
     assert pills(window, "smooth") == ["✓"]
     assert pills(window, "kink") == ["≈"]
     assert pills(window, "straight") == ["≈"]
-    facts = window.canvas.view.facts
-    assert "a kink" in facts.tip(facts.scene.index["kink"])
+    annotations = window.canvas.view.annotations
+    assert "a kink" in block_tip(annotations.page, annotations.scene.index["kink"])
     assert not window.notice.isVisible()
 
 
@@ -64,4 +65,4 @@ def test_a_diagram_that_cannot_run_says_so(opened, qtbot):  # noqa: F811
     window = opened(build(loss(misfit, name="loss")))
     check(qtbot, window)
     view = window.canvas.view
-    assert [p.words for p in view.facts.look(view.scene.index["misfit"]).pills] == []
+    assert [badge.text for badge in view.annotations.look(view.scene.index["misfit"]).badges] == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.paint.legend import key_of
+from app.canvas.paint.legend import legend_content
 from app.canvas.state.codes import CODES, NOT_READ, STATE_OF
 from app.evaluation.evaluator import MOST_LOSSES, evaluate
 from app.evaluation.result import MOST_APART
@@ -43,7 +43,7 @@ def window(qtbot, window, tmp_path):
 
 def lane(window, key):
     view = window.canvas.view
-    return STATE_OF[int(view.facts.codes[view.scene.wire_index[key]])]
+    return STATE_OF[int(view.annotations.total.codes[view.scene.wire_index[key]])]
 
 
 class TestResult:
@@ -119,12 +119,12 @@ class TestSwitch:
 class TestSideBySide:
     def test_each_loss_has_a_lane_and_the_legend_names_them(self, window):
         window.losses.choose(APART)
-        facts = window.canvas.view.facts
-        wire = facts.scene.wire_index["sg.x"]
-        assert [STATE_OF[int(strand.codes[wire])] for strand in facts.strands] == [
+        annotations = window.canvas.view.annotations
+        wire = annotations.scene.wire_index["sg.x"]
+        assert [STATE_OF[int(lanes.codes[wire])] for lanes in annotations.lanes] == [
             State.STOPPED, State.OFF_ROUTE
         ]  # fmt: skip
-        assert key_of(facts).losses == ("L1", "L2")
+        assert legend_content(annotations).losses == ("L1", "L2")
 
     def test_the_panel_answers_for_each(self, window, qtbot):
         window.losses.choose(APART)
@@ -138,16 +138,16 @@ class TestSideBySide:
     def test_gradients_are_those_of_the_sum(self, window):
         window.losses.choose(APART)
         assert window.losses.chosen is None
-        assert window.canvas.view.facts.result.gradients["w"].item() == 9.0
+        assert window.canvas.view.annotations.page.result.gradients["w"].item() == 9.0
 
     def test_a_trial_keeps_the_lanes_apart(self, window, qtbot):
         window.losses.choose(APART)
         window.canvas.stopTried.emit("sg")
         asker = window.trial.asker
         qtbot.waitUntil(lambda: not asker.waits("trial"))
-        facts = window.canvas.view.facts
-        wire = facts.scene.wire_index["sg.x"]
-        names = [STATE_OF[int(strand.codes[wire])] for strand in facts.strands]
+        annotations = window.canvas.view.annotations
+        wire = annotations.scene.wire_index["sg.x"]
+        names = [STATE_OF[int(lanes.codes[wire])] for lanes in annotations.lanes]
         assert names == [State.CARRIES, State.OFF_ROUTE]
 
     def test_of_many_losses_the_first_are_shown(self):
@@ -176,14 +176,14 @@ class TestDuringATrial:
         window.canvas.stopTried.emit("sg")
         qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"))
         assert lane(window, "sg.x") is State.CARRIES
-        assert dict(window.canvas.ghosts().changes) == {"w": "9.00 → 11.0 (+22 %)"}
+        assert dict(window.canvas.trial_marks().changes) == {"w": "9.00 → 11.0 (+22 %)"}
         window.losses.choose("L2.out")
         assert lane(window, "sg.x") is State.OFF_ROUTE
         assert window.trial.active
-        assert dict(window.canvas.ghosts().changes) == {}
+        assert dict(window.canvas.trial_marks().changes) == {}
         window.losses.choose("L1.out")
         assert lane(window, "sg.x") is State.CARRIES
-        assert dict(window.canvas.ghosts().changes) == {"w": "1.00 → 3.00 (+200 %)"}
+        assert dict(window.canvas.trial_marks().changes) == {"w": "1.00 → 3.00 (+200 %)"}
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
         assert not window.trial.active
         assert lane(window, "sg.x") is State.STOPPED
@@ -197,8 +197,8 @@ def test_a_flood_is_drawn_as_one_in_the_window(qtbot, opened):  # noqa: F811
     at = window.canvas.wire_position("mul1.a")
     qtbot.mouseClick(window.canvas, Qt.MouseButton.LeftButton, pos=at)
     assert lane(window, "mul1.a") is State.FLOOD
-    facts = window.canvas.view.facts
-    assert facts.whole.mark(facts.scene.wire_index["mul1.a"]) == "▲ 10⁵"
+    annotations = window.canvas.view.annotations
+    assert annotations.total.label(annotations.scene.wire_index["mul1.a"]) == "▲ 10⁵"
     assert "Grows ×3.0e5 over 1 block; worst: " in window.why.text()
 
 
@@ -216,9 +216,9 @@ class TestWithoutALoss:
         qtbot.waitUntil(lambda: not window.evaluator.busy)
 
     def test_wires_are_plain_and_pages_have_no_mark(self, window):
-        facts = window.canvas.view.facts
-        assert set(facts.codes.tolist()) == {NOT_READ}
-        assert facts.worst_inside("group1") is None
+        annotations = window.canvas.view.annotations
+        assert set(annotations.total.codes.tolist()) == {NOT_READ}
+        assert annotations.page.worst_inside.get("group1") is None
 
     def test_status_bar_and_panel_say_so_once_each(self, window):
         assert window.losses.label.text() == "No loss, so no gradient"
@@ -235,7 +235,7 @@ class TestWithoutALoss:
     def test_a_loss_behind_an_error_leaves_the_hatch(self, window, qtbot):
         window.commands.change(AddBlock("loss", registry().get("Loss")()))
         self.wait(window, qtbot)
-        assert set(window.canvas.view.facts.codes.tolist()) == {CODES[State.UNKNOWN]}
+        assert set(window.canvas.view.annotations.total.codes.tolist()) == {CODES[State.UNKNOWN]}
 
     def test_an_empty_diagram_needs_no_hint(self, window, qtbot):
         window.document.new()

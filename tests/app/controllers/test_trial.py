@@ -43,13 +43,13 @@ def hover(window, key):
 
 
 def changes(window):
-    ghosts = window.canvas.ghosts()
+    ghosts = window.canvas.trial_marks()
     return None if ghosts is None else dict(ghosts.changes)
 
 
 def lane(window, key):
     view = window.canvas.view
-    return STATE_OF[int(view.facts.codes[view.scene.wire_index[key]])]
+    return STATE_OF[int(view.annotations.total.codes[view.scene.wire_index[key]])]
 
 
 class TestHover:
@@ -58,10 +58,10 @@ class TestHover:
         hover(window, "mul1.a")
         qtbot.keyPress(window.canvas, X)
         idle(qtbot, window)
-        assert window.canvas.ghosts().cuts == ("mul1.a",)
+        assert window.canvas.trial_marks().cuts == ("mul1.a",)
         assert changes(window) == {"w": "3.00 → None"}
         qtbot.keyRelease(window.canvas, X)
-        assert window.canvas.ghosts() is None
+        assert window.canvas.trial_marks() is None
         assert window.document.diagram is before
         assert not window.trial.bar.isVisible()
 
@@ -69,13 +69,13 @@ class TestHover:
         qtbot.keyPress(window.canvas, X)
         hover(window, "sg.x")
         idle(qtbot, window)
-        assert window.canvas.ghosts().cuts == ("sg.x",)
+        assert window.canvas.trial_marks().cuts == ("sg.x",)
         assert changes(window) == {}
         hover(window, "loss.x")
         idle(qtbot, window)
-        assert window.canvas.ghosts().cuts == ("loss.x",)
+        assert window.canvas.trial_marks().cuts == ("loss.x",)
         qtbot.keyRelease(window.canvas, X)
-        assert window.canvas.ghosts() is None
+        assert window.canvas.trial_marks() is None
 
     def test_a_click_tries_the_cut(self, window, qtbot):
         hover(window, "mul1.a")
@@ -83,7 +83,7 @@ class TestHover:
         qtbot.mouseClick(window.canvas, LEFT, pos=window.canvas.wire_position("mul1.a"))
         idle(qtbot, window)
         qtbot.keyRelease(window.canvas, X)
-        assert window.canvas.ghosts().cuts == ("mul1.a",)
+        assert window.canvas.trial_marks().cuts == ("mul1.a",)
         assert lane(window, "mul1.a") is State.STOPPED
         assert "mul1.a cut" in window.trial.bar.text()
 
@@ -114,7 +114,7 @@ class TestTrial:
         idle(qtbot, window)
         assert window.document.undo_stack.count() == 1
         assert window.evaluator.result.gradients["w"].item() == 6.0
-        assert window.canvas.ghosts() is None
+        assert window.canvas.trial_marks() is None
         assert not window.trial.bar.isVisible()
         window.actions_by_name["undo"].trigger()
         assert window.document.diagram is before
@@ -127,7 +127,7 @@ class TestTrial:
         click_sign(qtbot, window)
         assert changes(window) == {"w": "6.00 → 3.00 (−50 %)"}
         assert "sg closed" in window.trial.bar.text()
-        assert window.canvas.ghosts().opened == ()
+        assert window.canvas.trial_marks().opened == ()
         assert window.document.diagram is before
         qtbot.mouseClick(window.trial.bar.apply_button, LEFT)
         idle(qtbot, window)
@@ -154,13 +154,13 @@ class TestTrial:
         window.canvas.select({"sg"})
         window.actions_by_name["try_selected"].trigger()
         idle(qtbot, window)
-        assert window.canvas.ghosts().opened == ("sg",)
+        assert window.canvas.trial_marks().opened == ("sg",)
         window.trial.discard()
         window.canvas.select(())
         window.canvas.select_wire("mul1.a")
         window.actions_by_name["try_selected"].trigger()
         idle(qtbot, window)
-        assert window.canvas.ghosts().cuts == ("mul1.a",)
+        assert window.canvas.trial_marks().cuts == ("mul1.a",)
 
     def test_the_sign_can_still_be_dragged(self, window, qtbot):
         at = window.canvas.block_rect("sg").topLeft() + QPoint(12, 8)

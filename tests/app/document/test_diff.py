@@ -58,7 +58,7 @@ def redo(window):
 def away(window):
     """Look where nothing is."""
     window.canvas.select(())
-    window.canvas.look(window.canvas.view.camera.panned(-20_000.0, 5_000.0))
+    window.canvas.set_camera(window.canvas.view.camera.panned(-20_000.0, 5_000.0))
 
 
 def in_sight(window, *names):
@@ -112,7 +112,7 @@ def test_notes_are_selected_too(window, qtbot):
     window.commands.change(MoveBlocks({"a": FAR}, notes={"n": FAR}))
     away(window)
     undo(qtbot, window)
-    assert window.canvas.view.picked[:2] == ({"a"}, {"n"})
+    assert window.canvas.view.selection[:2] == ({"a"}, {"n"})
 
 
 def test_it_goes_to_the_page_where_it_happened(window, qtbot):

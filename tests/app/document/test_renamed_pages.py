@@ -30,7 +30,7 @@ def window(window):
 def test_the_view_stays_also_when_the_name_is_taken_back(window, name):
     window.pages.open(name)
     window.canvas.zoom_to_fit()
-    window.canvas.look(window.canvas.view.camera.panned(-70.0, 33.0).zoomed(0.8, 0.0, 0.0))
+    window.canvas.set_camera(window.canvas.view.camera.panned(-70.0, 33.0).zoomed(0.8, 0.0, 0.0))
     camera = window.canvas.view.camera
     window.pages.rename(name, "encoder")
     assert (window.navigation.page, window.canvas.view.camera) == ("encoder", camera)
@@ -42,7 +42,7 @@ def test_the_view_stays_also_when_the_name_is_taken_back(window, name):
 
 def test_the_view_of_a_page_that_is_not_shown_is_kept_too(window):
     window.pages.open("group1")
-    window.canvas.look(window.canvas.view.camera.panned(-70.0, 33.0))
+    window.canvas.set_camera(window.canvas.view.camera.panned(-70.0, 33.0))
     camera = window.canvas.view.camera
     window.navigation.go(())
     window.pages.rename("group1", "encoder")

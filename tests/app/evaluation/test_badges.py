@@ -7,8 +7,9 @@ from PySide6.QtCore import QEvent, QPoint, QRect
 from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from app.canvas.scene.focus import Focus, Kind
-from app.canvas.state.spoken import told
+from app.canvas.scene.focus import Focus, FocusKind
+from app.canvas.state.spoken import describe
+from app.canvas.state.tooltips import port_tip
 from app.evaluation.evaluator import evaluate
 from app.services.theme import LIGHT
 from runtime.build import block, build, loss, stop_gradient, variable
@@ -70,7 +71,7 @@ def window(opened):  # noqa: F811
 
 def pills(window, name):
     view = window.canvas.view
-    return [pill.words for pill in view.facts.look(view.scene.index[name]).pills]
+    return [badge.text for badge in view.annotations.look(view.scene.index[name]).badges]
 
 
 def warns(window, name):
@@ -104,7 +105,9 @@ class TestOnTheCanvas:
 
     def test_that_of_a_port_says_what_cancels(self, window):
         view = window.canvas.view
-        assert "CANCELS: the sum at w.out" in view.facts.port_tip(view.scene.port("w", "out"))
+        assert "CANCELS: the sum at w.out" in port_tip(
+            view.annotations.page, view.scene.port("w", "out")
+        )
 
     def test_that_of_a_wire_says_how_many_leaves_carry(self, opened, qtbot):  # noqa: F811
         canvas = opened(tree()).canvas
@@ -116,12 +119,12 @@ class TestOnTheCanvas:
         QToolTip.hideText()
 
     def test_a_screen_reader_says_why(self, window):
-        said = told(window.canvas.view.facts, Focus(Kind.BLOCK, "idle"))
+        said = describe(window.canvas.view.annotations, Focus(FocusKind.BLOCK, "idle"))
         assert "This stop cuts nothing" in said
 
     def test_leaves_stand_on_the_wire(self, opened):  # noqa: F811
         view = opened(tree()).canvas.view
-        assert view.facts.whole.mark(view.scene.wire_index["freeze.x"]).startswith("2/4")
+        assert view.annotations.total.label(view.scene.wire_index["freeze.x"]).startswith("2/4")
 
 
 def corner(window):
@@ -135,11 +138,11 @@ def test_numbers_of_an_older_diagram_are_said_to_be_stale(window, qtbot):
     assert QColor(LIGHT.warning).rgb() not in corner(window)
     older = window.evaluator.result
     window.canvas.set_diagram(apply(older.diagram, SetParameters("w", {"value": [5.0]})).after)
-    qtbot.waitUntil(lambda: window.canvas.view.facts.dimmed)
+    qtbot.waitUntil(lambda: window.canvas.view.annotations.dimmed)
     assert QColor(LIGHT.warning).rgb() in corner(window)
-    facts = window.canvas.view.facts
-    assert "stale" in told(facts, Focus(Kind.WIRE, "mul1.a"))
+    annotations = window.canvas.view.annotations
+    assert "stale" in describe(annotations, Focus(FocusKind.WIRE, "mul1.a"))
     assert pills(window, "u") == [], "a badge of an older diagram is not shown"
     window.canvas.set_diagram(older.diagram)
-    assert not window.canvas.view.facts.dimmed
+    assert not window.canvas.view.annotations.dimmed
     assert QColor(LIGHT.warning).rgb() not in corner(window)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit
 
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.mouse_help import MOUSE
-from app.canvas.scene.focus import Focus, Kind
+from app.canvas.scene.focus import Focus, FocusKind
 from runtime.diagram import Note, Page, Point, PortName, SetNote, group
 from tests.app.document.test_diff import seed
 
@@ -60,9 +60,9 @@ def press(window: MainWindow, *keys: Qt.Key, held: Qt.KeyboardModifier = PLAIN) 
         QTest.keyClick(QApplication.focusWidget() or window.canvas, key, held)
 
 
-def go(window: MainWindow, kind: Kind, name: str) -> None:
+def go(window: MainWindow, kind: FocusKind, name: str) -> None:
     """Walk there; each step of the way is tested where walking is."""
-    window.canvas.walking.go(Focus(kind, name))
+    window.canvas.keyboard_focus.focus_on(Focus(kind, name))
 
 
 def main(window: MainWindow) -> Page:
@@ -86,14 +86,14 @@ def _(window):
 def _(window):
     asked: list[str] = []
     window.canvas.whyRequested.connect(asked.append)
-    go(window, Kind.BLOCK, "add1")
+    go(window, FocusKind.BLOCK, "add1")
     press(window, Key.Key_Left, Key.Key_W)
     assert asked == ["add1.a"]
 
 
 @way("Click on ⊣")
 def _(window):
-    go(window, Kind.BLOCK, "stop")
+    go(window, FocusKind.BLOCK, "stop")
     press(window, Key.Key_S)
     press(window, Key.Key_T, held=CONTROL)
     assert window.trial.active
@@ -101,11 +101,11 @@ def _(window):
 
 @way("Double-click")
 def _(window):
-    go(window, Kind.BLOCK, "mul1")
+    go(window, FocusKind.BLOCK, "mul1")
     press(window, Key.Key_F2)
     assert window.canvas.findChild(QLineEdit)
     press(window, Key.Key_Escape)
-    go(window, Kind.NOTE, "n")
+    go(window, FocusKind.NOTE, "n")
     press(window, Key.Key_Return)
     assert window.canvas.findChild(QPlainTextEdit)
     press(window, Key.Key_Escape)
@@ -115,7 +115,7 @@ def _(window):
 
 @way("Double-click on a wire")
 def _(window):
-    go(window, Kind.WIRE, "loss.x")
+    go(window, FocusKind.WIRE, "loss.x")
     press(window, Key.Key_B, Key.Key_Down)
     (point,) = main(window).bends[PortName("loss", "x")]
     press(window, Key.Key_Escape, Key.Key_S, Key.Key_Down)
@@ -124,7 +124,7 @@ def _(window):
 
 @way("Right click")
 def _(window):
-    go(window, Kind.BLOCK, "mul1")
+    go(window, FocusKind.BLOCK, "mul1")
     press(window, Key.Key_M)
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
@@ -133,14 +133,14 @@ def _(window):
 
 @way("Drag")
 def _(window):
-    go(window, Kind.NOTE, "n")
+    go(window, FocusKind.NOTE, "n")
     press(window, Key.Key_S, Key.Key_Right)
     assert main(window).notes["n"].at == Point(10, 400)
 
 
 def _several(window):
     for name in ("a", "stop"):
-        go(window, Kind.BLOCK, name)
+        go(window, FocusKind.BLOCK, name)
         press(window, Key.Key_S)
     assert window.canvas.selection() == {"a", "stop"}
 
@@ -151,23 +151,23 @@ way("Alt + drag")(_several)
 
 @way("Drag a note's corner")
 def _(window):
-    go(window, Kind.NOTE, "n")
+    go(window, FocusKind.NOTE, "n")
     press(window, Key.Key_Right, held=CONTROL | SHIFT)
     assert main(window).notes["n"].width == 210
 
 
 @way("Drag from a port")
 def _(window):
-    go(window, Kind.OUTPUT, "b.out")
+    go(window, FocusKind.OUTPUT, "b.out")
     press(window, Key.Key_Space)
-    go(window, Kind.BLOCK, "add1")
+    go(window, FocusKind.BLOCK, "add1")
     press(window, Key.Key_Space)
     assert main(window).wires[PortName("add1", "a")] == PortName("b", "out")
 
 
 @way("Drag from a port into nothing")
 def _(window):
-    go(window, Kind.OUTPUT, "b.out")
+    go(window, FocusKind.OUTPUT, "b.out")
     press(window, Key.Key_Space, Key.Key_Tab)
     QTest.keyClicks(box(window).line, "relu")
     press(window, Key.Key_Return)
@@ -176,11 +176,11 @@ def _(window):
 
 @way("Drag a wire off its input")
 def _(window):
-    go(window, Kind.WIRE, "stop.x")
+    go(window, FocusKind.WIRE, "stop.x")
     press(window, Key.Key_Delete)
-    go(window, Kind.OUTPUT, "mul1.out")
+    go(window, FocusKind.OUTPUT, "mul1.out")
     press(window, Key.Key_Space)
-    go(window, Kind.INPUT, "add1.a")
+    go(window, FocusKind.INPUT, "add1.a")
     press(window, Key.Key_Space)
     assert PortName("stop", "x") not in main(window).wires
     assert main(window).wires[PortName("add1", "a")] == PortName("mul1", "out")
@@ -191,7 +191,7 @@ def _(window):
     press(window, Key.Key_Tab)
     QTest.keyClicks(box(window).line, "tanh")
     press(window, Key.Key_Return)
-    go(window, Kind.WIRE, "stop.x")
+    go(window, FocusKind.WIRE, "stop.x")
     press(window, Key.Key_I)
     assert main(window).wires[PortName("stop", "x")] == PortName("tanh1", "out")
 
@@ -200,7 +200,7 @@ def _(window):
 def _(window):
     before = window.document.diagram
     for wire in ("stop.x", "add1.b"):
-        go(window, Kind.WIRE, wire)
+        go(window, FocusKind.WIRE, wire)
         press(window, Key.Key_C)
     press(window, Key.Key_Delete)
     assert not {PortName.parse("stop.x"), PortName.parse("add1.b")} & main(window).wires.keys()
@@ -210,14 +210,14 @@ def _(window):
 
 @way("X held, click on a wire")
 def _(window):
-    go(window, Kind.WIRE, "stop.x")
+    go(window, FocusKind.WIRE, "stop.x")
     press(window, Key.Key_T, held=CONTROL)
     assert window.trial.active
 
 
 @way("Rest on a wire")
 def _(window):
-    go(window, Kind.WIRE, "stop.x")
+    go(window, FocusKind.WIRE, "stop.x")
     press(window, Key.Key_T)
     assert window.canvas.view.traced == "stop.x"
 
@@ -253,7 +253,7 @@ def _(window):
 @way("Click on a page above the canvas")
 def _(window):
     window.commands.change(group(window.document.diagram, "main", ["mul1"]))
-    go(window, Kind.BLOCK, "group1")
+    go(window, FocusKind.BLOCK, "group1")
     press(window, Key.Key_Return)
     assert window.navigation.page == "group1"
     press(window, Key.Key_Up, held=ALT)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
-from app.canvas.paint.lanes import GAP
 from app.canvas.scene.bezier import flatten
+from app.canvas.scene.lane_paths import GAP
 from app.canvas.view import CanvasView
 from app.evaluation.evaluator import evaluate
 from app.services.theme import BODY

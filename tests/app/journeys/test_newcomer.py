@@ -42,7 +42,7 @@ def walk_to(window, port: str) -> None:
         focus = window.canvas.view.focus
         if focus is not None and focus.name == port:
             return
-        left = goal - window.canvas.walking.place().toPoint()
+        left = goal - window.canvas.keyboard_focus.centre().toPoint()
         if abs(left.y()) >= 8:
             press(Key.Key_Down if left.y() > 0 else Key.Key_Up)
         else:
@@ -140,13 +140,13 @@ def test_space_and_a_drag_move_the_page_although_a_block_is_selected(window, qtb
     QTest.keyRelease(window.canvas, Key.Key_Space)
     after = window.canvas.view.camera
     assert (after.x - before.x, after.y - before.y) == (40, 20)
-    assert window.canvas.walking.wire is None
+    assert window.canvas.keyboard_focus.wire is None
 
 
 def test_the_pointer_that_has_just_moved_says_where_a_block_goes(window, qtbot):
     at = QPoint(120, 400)
     qtbot.mouseMove(window.canvas, at)
-    window.canvas._hand.pointer = at.toPointF()
+    window.canvas._mouse.pointer = at.toPointF()
     press(Key.Key_Tab)
     write("variable")
     first = window.canvas.block_rect("variable1")

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.paint.legend import key_of
+from app.canvas.paint.legend import legend_content
 from app.canvas.state.codes import STATE_OF
 from app.evaluation.evaluator import Evaluation, evaluate
 from app.panels.dialogs.thresholds import ThresholdsDialog
@@ -36,7 +36,7 @@ def dialog(window, qtbot):
 
 def lane(window, key):
     view = window.canvas.view
-    return STATE_OF[int(view.facts.codes[view.scene.wire_index[key]])]
+    return STATE_OF[int(view.annotations.total.codes[view.scene.wire_index[key]])]
 
 
 def settled(qtbot, window):
@@ -53,7 +53,7 @@ class TestDialog:
         retype(qtbot, dialog.fields["flood"], "1000")
         settled(qtbot, window)
         assert lane(window, "mul1.a") is State.FLOOD
-        assert key_of(window.canvas.view.facts).thresholds.flood == 1000.0
+        assert legend_content(window.canvas.view.annotations).thresholds.flood == 1000.0
         assert window.settings.thresholds == Thresholds(flood=1000.0)
         assert dialog.isVisible(), "Enter takes the number and leaves the dialog open"
 

@@ -1,61 +1,62 @@
-"""Adding blocks where the pointer is: the search box, and the wire that waits for its block."""
+"""Adding blocks by a search box, at the pointer or at the end of an open wire."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QPointF
 
 from app.canvas.input import changes
-from app.canvas.input.entry.candidates import Choice, choices
+from app.canvas.input.entry.candidates import Candidate, candidates
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.gestures import Host
-from app.canvas.paint.open_wire import draw_loose_wire
+from app.canvas.paint.open_wire import draw_open_wire
 from runtime.diagram import Change
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.scene.geometry import Floats
+    from app.canvas.scene.arrays import Floats
     from app.services.favourites import Favourites
 
 
-_Add: TypeAlias = Callable[[Choice], tuple[str, Change]]
-"""Gives the name of a chosen block and the change that adds it."""
+_Add: TypeAlias = Callable[[Candidate], tuple[str, Change]]
+"""Gives the name of a new block, and the change that adds it."""
 
 
-class Board(Host, Protocol):
-    """The canvas as adding sees it."""
+class AddHost(Host, Protocol):
+    """What adding blocks needs of the canvas."""
 
     favourites: Favourites
 
     def widget(self) -> QWidget:
-        """What the search box opens on."""
+        """The widget that the search box opens on."""
 
-    def see(self, bounds: Floats) -> None:
-        """Pan as far as it takes to see a part of the page."""
+    def reveal(self, bounds: Floats) -> None:
+        """Pan until a part of the page is visible."""
 
 
-class Adding:
-    """The search box of one canvas; none is open at first."""
+class BlockAdder:
+    """Opens and closes the search box of one canvas."""
 
-    def __init__(self, canvas: Board) -> None:
+    def __init__(self, canvas: AddHost) -> None:
         self._canvas = canvas
         self.box: QuickAdd | None = None
         self._wire: tuple[int, QPointF] | None = None
 
     def open(self, at: QPointF, port: int | None = None) -> None:
-        """Open the box at ``at``, for a block there and for the wire from ``port``, if any."""
+        """Open the box at a widget point, for a block there, wired to ``port`` if given."""
         view = self._canvas.view
         corner = view.camera.to_scene(np.array([at.x(), at.y()]))
         offered = self._offered() if port is None else self._fitting(port)
-        self._open(at, offered, lambda choice: changes.placing(view, choice, corner, port), port)
+        self._open(at, offered, lambda c: changes.placing(view, c, corner, port), port)
 
-    def open_there(self, corner: Floats) -> None:
-        """Open the box for a block with its top left at a point of the page (2,)."""
+    def open_at(self, corner: Floats) -> None:
+        """Open the box for a block with its top left at a scene point (2,)."""
         view = self._canvas.view
         self._open_there(corner, self._offered(), lambda c: changes.placing(view, c, corner, None))
 
@@ -69,39 +70,39 @@ class Adding:
         )
 
     def open_for_wire(self, wire: str) -> None:
-        """Open the box for a block that is put into a wire."""
+        """Open the box for a block that is inserted into a wire."""
         view, canvas = self._canvas.view, self._canvas
         corner = changes.vacancy_in(view.scene, wire)
-        offered = [choice for choice in self._offered() if choice.input and choice.output]
+        offered = [c for c in self._offered() if c.input and c.output]
 
-        def place(choice: Choice) -> tuple[str, Change]:
-            inserted = changes.inserting(view, choice, corner, wire)
+        def place(candidate: Candidate) -> tuple[str, Change]:
+            inserted = changes.inserting(view, candidate, corner, wire)
             if inserted is None:
-                told = _tr("{0} does not fit into the wire to {1}.")
-                canvas.hint(told.format(choice.title, wire))
-            return inserted or changes.placing(view, choice, corner, None)
+                text = _tr("{0} does not fit into the wire to {1}.")
+                canvas.hint(text.format(candidate.title, wire))
+            return inserted or changes.placing(view, candidate, corner, None)
 
         self._open_there(corner, offered, place)
 
-    def _offered(self) -> list[Choice]:
+    def _offered(self) -> list[Candidate]:
         scene = self._canvas.view.scene
-        return choices(scene.diagram, scene.page_name)
+        return candidates(scene.diagram, scene.page_name)
 
-    def _fitting(self, port: int) -> list[Choice]:
+    def _fitting(self, port: int) -> list[Candidate]:
         from_output = not self._canvas.view.scene.port_is_input[port]
-        return [choice for choice in self._offered() if choice.fits(from_output=from_output)]
+        return [c for c in self._offered() if c.fits(from_output=from_output)]
 
     def _open_there(
-        self, place: Floats, offered: list[Choice], add: _Add, port: int | None = None
+        self, place: Floats, offered: list[Candidate], add: _Add, port: int | None = None
     ) -> None:
-        """Open the box at a point of the page; what is added is brought into view."""
+        """Open the box at a scene point; the added block is brought into view."""
         at = QPointF(*self._canvas.view.camera.to_widget(place).tolist())
         self._open(at, offered, add, port, shown=True)
 
     def _open(
         self,
         at: QPointF,
-        offered: list[Choice],
+        offered: list[Candidate],
         add: _Add,
         port: int | None,
         *,
@@ -111,19 +112,19 @@ class Adding:
         canvas = self._canvas
         self._wire = None if port is None else (port, at)
 
-        def done(choice: Choice | None) -> None:
+        def done(candidate: Candidate | None) -> None:
             self.box = self._wire = None
             canvas.widget().setFocus()
             canvas.redraw()
-            if choice is not None:
-                canvas.favourites.use(choice.kind)
-                name, change = add(choice)
-                canvas.ask(change)
+            if candidate is not None:
+                canvas.favourites.use(candidate.kind)
+                name, change = add(candidate)
+                canvas.request(change)
                 canvas.select([name])
-                canvas.view.focus = None  # keys go on from what is selected
+                canvas.view = replace(canvas.view, focus=None)  # keys go on from the selection
                 bounds = canvas.view.scene.bounds_of([name])
                 if shown and bounds is not None:
-                    canvas.see(bounds)
+                    canvas.reveal(bounds)
 
         self.box = QuickAdd(
             canvas.widget(), at.toPoint(), offered, canvas.view.theme, canvas.favourites, done
@@ -131,15 +132,15 @@ class Adding:
         canvas.redraw()
 
     def close(self) -> None:
-        """Close the box, if it is open; nothing is added."""
+        """Close the box if it is open; nothing is added."""
         if self.box is not None:
             self.box.close_box()
 
     def paint(self, painter: QPainter) -> None:
-        """Draw the wire that waits for its block."""
+        """Draw the open wire while the box is open."""
         if self._wire is not None:
             port, at = self._wire
-            draw_loose_wire(painter, self._canvas.view, port, np.array([at.x(), at.y()]), "accent")
+            draw_open_wire(painter, self._canvas.view, port, np.array([at.x(), at.y()]))
 
 
 def _tr(text: str) -> str:

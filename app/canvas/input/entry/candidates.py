@@ -1,4 +1,4 @@
-"""Blocks that can be added to a page: what there is, what fits a wire, what a search finds."""
+"""Blocks that can be added to a page: all of them, those that fit a wire, those a search finds."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 
-_BEGUN = {"Variable": {"value": 1.0}, "Constant": {"value": 1.0}}
-"""What new blocks begin with, so that what is built with them runs at once."""
+_INITIAL = {"Variable": {"value": 1.0}, "Constant": {"value": 1.0}}
+"""Parameters of new blocks, so that diagrams built from them run at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A block to add, and the names of its first ports; empty where it has none of that side.
+class Candidate:
+    """A block to add, and the names of its first input and output; empty if it has none.
 
-    A page block without the name of a page is a new page.
+    A page block without the name of a page stands for a new page.
     """
 
     title: str
@@ -39,40 +39,40 @@ class Choice:
 
     @property
     def kind(self) -> str:
-        """What it is as a favourite: the block's type; nothing for a page of the diagram."""
+        """The type of the block, by which it is a favourite; empty for a page of the diagram."""
         return "" if isinstance(self.block, PageBlock) else type(self.block).type_name()
 
     def fits(self, *, from_output: bool) -> bool:
-        """Whether a wire that comes from an output (or else from an input) can go on here."""
+        """Whether a wire from an output, or else from an input, can end here."""
         return bool(self.input if from_output else self.output)
 
 
-def choices(diagram: Diagram, page: str) -> list[Choice]:
+def candidates(diagram: Diagram, page: str) -> list[Candidate]:
     """All types of the registry, in its order, then the pages that can be used on ``page``."""
     types = registry().classes.items()
-    found = [type_choice(name) for name, cls in types if not issubclass(cls, Opaque)]
+    found = [type_candidate(name) for name, cls in types if not issubclass(cls, Opaque)]
     return found + [
-        page_choice(diagram, name)
+        page_candidate(diagram, name)
         for name in diagram.pages
         if name != MAIN and page_refusal(diagram, page, name) is None
     ]
 
 
-def type_choice(type_name: str) -> Choice:
+def type_candidate(type_name: str) -> Candidate:
     """A new block of a type; of the type Page, a new page. Raises UnknownBlockError."""
     cls = registry().get(type_name)
     if issubclass(cls, PageBlock):
-        return Choice(type_name, cls(), *FIRST_PORTS)
+        return Candidate(type_name, cls(), *FIRST_PORTS)
     first = next((f"{p.name}.0" if p.variadic else p.name for p in cls.inputs), "")
-    block = cls.model_validate(_BEGUN.get(type_name, {}))
-    return Choice(type_name, block, first, next(iter(cls.outputs), ""))
+    block = cls.model_validate(_INITIAL.get(type_name, {}))
+    return Candidate(type_name, block, first, next(iter(cls.outputs), ""))
 
 
-def page_choice(diagram: Diagram, name: str) -> Choice:
-    """One more use of a page of the diagram."""
+def page_candidate(diagram: Diagram, name: str) -> Candidate:
+    """Another use of a page of the diagram."""
     ports = page_ports(diagram.pages[name])
     first = (next(iter(side), "") for side in (ports.inputs, ports.outputs))
-    return Choice(name, PageBlock(page=name), *first)
+    return Candidate(name, PageBlock(page=name), *first)
 
 
 def page_refusal(diagram: Diagram, page: str, used: str) -> str | None:
@@ -82,19 +82,21 @@ def page_refusal(diagram: Diagram, page: str, used: str) -> str | None:
     if used == page:
         return _tr("Page '{0}' can't be used on itself: it would never end.").format(used)
     if page in _within(diagram, used):
-        reason = _tr("Page '{0}' can't be used here: it stands on page '{1}' itself.")
+        reason = _tr("Page '{0}' can't be used here: it uses page '{1}' itself.")
         return reason.format(used, page)
     return None
 
 
 def _tr(text: str) -> str:
-    return QCoreApplication.translate("choices", text)
+    return QCoreApplication.translate("candidates", text)
 
 
-def found(among: Iterable[Choice], text: str, favourites: Favourites | None = None) -> list[Choice]:
-    """The choices that have every word of ``text``, best name first; all for an empty text.
+def search(
+    among: Iterable[Candidate], text: str, favourites: Favourites | None = None
+) -> list[Candidate]:
+    """The candidates that match every word of ``text``, best name first; all for an empty text.
 
-    Of names that fit, favourites stand first; without a text, those used last come after them.
+    Favourites come first among names that match; without a text, recently used ones follow.
     """
     words = text.casefold().split()
     starred = () if favourites is None else favourites.starred
@@ -102,14 +104,14 @@ def found(among: Iterable[Choice], text: str, favourites: Favourites | None = No
         c for c in among if all(matches(word, type(c.block), c.title) for word in words)
     ]  # fmt: skip
     if words:
-        return sorted(fitting, key=lambda c: standing(words, c.title, c.kind in starred))
+        return sorted(fitting, key=lambda c: sort_key(words, c.title, c.kind in starred))
     used = () if favourites is None else favourites.used
     first = [*starred, *(name for name in used if name not in starred)]
     return sorted(fitting, key=lambda c: first.index(c.kind) if c.kind in first else len(first))
 
 
 def matches(word: str, cls: type[Block], title: str) -> bool:
-    """``word`` is in the title, or begins a word of the family or summary, or is the symbol."""
+    """Whether ``word`` is in the title, is the symbol, or begins a word of family or summary."""
     if word in title.casefold() or word == cls.symbol:
         return True
     return any(other.startswith(word) for other in _words(cls))
@@ -121,11 +123,8 @@ def rank(words: list[str], title: str) -> int:
     return 0 if name == word else 1 if name.startswith(word) else 2 if word in name else 3
 
 
-def standing(words: list[str], title: str, starred: bool) -> tuple[int, bool, int]:
-    """Where a title stands in what was found: lower is earlier.
-
-    The very name, then favourites and others with the word in the name, then what only tells of it.
-    """
+def sort_key(words: list[str], title: str, starred: bool) -> tuple[int, bool, int]:
+    """Sort key of a match: the exact name, then favourites, then other names, then the rest."""
     fit = rank(words, title)
     return {0: 0, 3: 2}.get(fit, 1), not starred, fit
 
@@ -136,7 +135,7 @@ def _words(cls: type[Block]) -> tuple[str, ...]:
 
 
 def _within(diagram: Diagram, page: str) -> set[str]:
-    """``page`` and all pages that its blocks stand for, at any depth."""
+    """``page`` and all pages used on it, at any depth."""
     waiting, seen = [page], {page}
     for name in waiting:
         here = diagram.pages.get(name)

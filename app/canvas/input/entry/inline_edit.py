@@ -1,4 +1,4 @@
-"""What is being written on the canvas: the one field that is open, for a name or a note."""
+"""Editing a name or a note in place: one field of a canvas at a time."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 
-class Slate(Host, Protocol):
-    """The canvas as writing sees it."""
+class EditHost(Host, Protocol):
+    """What inline editing needs of the canvas."""
 
     def widget(self) -> QWidget:
-        """What fields open on."""
+        """The widget that fields open on."""
 
     def block_rect(self, name: str) -> QRect:
-        """Where a block is, in widget px."""
+        """The place of a block, in widget px."""
 
 
-class Writing:
-    """Opens and closes the field of one canvas; none is open at first."""
+class InlineEditor:
+    """Opens and closes the field of one canvas."""
 
-    def __init__(self, canvas: Slate) -> None:
+    def __init__(self, canvas: EditHost) -> None:
         self._canvas = canvas
         self._field: NameEdit | NoteEdit | None = None
 
     def close(self) -> None:
-        """Close the field that is open, if one is; what is written in it is dropped."""
+        """Close the field if one is open; its text is dropped."""
         field, self._field = self._field, None
         if field is not None:
             field.close_field(take=False)
 
-    def name(self, block: str) -> None:
-        """Open a field on the block's face to write its name."""
+    def edit_name(self, block: str) -> None:
+        """Open a field on a face for the name of the block."""
         canvas = self._canvas
         if block not in canvas.view.scene.index:
             return
@@ -53,8 +53,8 @@ class Writing:
             canvas.widget(), block, box, zoom, lambda new: self._rename(block, new)
         )
 
-    def note(self, name: str) -> None:
-        """Open a field in place of a note to write its text."""
+    def edit_note(self, name: str) -> None:
+        """Open a field in place of a note for its text."""
         self.close()
         canvas, view = self._canvas, self._canvas.view
         note, zoom = view.scene.page.notes[name], view.camera.zoom
@@ -62,7 +62,7 @@ class Writing:
         box = QRectF(left, top, note.width * zoom, note.height * zoom)
 
         def accept(text: str) -> None:
-            canvas.ask(changes.rewording(view, name, text))
+            canvas.request(changes.rewording(canvas.view, name, text))
 
         self._field = NoteEdit(canvas.widget(), note.text, box, zoom, accept)
 
@@ -75,7 +75,7 @@ class Writing:
             return False
         chosen = canvas.view.selected
         self._field = None
-        canvas.ask(change)
+        canvas.request(change)
         if old in chosen:
             canvas.select((chosen - {old}) | {new})
         return True

@@ -1,4 +1,4 @@
-"""Fields that open on the canvas while something is written: a name, a note."""
+"""Fields that open on the canvas to edit a name or a note."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _COMMIT = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class NameEdit(QLineEdit):
-    """A block's name on its face. Return or a click elsewhere takes it, Esc leaves it as it was.
+    """The name of a block. Return or a click elsewhere accepts it, Esc drops it.
 
-    ``accept(text)`` says whether the name can be; where it can't, the field stays open.
+    ``accept(text)`` returns whether the name is valid; if it is not, the field stays open.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class NameEdit(QLineEdit):
         self.setFocus()
 
     def close_field(self, *, take: bool) -> None:
-        """Take the name or drop it; once."""
+        """Accept the name or drop it, once."""
         accept, self._accept = self._accept, None
         if accept is None:
             return
@@ -46,7 +46,7 @@ class NameEdit(QLineEdit):
             self._accept = accept
             self.selectAll()
             return
-        _go(self)
+        _discard(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in _COMMIT:
@@ -65,7 +65,7 @@ class NameEdit(QLineEdit):
 
 
 class NoteEdit(QPlainTextEdit):
-    """A note's text in place. A click elsewhere or Ctrl+Return takes it, Esc leaves it."""
+    """The text of a note. A click elsewhere or Ctrl+Return accepts it, Esc drops it."""
 
     def __init__(
         self, parent: QWidget, text: str, place: QRectF, zoom: float, accept: Callable[[str], None]
@@ -79,13 +79,13 @@ class NoteEdit(QPlainTextEdit):
         self.setFocus()
 
     def close_field(self, *, take: bool) -> None:
-        """Take the text or drop it; once."""
+        """Accept the text or drop it, once."""
         accept, self._accept = self._accept, None
         if accept is None:
             return
         if take:
             accept(self.toPlainText())
-        _go(self)
+        _discard(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         held = event.modifiers() & Qt.KeyboardModifier.ControlModifier
@@ -103,8 +103,8 @@ class NoteEdit(QPlainTextEdit):
             self.close_field(take=True)
 
 
-def _go(field: QWidget) -> None:
-    """Close a field; what it stands on gets the keyboard that the field had."""
+def _discard(field: QWidget) -> None:
+    """Remove a field, and return the keyboard to its parent."""
     below = field.parentWidget()
     if below is not None and field.hasFocus():
         below.setFocus()

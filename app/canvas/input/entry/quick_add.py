@@ -1,4 +1,4 @@
-"""A small search box on the canvas: three letters, Enter, and the block is there."""
+"""The search box for adding a block: a few letters, then Enter."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QLineEdit, QTreeView, QVBoxLayout, QWidget
 
-from app.canvas.input.entry.candidates import Choice, found
+from app.canvas.input.entry.candidates import Candidate, search
 from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 
 if TYPE_CHECKING:
     from app.services.favourites import Favourites
     from app.services.theme import Theme
 
-CHOICE_ROLE = Qt.ItemDataRole.UserRole + 2
+CANDIDATE_ROLE = Qt.ItemDataRole.UserRole + 2
 SIZE = (240, 280)
 _MOST = 60
-"""Rows that are listed, at most; who wants others types on."""
+"""Most rows that are listed."""
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
 class QuickAdd(QFrame):
-    """Open from its making until a block is chosen, Esc, or a click elsewhere.
+    """Is open from its construction until a block is chosen, Esc, or a click elsewhere.
 
-    ``done(choice)`` is called once, with None where nothing was chosen.
+    ``done`` is called once, with the chosen block or None.
     """
 
     def __init__(
         self,
         parent: QWidget,
         at: QPoint,
-        choices: Sequence[Choice],
+        candidates: Sequence[Candidate],
         theme: Theme,
         favourites: Favourites,
-        done: Callable[[Choice | None], None],
+        done: Callable[[Candidate | None], None],
     ) -> None:
         super().__init__(parent)
-        self._choices = choices
+        self._candidates = candidates
         self._favourites = favourites
-        self._done: Callable[[Choice | None], None] | None = done
+        self._done: Callable[[Candidate | None], None] | None = done
         self.line = QLineEdit(self)
         self.line.setPlaceholderText(self.tr("Add a block"))
         self.line.setAccessibleName(self.tr("Add a block"))
@@ -59,23 +59,23 @@ class QuickAdd(QFrame):
         self.setAutoFillBackground(True)
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._put(at, parent.size())
-        self.line.textChanged.connect(self._look_for)
+        self.line.textChanged.connect(self._search)
         self.line.installEventFilter(self)
-        self._look_for("")
+        self._search("")
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def close_box(self, choice: Choice | None = None) -> None:
-        """Close, with what was chosen; once."""
+    def close_box(self, candidate: Candidate | None = None) -> None:
+        """Close and report the chosen block, once."""
         done, self._done = self._done, None
         if done is None:
             return
         self.hide()
         self.deleteLater()
-        done(choice)
+        done(candidate)
 
     def titles(self) -> list[str]:
-        """What is listed, from the top."""
+        """The titles that are listed, from the top."""
         return [self._model.item(row).text() for row in range(self._model.rowCount())]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -86,7 +86,7 @@ class QuickAdd(QFrame):
         return super().eventFilter(watched, event)
 
     def _key(self, event: QKeyEvent) -> bool:
-        """Whether a key was for the list."""
+        """Handle a key of the list; False for any other."""
         if event.key() in _UP_DOWN:
             self.list.event(event)
         elif event.key() in (*_ENTER, Qt.Key.Key_Tab):
@@ -112,32 +112,32 @@ class QuickAdd(QFrame):
         self.list.clicked.connect(self._choose)
         Stars(self.list).clicked.connect(self._star)
 
-    def _look_for(self, text: str) -> None:
+    def _search(self, text: str) -> None:
         self._model.clear()
-        for choice in found(self._choices, text, self._favourites)[:_MOST]:
-            item = QStandardItem(choice.title)
-            item.setData(type(choice.block), BLOCK_ROLE)
-            item.setData(choice, CHOICE_ROLE)
-            item.setData(choice.kind in self._favourites.starred, STAR_ROLE)
-            item.setToolTip(type(choice.block).summary())
+        for candidate in search(self._candidates, text, self._favourites)[:_MOST]:
+            item = QStandardItem(candidate.title)
+            item.setData(type(candidate.block), BLOCK_ROLE)
+            item.setData(candidate, CANDIDATE_ROLE)
+            item.setData(candidate.kind in self._favourites.starred, STAR_ROLE)
+            item.setToolTip(type(candidate.block).summary())
             self._model.appendRow(item)
         self.list.setCurrentIndex(self._model.index(0, 0))
 
     def _star(self, index: QModelIndex) -> None:
-        """Mark a block as a favourite, or no more; the line stays where it is until one types."""
-        choice = index.data(CHOICE_ROLE)
-        if choice is not None and choice.kind:
-            self._favourites.toggle(choice.kind)
-            starred = choice.kind in self._favourites.starred
+        """Toggle a favourite; the row stays where it is until the next search."""
+        candidate = index.data(CANDIDATE_ROLE)
+        if candidate is not None and candidate.kind:
+            self._favourites.toggle(candidate.kind)
+            starred = candidate.kind in self._favourites.starred
             self._model.itemFromIndex(index).setData(starred, STAR_ROLE)
 
     def _choose(self, index: QModelIndex) -> None:
-        choice = index.data(CHOICE_ROLE)
-        if choice is not None:
-            self.close_box(choice)
+        candidate = index.data(CANDIDATE_ROLE)
+        if candidate is not None:
+            self.close_box(candidate)
 
     def _put(self, at: QPoint, room: QSize) -> None:
-        """At a place of the canvas, or as near as it is all to be seen."""
+        """Move the box to ``at``, or as near as it fits into ``room``."""
         width, height = min(SIZE[0], room.width()), min(SIZE[1], room.height())
         left = max(0, min(at.x(), room.width() - width))
         top = max(0, min(at.y(), room.height() - height))

@@ -1,10 +1,10 @@
-"""Blocks as pictures: drawn once for each look, zoom and pixel ratio, then copied."""
+"""Draws the faces of blocks, and caches them as pictures by look, zoom and pixel ratio."""
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,75 +12,27 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
 
 from app.canvas.paint import glyphs
-from app.canvas.paint.blocks.badges import Pill, draw_pills
+from app.canvas.paint.blocks.badges import draw_badges
 from app.canvas.paint.blocks.grids import draw_section
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.geometry import PORT_RADIUS
 from app.services.theme import BODY, SMALL, TITLE, Theme, font
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
+from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 
 if TYPE_CHECKING:
-    from app.canvas.state.formatting import Section
+    from app.canvas.state.looks import Look, PortLook
     from runtime.flow import State
 
 MARGIN = 9.0
-"""Room around a face for port dots and badge, px at 100 %."""
+"""Room around a face for ports and badges, px at 100 %."""
 CORNER = 5.0
 GUTTER = 10.0
 """From the edge to the text."""
 SYMBOL = 22.0
-"""Width of the symbol's place."""
+"""Width of the place of the symbol."""
 _AT_LEAST = 4
-"""Pictures that every frame may make."""
+"""Pictures that every frame may draw."""
 _LEAST_INK = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class PortLook:
-    """A port's dot and words: ``wired``, ``open`` (takes a default), ``missing`` or ``free``."""
-
-    text: str
-    kind: str
-    trouble: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """All that a face shows; equal looks share a picture."""
-
-    family: str
-    symbol: str
-    name: str
-    label: str = ""
-    lines: int = 1
-    """Lines of ports or numbers: what gives the height."""
-    inputs: tuple[PortLook, ...] = ()
-    outputs: tuple[PortLook, ...] = ()
-    sections: tuple[Section, ...] = ()
-    stale: bool = False
-    badge: str = ""
-    """Severity of the worst problem; empty without one."""
-    inside: State | None = None
-    """The state of most concern of a wire inside a page."""
-    head: bool = False
-    pills: tuple[Pill, ...] = ()
-    """Badges on its lower edge."""
-
-    @property
-    def height(self) -> float:
-        return block_height(self.lines)
-
-    def plain(self) -> Look:
-        """The look from afar: no numbers and no words at ports."""
-        return replace(
-            self,
-            label="",
-            sections=(),
-            pills=(),
-            stale=False,
-            inputs=tuple(replace(port, text="") for port in self.inputs),
-            outputs=tuple(replace(port, text="") for port in self.outputs),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +50,10 @@ class Picture:
 
 
 class FaceCache:
-    """Pictures of looks, drawn anew for each zoom, pixel ratio and theme.
+    """Pictures of looks for the current zoom, pixel ratio and theme.
 
-    ``budget`` is what one frame may spend on drawing, in seconds; a few faces it always draws.
-    Where the time is up, the picture of another zoom stands in: ``behind`` says so.
+    ``budget`` is the time, in seconds, that a frame may spend on drawing; it always draws a few
+    faces. After that, pictures of other zooms stand in, and ``behind`` is True.
     """
 
     def __init__(self, budget: float = math.inf) -> None:
@@ -115,14 +67,14 @@ class FaceCache:
         self._spent = 0.0
 
     def begin(self, zoom: float, ratio: float, theme: Theme, limit: int) -> None:
-        """Start a frame; ``limit`` is what the pictures of many frames may take, in bytes."""
+        """Start a frame; beyond ``limit`` bytes all pictures are dropped."""
         if theme is not self._theme or self._bytes > limit:
             self._pictures, self._bytes = {}, 0
         self._zoom, self._ratio, self._theme = zoom, ratio, theme
         self._drawn, self._spent, self.behind = 0, 0.0, False
 
     def picture(self, look: Look) -> Picture | None:
-        """The picture, of another zoom if need be; None where there is no time to draw any."""
+        """The picture of a look, if need be of another zoom; None if there was no time for any."""
         known = self._pictures.get(look)
         if known is not None and known.zoom == self._zoom and known.ratio == self._ratio:
             return known
@@ -161,7 +113,7 @@ def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap
 
 
 def draw_face(painter: QPainter, look: Look, theme: Theme, *, close: bool) -> None:
-    """Draw the face in scene units, its top left at the origin; numbers and words if ``close``."""
+    """Draw a face in scene units, its top left at the origin; with numbers if ``close``."""
     _Face(painter, look, theme, close).draw()
 
 
@@ -186,22 +138,22 @@ class _Face:
         self._ground()
         self._header()
         if self.close:
-            left, right = self._port_words()
+            left, right = self._port_names()
             self._numbers(left, right)
         self._dots()
         if self.look.inside:
             self._inside(self.look.inside)
-        if self.look.pills:
+        if self.look.badges:
             foot = QPointF(GUTTER, self.look.height - 0.5)
-            draw_pills(self.painter, self.look.pills, foot, self.theme)
-        if self.look.badge:
-            self._badge()
+            draw_badges(self.painter, self.look.badges, foot, self.theme)
+        if self.look.severity:
+            self._severity()
 
     def _ground(self) -> None:
         look, theme = self.look, self.theme
         edge = theme.symbol(look.family) if look.head else theme.border(look.family)
         pen = QPen(edge, 1.5 if look.head else 1.0)
-        pen.setCosmetic(self.painter.transform().m11() < 1.0)  # from afar an edge would fade away
+        pen.setCosmetic(self.painter.transform().m11() < 1.0)  # from afar the edge would fade
         self.painter.setPen(pen)
         self.painter.setBrush(theme.face(look.family))
         box = QRectF(0.5, 0.5, WIDTH - 1.0, look.height - 1.0)
@@ -222,7 +174,7 @@ class _Face:
             self._text(place, label, self.small, ink, Qt.AlignmentFlag.AlignRight)
 
     def _symbol(self, place: QRectF) -> None:
-        """The symbol as an outline, centred by its ink: fonts differ in where they put it."""
+        """The symbol as an outline, centred by its ink, since fonts place it differently."""
         outline = _outline(self.look.symbol)
         ink = outline.boundingRect()
         size = max(ink.width(), ink.height(), 1.0)
@@ -234,8 +186,8 @@ class _Face:
         self.painter.fillPath(outline, self.theme.symbol(self.look.family))
         self.painter.restore()
 
-    def _port_words(self) -> tuple[float, float]:
-        """Write the ports' names; where the numbers may begin and end."""
+    def _port_names(self) -> tuple[float, float]:
+        """Draw the names of ports; return where the numbers may begin and end."""
         metrics = QFontMetricsF(self.small)
         widths = [0.0, 0.0]
         for side, ports in enumerate((self.look.inputs, self.look.outputs)):
@@ -252,7 +204,7 @@ class _Face:
         return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
 
     def _numbers(self, left: float, right: float) -> None:
-        """The sections: of several outputs one beside each, else in the middle of the lines."""
+        """Draw the sections: beside their outputs if there are several, else in the middle."""
         total = sum(len(section.readout.cells) for section in self.look.sections)
         several = len(self.look.outputs) > 1
         top = HEADER + (0.0 if several else ROW * (self.look.lines - total) / 2.0)
@@ -281,7 +233,7 @@ class _Face:
         self.painter.drawEllipse(centre, PORT_RADIUS - 0.5, PORT_RADIUS - 0.5)
 
     def _inside(self, state: State) -> None:
-        """The sign of the worst state inside a page, on the lower edge of its face."""
+        """Draw the sign of the worst state inside a page, on the lower edge."""
         sign = state.row.sign
         wide = glyphs.width(sign)
         left, top = WIDTH - GUTTER - wide, self.look.height - glyphs.SIZE / 2.0 - 0.5
@@ -289,16 +241,16 @@ class _Face:
         colour = self.theme.lane(state).name()
         glyphs.draw(self.painter, sign, place, colour, self.theme.canvas)
 
-    def _badge(self) -> None:
+    def _severity(self) -> None:
         theme = self.theme
         colours = {"error": theme.error, "warning": theme.warning}
         self.painter.setPen(QPen(QColor(theme.canvas), 1.5))
-        self.painter.setBrush(QColor(colours.get(self.look.badge, theme.ink_soft)))
+        self.painter.setBrush(QColor(colours.get(self.look.severity, theme.ink_soft)))
         centre = QPointF(WIDTH - 3.0, 3.0)
         self.painter.drawEllipse(centre, 7.0, 7.0)
         place = QRectF(centre.x() - 7.0, centre.y() - 7.5, 14.0, 14.0)
         bold = font(SMALL, bold=True)
-        sign = "i" if self.look.badge == "info" else "!"
+        sign = "i" if self.look.severity == "info" else "!"
         self._text(place, sign, bold, QColor(theme.canvas), Qt.AlignmentFlag.AlignCenter)
 
     def _text(

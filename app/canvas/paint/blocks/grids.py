@@ -1,4 +1,4 @@
-"""Draws numbers: cells in columns, flush right, in brackets where they are an array."""
+"""Draws numbers: cells in columns, flush right, in brackets if they are an array."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint.blocks.charts import HEIGHT, WIDTH, draw_chart
+from app.canvas.paint.blocks.charts import draw_chart
+from app.canvas.state.charts import HEIGHT, WIDTH
 from app.services.theme import SMALL, Theme, font
 from runtime.diagram.layout.measures import ROW
 
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 _BRACKET = 5.0
 _WIDE_GAP, _GAP = 9.0, 6.0
 _SLIGHTLY = 0.9
-"""How much smaller numbers may be drawn before they lose digits."""
+"""How far numbers are shrunk before they lose digits."""
 
 
 def draw_section(
     painter: QPainter, section: Section, place: QRectF, theme: Theme, *, stale: bool
 ) -> None:
-    """Draw a section flush right in ``place``: with fewer digits, and then smaller, if it must."""
+    """Draw a section flush right in ``place``; with fewer digits or smaller if need be."""
     if section.chart is not None:
         box = QRectF(place.left(), place.center().y() - HEIGHT / 2.0, WIDTH, HEIGHT)
         draw_chart(painter, section.chart, box, theme)

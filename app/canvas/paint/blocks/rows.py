@@ -1,4 +1,4 @@
-"""How a block looks in a list: its symbol on the tint of its family, then its name."""
+"""Rows of lists of blocks: the symbol on the tint of its family, then the name."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 BLOCK_ROLE = Qt.ItemDataRole.UserRole + 1
 """The block class of a row; None for a family."""
 STAR_ROLE = Qt.ItemDataRole.UserRole + 3
-"""Whether a block is a favourite; None for what can't be one."""
+"""Whether a block is a favourite; None if it can't be one."""
 PAGE_ROLE = Qt.ItemDataRole.UserRole + 4
 """Name of the page of a row; None for other blocks."""
 ASIDE_ROLE = Qt.ItemDataRole.UserRole + 5
-"""What stands faintly at the end of a row."""
+"""Faint text at the end of a row."""
 REFUSAL_ROLE = Qt.ItemDataRole.UserRole + 6
-"""Why a page can't be used where the canvas is; empty where it can."""
+"""Why a page can't be used on the current page; empty if it can."""
 
 TILE = 22
 """Height of a tile, px, with text of normal size."""
@@ -64,13 +64,13 @@ class Tile(QWidget):
 
 
 def is_star(event: QKeyEvent) -> bool:
-    """Whether a key press asks to mark a block as a favourite, or no more: Ctrl+B."""
+    """Whether a key press toggles a favourite: Ctrl+B."""
     control = Qt.KeyboardModifier.ControlModifier
     return event.key() == Qt.Key.Key_B and event.modifiers() == control
 
 
 class Stars(QObject):
-    """Hears of clicks on the stars of a view's rows, before the view does."""
+    """Emits clicks on the stars of a view's rows, before the view gets them."""
 
     clicked = Signal(object)
     """The row, a QModelIndex."""
@@ -98,12 +98,12 @@ class Stars(QObject):
 
 
 def star_rect(row: QRectF) -> QRectF:
-    """Where the star of a row is."""
+    """The place of the star in a row."""
     return QRectF(row.right() - _STAR, row.top(), _STAR, row.height())
 
 
 class BlockRows(QStyledItemDelegate):
-    """Paints families as quiet headings and blocks as tile, name and star."""
+    """Paints families as headings, and blocks as tile, name and star."""
 
     def __init__(self, view: QTreeView) -> None:
         super().__init__(view)
@@ -111,7 +111,7 @@ class BlockRows(QStyledItemDelegate):
         self._theme = LIGHT
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
@@ -164,7 +164,7 @@ class BlockRows(QStyledItemDelegate):
             painter.drawText(star_rect(rect), centre, "★" if starred else "☆")
 
     def _paint_aside(self, painter: QPainter, room: QRectF, index: _Index) -> None:
-        """At the end of the row, as far as the name leaves room."""
+        """Paint the text at the end of the row in the room that the name leaves."""
         taken = painter.fontMetrics().horizontalAdvance(str(index.data())) + 2 * _GAP
         painter.setFont(look.font(look.shown(look.SMALL)))
         painter.setPen(QColor(self._theme.ink_faint))
@@ -182,12 +182,12 @@ class BlockRows(QStyledItemDelegate):
 
 
 def text_rect(row: QRectF) -> QRectF:
-    """Where the name of a row is."""
+    """The place of the name in a row."""
     return row.adjusted(look.shown(TILE_WIDTH) + 2 * _GAP, 0, -_STAR, 0)
 
 
 def paint_tile(painter: QPainter, rect: QRectF, cls: type[Block], theme: Theme) -> None:
-    """The symbol of ``cls`` in ``rect``; a long one is set as small as it must be to fit."""
+    """Paint the symbol of ``cls`` in ``rect``; a long one shrinks to fit."""
     painter.setPen(theme.border(cls.family))
     painter.setBrush(theme.face(cls.family))
     painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.input.entry.candidates import choices, found
+from app.canvas.input.entry.candidates import candidates, search
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.services.favourites import Favourites
 from blocks.library.pages import Page as PageBlock
@@ -107,9 +107,9 @@ class TestFavourites:
     def test_a_favourite_goes_before_other_names_that_fit(self):
         favourites = Favourites()
         favourites.toggle("Softmax")
-        titles = [c.title for c in found(choices(Diagram(), "main"), "max", favourites)]
+        titles = [c.title for c in search(candidates(Diagram(), "main"), "max", favourites)]
         assert titles[:2] == ["Max", "Softmax"]
-        titles = [c.title for c in found(choices(Diagram(), "main"), "ma", favourites)]
+        titles = [c.title for c in search(candidates(Diagram(), "main"), "ma", favourites)]
         assert titles[0] == "Softmax"
 
 
@@ -157,19 +157,21 @@ class TestChoices:
     def test_a_page_has_the_ports_of_its_blocks(self):
         inner = page({"x": block("PageInput"), "y": block("PageOutput")}, {"y.x": "x.out"})
         (choice,) = (
-            c for c in choices(Diagram({"main": page({}), "inner": inner}), "main")
+            c for c in candidates(Diagram({"main": page({}), "inner": inner}), "main")
             if c.title == "inner"
         )  # fmt: skip
         assert (choice.input, choice.output) == ("x", "y")
 
     def test_the_best_name_comes_first(self):
-        all_ = choices(Diagram(), "main")
-        assert next(c.title for c in found(all_, "mul")) == "Mul"
-        assert found(all_, "no such block") == []
-        assert found(all_, "") == all_
+        all_ = candidates(Diagram(), "main")
+        assert next(c.title for c in search(all_, "mul")) == "Mul"
+        assert search(all_, "no such block") == []
+        assert search(all_, "") == all_
 
 
 def _pages(diagram: Diagram, where: str) -> list[str]:
     return [
-        c.title for c in choices(diagram, where) if isinstance(c.block, PageBlock) and c.block.page
+        c.title
+        for c in candidates(diagram, where)
+        if isinstance(c.block, PageBlock) and c.block.page
     ]

@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.input.cutting import cutting
-from app.canvas.scene.focus import Focus, Kind
+from app.canvas.input.cutting import cut_change
+from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import Scene
 from runtime.diagram import Batch, PortName, apply
 from tests.app.canvas.pages import LEFT, block, click, diagram, drag
@@ -67,7 +67,7 @@ def test_all_terms_of_a_repeating_port_can_be_cut():
         {f"all.{_port()}.{i}": "a.out" for i in range(3)},
     )
     scene = Scene(shown, "main")
-    assert not apply(shown, cutting(scene, scene.wire_keys)).after.main.wires
+    assert not apply(shown, cut_change(scene, scene.wire_keys)).after.main.wires
 
 
 def _port() -> str:
@@ -81,7 +81,7 @@ class TestByKeyboard:
 
     def test_marked_wires_go_in_one_change(self, canvas, shell):
         for wire in ("add1.a", "mul1.b"):
-            canvas.walking.go(Focus(Kind.WIRE, wire))
+            canvas.keyboard_focus.focus_on(Focus(FocusKind.WIRE, wire))
             self.press(canvas, Qt.Key.Key_C)
         assert set(canvas.view.marks) == {"add1.a", "mul1.b"}
         assert "2" in shell.messages[-1]
@@ -93,12 +93,12 @@ class TestByKeyboard:
         assert not canvas.view.marks
 
     def test_a_second_press_unmarks(self, canvas, shell):
-        canvas.walking.go(Focus(Kind.WIRE, "add1.a"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.WIRE, "add1.a"))
         self.press(canvas, Qt.Key.Key_C, Qt.Key.Key_C)
         assert not canvas.view.marks
 
     def test_escape_drops_the_marks_before_all_else(self, canvas, shell):
-        canvas.walking.go(Focus(Kind.WIRE, "add1.a"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.WIRE, "add1.a"))
         self.press(canvas, Qt.Key.Key_C, Qt.Key.Key_Escape)
         assert not canvas.view.marks
         assert canvas.selected_wire() == "add1.a"
@@ -109,7 +109,7 @@ class TestByKeyboard:
         assert "Go to a wire" in shell.messages[-1]
 
     def test_what_the_mouse_begins_drops_the_marks(self, canvas, shell):
-        canvas.walking.go(Focus(Kind.WIRE, "add1.a"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.WIRE, "add1.a"))
         self.press(canvas, Qt.Key.Key_C)
         middle = canvas.wire_position("mul1.b")
         drag(canvas, middle - AWAY, middle + AWAY, RIGHT)

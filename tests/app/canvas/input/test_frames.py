@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 
-from app.canvas.scene.focus import Focus, Kind
+from app.canvas.scene.focus import Focus, FocusKind
 from runtime.diagram import MoveBlocks, Note, Point, SetNote, apply
 from tests.app.canvas.pages import Shell, click, drag, hover, seed
 
@@ -57,7 +57,7 @@ def test_a_drag_that_is_cancelled_puts_all_back(canvas, framed):
     drag(canvas, start, start + QPoint(0, 60), release=False)
     assert canvas.block_rect("mul1") != before
     canvas.grab()
-    canvas._hand.cancel()
+    canvas._mouse.cancel()
     assert canvas.block_rect("mul1") == before
     assert not framed.changes
 
@@ -125,20 +125,20 @@ class TestSelected:
         canvas.select(["a"])
         at = title(canvas, framed.main.notes["f"])
         click(canvas, at, SHIFT)
-        assert canvas.view.picked[:2] == ({"a"}, {"f"})
+        assert canvas.view.selection[:2] == ({"a"}, {"f"})
         click(canvas, at, SHIFT)
-        assert canvas.view.picked[:2] == ({"a"}, set())
+        assert canvas.view.selection[:2] == ({"a"}, set())
 
     def test_all_are_selected_with_the_blocks_and_dropped_by_escape(self, canvas, framed):
         QTest.keyClick(canvas, Key.Key_A, CONTROL)
-        assert canvas.view.picked[:2] == (framed.main.blocks.keys(), {"f", "n"})
+        assert canvas.view.selection[:2] == (framed.main.blocks.keys(), {"f", "n"})
         QTest.keyClick(canvas, Key.Key_Escape)
-        assert canvas.view.picked[:2] == (set(), set())
+        assert canvas.view.selection[:2] == (set(), set())
 
     def test_a_rubber_band_touches_notes_and_must_enclose_frames(self, canvas, framed):
         inside = title(canvas, framed.main.notes["f"]) + QPoint(0, 22)
         drag(canvas, inside, canvas.block_rect("mul1").center() + QPoint(0, 60))
-        assert canvas.view.picked[:2] == ({"mul1"}, {"n"})
+        assert canvas.view.selection[:2] == ({"mul1"}, {"n"})
         outside = title(canvas, framed.main.notes["f"]) - QPoint(90, 40)
         drag(canvas, outside, corner(canvas, framed.main.notes["f"]) + QPoint(5, 5))
         assert canvas.view.notes == {"f", "n"}
@@ -192,7 +192,7 @@ class TestKeyboard:
         assert framed.main.layout["mul1"] == Point(250, 1)
 
     def test_ctrl_shift_arrows_resize_the_one_with_the_focus(self, canvas, framed):
-        canvas.walking.go(Focus(Kind.NOTE, "n"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.NOTE, "n"))
         QTest.keyClick(canvas, Key.Key_Right, CONTROL | SHIFT)
         QTest.keyClick(canvas, Key.Key_Down, CONTROL | SHIFT)
         assert framed.main.notes["n"] == Note("times 3", Point(240, 90), 130, 50)
@@ -201,7 +201,7 @@ class TestKeyboard:
         assert framed.main.notes["n"].width == 60
 
     def test_delete_removes_the_one_with_the_focus(self, canvas, framed):
-        canvas.walking.go(Focus(Kind.NOTE, "n"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.NOTE, "n"))
         QTest.keyClick(canvas, Key.Key_Delete)
         assert framed.main.notes.keys() == {"f"}
         assert canvas.view.focus is None

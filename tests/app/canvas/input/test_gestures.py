@@ -239,11 +239,11 @@ class TestWiring:
 
         def lit():
             view = canvas.view
-            return {str(view.scene.port_name(port)) for port in view.lit_ports}
+            return {str(view.scene.port_name(port)) for port in view.fitting_ports}
 
         qtbot.waitUntil(lambda: lit() == {"mul1.a", "mul1.b", "tanh1.x"})
         QTest.mouseRelease(canvas, LEFT, PLAIN, start)
-        assert not canvas.view.lit_ports
+        assert not canvas.view.fitting_ports
 
     def test_a_cycle_is_refused_with_its_reason(self, canvas, loose):
         start, end = ports(canvas, ("tanh1", "out"), ("mul1", "a"))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.keys import KEYS, Keys
-from app.canvas.scene.focus import Focus, Kind
+from app.canvas.scene.focus import Focus, FocusKind
 from runtime.diagram import AddBlock, Batch, Note, Point, PortName, SetNote
 from tests.app.canvas.pages import block, click, move
 
@@ -27,8 +27,8 @@ def press(canvas, *names: str) -> None:
         QTest.keyClick(canvas, pressed.key(), pressed.keyboardModifiers())
 
 
-def go(canvas, kind: Kind, name: str) -> None:
-    canvas.walking.go(Focus(kind, name))
+def go(canvas, kind: FocusKind, name: str) -> None:
+    canvas.keyboard_focus.focus_on(Focus(kind, name))
 
 
 def heard(signal) -> list:
@@ -78,13 +78,13 @@ class TestKeys:
         press(canvas, "Left", "Right", "Right", "Up", "Down", "Down")
         assert shell.main.layout["mul1"] == Point(250, 10)
 
-    def test_key_walk(self, canvas, shell):
+    def test_key_move_focus(self, canvas, shell):
         canvas.select(["mul1"])
         press(canvas, "Ctrl+Right", "Ctrl+Right")
-        assert canvas.view.focus == Focus(Kind.OUTPUT, "mul1.out")
+        assert canvas.view.focus == Focus(FocusKind.OUTPUT, "mul1.out")
         assert not shell.changes
         press(canvas, "Ctrl+Left", "Ctrl+Down", "Ctrl+Up")
-        assert canvas.view.focus.kind is Kind.BLOCK
+        assert canvas.view.focus.kind is FocusKind.BLOCK
 
     def test_key_nudge(self, canvas, shell):
         canvas.select(["mul1"])
@@ -100,9 +100,9 @@ class TestKeys:
 
     def test_key_jump(self, canvas, shell):
         press(canvas, "End")
-        assert canvas.view.focus == Focus(Kind.BLOCK, "loss")
+        assert canvas.view.focus == Focus(FocusKind.BLOCK, "loss")
         press(canvas, "Home")
-        assert canvas.view.focus == Focus(Kind.BLOCK, "b")
+        assert canvas.view.focus == Focus(FocusKind.BLOCK, "b")
 
     def test_key_next_note(self, canvas, shell):
         press(canvas, "N")
@@ -126,32 +126,32 @@ class TestKeys:
         press(canvas, "Shift+PgUp")
         assert canvas.view.camera == before
 
-    def test_key_pick(self, canvas, shell):
+    def test_key_select_focused(self, canvas, shell):
         shell._apply(SetNote("n", Note("old", Point(960, 200))))
-        go(canvas, Kind.BLOCK, "a")
+        go(canvas, FocusKind.BLOCK, "a")
         press(canvas, "S")
-        go(canvas, Kind.INPUT, "mul1.a")
+        go(canvas, FocusKind.INPUT, "mul1.a")
         press(canvas, "S")
-        go(canvas, Kind.NOTE, "n")
+        go(canvas, FocusKind.NOTE, "n")
         press(canvas, "S")
-        assert canvas.view.picked[:2] == ({"a", "mul1"}, {"n"})
-        go(canvas, Kind.BLOCK, "a")
+        assert canvas.view.selection[:2] == ({"a", "mul1"}, {"n"})
+        go(canvas, FocusKind.BLOCK, "a")
         press(canvas, "S")
-        assert canvas.view.picked[:2] == ({"mul1"}, {"n"})
+        assert canvas.view.selection[:2] == ({"mul1"}, {"n"})
         canvas.select(())
-        canvas.walking.leave()
+        canvas.keyboard_focus.clear()
         press(canvas, "S")
         assert len(canvas.selection()) == 1
 
     def test_key_space(self, canvas, shell):
-        go(canvas, Kind.OUTPUT, "b.out")
+        go(canvas, FocusKind.OUTPUT, "b.out")
         press(canvas, "Space")
-        go(canvas, Kind.INPUT, "mul1.a")
+        go(canvas, FocusKind.INPUT, "mul1.a")
         press(canvas, "Space")
         assert shell.main.wires[PortName("mul1", "a")] == PortName("b", "out")
 
     def test_key_add(self, canvas, shell):
-        go(canvas, Kind.WIRE, "stop1.x")
+        go(canvas, FocusKind.WIRE, "stop1.x")
         press(canvas, "Tab")
         assert "Variable" not in box(canvas).titles()
         QTest.keyClicks(box(canvas).line, "tanh")
@@ -167,41 +167,41 @@ class TestKeys:
         canvas.select(["new"])
         press(canvas, "I")
         assert "go to a wire" in shell.messages[-1]
-        go(canvas, Kind.WIRE, "stop1.x")
+        go(canvas, FocusKind.WIRE, "stop1.x")
         press(canvas, "I")
         assert shell.main.wires[PortName("stop1", "x")] == PortName("new", "out")
         assert shell.main.layout["new"] == Point(300, 300)
 
     def test_key_why(self, canvas, shell):
         wires, blocks = heard(canvas.whyRequested), heard(canvas.whyBlockRequested)
-        go(canvas, Kind.WIRE, "stop1.x")
+        go(canvas, FocusKind.WIRE, "stop1.x")
         press(canvas, "W")
-        go(canvas, Kind.INPUT, "add1.a")
+        go(canvas, FocusKind.INPUT, "add1.a")
         press(canvas, "W")
-        go(canvas, Kind.BLOCK, "b")
+        go(canvas, FocusKind.BLOCK, "b")
         press(canvas, "W")
         assert (wires, blocks) == ([("stop1.x",), ("add1.a",)], [("b",)])
 
     def test_key_bend(self, canvas, shell):
-        go(canvas, Kind.WIRE, "stop1.x")
+        go(canvas, FocusKind.WIRE, "stop1.x")
         press(canvas, "B")
         assert len(shell.main.bends[PortName("stop1", "x")]) == 1
-        assert canvas.view.focus == Focus(Kind.BEND, "stop1.x", 0)
+        assert canvas.view.focus == Focus(FocusKind.BEND, "stop1.x", 0)
 
     def test_key_mark_cut(self, canvas, shell):
-        go(canvas, Kind.WIRE, "stop1.x")
+        go(canvas, FocusKind.WIRE, "stop1.x")
         press(canvas, "C")
         assert set(canvas.view.marks) == {"stop1.x"}
 
     def test_key_trace(self, canvas, shell):
-        go(canvas, Kind.WIRE, "stop1.x")
+        go(canvas, FocusKind.WIRE, "stop1.x")
         press(canvas, "T")
         assert canvas.view.traced == "stop1.x"
         canvas.grab()
         press(canvas, "T")
         assert canvas.view.traced is None
 
-    def test_key_hold_cut(self, canvas, shell):
+    def test_key_preview_cuts(self, canvas, shell):
         over = heard(canvas.cutHovered)
         move(canvas, canvas.wire_position("stop1.x"), Qt.MouseButton.NoButton)
         QTest.keyPress(canvas, Key.Key_X)
@@ -210,18 +210,18 @@ class TestKeys:
 
     def test_key_enter(self, canvas, shell):
         asked = heard(canvas.inspectRequested)
-        go(canvas, Kind.BLOCK, "mul1")
+        go(canvas, FocusKind.BLOCK, "mul1")
         press(canvas, "Return", "Enter")
         assert asked == [("mul1",), ("mul1",)]
 
     def test_key_rename(self, canvas, shell):
-        go(canvas, Kind.BLOCK, "mul1")
+        go(canvas, FocusKind.BLOCK, "mul1")
         press(canvas, "F2")
         assert canvas.findChildren(QLineEdit)
 
     def test_key_delete(self, canvas, shell):
         for name, key in (("a", "Del"), ("b", "Backspace")):
-            go(canvas, Kind.BLOCK, name)
+            go(canvas, FocusKind.BLOCK, name)
             press(canvas, key)
             assert name not in shell.main.blocks
 
@@ -231,15 +231,15 @@ class TestKeys:
 
     def test_key_menu(self, canvas, shell):
         asked = heard(canvas.menuRequested)
-        go(canvas, Kind.BLOCK, "mul1")
+        go(canvas, FocusKind.BLOCK, "mul1")
         press(canvas, "M")
         assert canvas.block_rect("mul1").contains(asked[0][0])
 
     def test_key_leave(self, canvas, shell):
         canvas.select(["a"])
-        go(canvas, Kind.BLOCK, "b")
+        go(canvas, FocusKind.BLOCK, "b")
         press(canvas, "Esc")
-        assert (canvas.selection(), canvas.view.focus) == (set(), Focus(Kind.BLOCK, "b"))
+        assert (canvas.selection(), canvas.view.focus) == (set(), Focus(FocusKind.BLOCK, "b"))
         press(canvas, "Esc")
         assert canvas.view.focus is None
 

@@ -7,10 +7,11 @@ from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
-from app.canvas.scene.focus import Focus, Kind
+from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.stage import Stage
 from app.canvas.state.codes import STATE_OF
-from app.canvas.state.spoken import told
+from app.canvas.state.spoken import describe
+from app.canvas.state.tooltips import badge_sentences
 from app.evaluation.evaluator import evaluate
 from app.panels.why.why import Why
 from app.services import theme
@@ -52,8 +53,8 @@ def stage(qapp, qtbot, result):
 
 
 def test_every_state_has_its_sample(stage):
-    facts, index = stage.view.facts, stage.view.scene.wire_index
-    shown = {STATE_OF[int(facts.codes[index[key]])]: key for key in SAMPLES.values()}
+    annotations, index = stage.view.annotations, stage.view.scene.wire_index
+    shown = {STATE_OF[int(annotations.total.codes[index[key]])]: key for key in SAMPLES.values()}
     assert shown == SAMPLES
     assert set(SAMPLES) == set(State)
 
@@ -80,17 +81,19 @@ def test_in_grey_no_two_states_look_alike(stage, name):
 
 def test_what_made_the_nan_is_told_from_its_victims(stage, result):
     assert result.badges.origins == {"root.x"}
-    facts = stage.view.facts
-    assert "made here" in told(facts, Focus(Kind.WIRE, "root.x"))
-    assert "made here" not in told(facts, Focus(Kind.WIRE, "once.a"))
-    marked = [facts.whole.is_origin(facts.scene.wire_index[k]) for k in ("root.x", "once.a")]
+    annotations = stage.view.annotations
+    assert "first appears here" in describe(annotations, Focus(FocusKind.WIRE, "root.x"))
+    assert "first appears here" not in describe(annotations, Focus(FocusKind.WIRE, "once.a"))
+    marked = [
+        annotations.total.is_origin(annotations.scene.wire_index[k]) for k in ("root.x", "once.a")
+    ]
     assert marked == [True, False]
 
 
 def test_a_loss_that_ends_here_is_no_surrogate(stage):
-    facts = stage.view.facts
-    assert not facts.badges(facts.scene.index["carries"])
-    assert facts.badges(facts.scene.index["straight"])
+    annotations = stage.view.annotations
+    assert not badge_sentences(annotations.page, annotations.scene.index["carries"])
+    assert badge_sentences(annotations.page, annotations.scene.index["straight"])
 
 
 SAID = {

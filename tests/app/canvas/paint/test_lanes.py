@@ -6,8 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from app.canvas.paint import lanes
-from app.canvas.paint.lanes import GAP, Bundle, lane_width
+from app.canvas.paint.lanes import Bundle
+from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.codes import CODES, NOT_READ
+from app.canvas.state.lanes import lane_width
 from app.services.theme import LIGHT, THEMES, contrast
 from runtime.flow import State
 from runtime.flow.words.states import STATES, ColourRole, Form

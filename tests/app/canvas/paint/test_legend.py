@@ -3,9 +3,9 @@
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QImage, QPainter
 
-from app.canvas.paint.legend import Key, key_of, legend_size, paint_legend, title
+from app.canvas.paint.legend import LegendContent, legend_content, legend_size, paint_legend, title
 from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import Facts
+from app.canvas.state.annotations import resolve
 from app.evaluation.result import Result
 from app.services.theme import LIGHT
 from runtime.flow import State, Thresholds
@@ -37,14 +37,14 @@ def picture(key):
 
 
 def test_it_grows_with_what_it_tells(qapp):
-    plain = Key()
-    named = Key(losses=("a_loss_with_a_rather_long_name_that_needs_much_more_room", "L2"))
+    plain = LegendContent()
+    named = LegendContent(losses=("a_loss_with_a_rather_long_name_that_needs_much_more_room", "L2"))
     assert legend_size(named).width() > legend_size(plain).width()
-    assert picture(plain) != picture(Key(Thresholds(cancels=0.02)))
+    assert picture(plain) != picture(LegendContent(Thresholds(cancels=0.02)))
 
 
 def test_all_it_says_lies_inside(qapp):
-    for key in (Key(), Key(losses=("L1", "L2", "L3", "L4"))):
+    for key in (LegendContent(), LegendContent(losses=("L1", "L2", "L3", "L4"))):
         image = picture(key)
         edge = {image.pixel(image.width() - 4, y) for y in range(8, image.height() - 8)}
         assert len(edge) == 1, "words reach over the right edge"
@@ -55,6 +55,6 @@ def test_the_key_of_what_is_shown():
     one = Result(shown, states={"loss.x": State.CARRIES}, loss="L1.out")
     both = Result(shown, apart=(one, Result(shown, loss="L2.out")))
     scene = Scene(shown, "main")
-    assert key_of(Facts(scene, None)) == Key()
-    assert key_of(Facts(scene, one)).losses == ()
-    assert key_of(Facts(scene, both)).losses == ("L1", "L2")
+    assert legend_content(resolve(scene, None)) == LegendContent()
+    assert legend_content(resolve(scene, one)).losses == ()
+    assert legend_content(resolve(scene, both)).losses == ("L1", "L2")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect
 
-from app.canvas.paint.port_types import FROM, kind_of
+from app.canvas.paint.port_types import MIN_ZOOM
+from app.canvas.state.port_labels import value_type
 from tests.app.canvas.pages import seed_result
 
 
@@ -28,33 +29,33 @@ def above_the_wire(canvas, name):
 def test_they_say_shape_and_dtype(read):
     view = read.view
     block = view.scene.index["mul1"]
-    value = view.facts.value("mul1", "out")
+    value = view.annotations.page.value("mul1", "out")
     assert isinstance(value, np.ndarray)
     assert value.dtype == np.float32
-    assert kind_of(view, block, "out").endswith("f32")
-    assert kind_of(view, block, "gone") == ""
+    assert value_type(view.annotations.page, block, "out").endswith("f32")
+    assert value_type(view.annotations.page, block, "gone") == ""
 
 
 def test_what_the_face_says_is_not_said_again(read, shell):
     result = seed_result(shell.diagram)
     large = result.values | {"mul1.out": np.zeros((20, 30))}
     read.set_result(replace(result, values=large))
-    assert kind_of(read.view, read.view.scene.index["mul1"], "out") == ""
+    assert value_type(read.view.annotations.page, read.view.scene.index["mul1"], "out") == ""
 
 
 def test_they_come_with_the_zoom(read):
     read.select({"mul1"})
     read.zoom_to_selection()
-    read.set_zoom(FROM - 0.1)
+    read.set_zoom(MIN_ZOOM - 0.1)
     assert len(above_the_wire(read, "mul1")) == 1
-    read.set_zoom(FROM + 0.1)
+    read.set_zoom(MIN_ZOOM + 0.1)
     assert len(above_the_wire(read, "mul1")) > 3
 
 
 def test_a_part_that_is_painted_anew_looks_the_same(read):
     read.select({"mul1"})
     read.zoom_to_selection()
-    read.set_zoom(FROM + 0.3)
+    read.set_zoom(MIN_ZOOM + 0.3)
     before = read.grab().toImage()
     at = read.port_position("mul1", "out") + QPoint(30, -14)
     for left in (at.x(), at.x() + 20):

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 
-from app.canvas.paint.tracing import ends_told, labels, net, origin, readers
+from app.canvas.paint.tracing import end_labels
+from app.canvas.scene.tracing import origin, readers, siblings
+from app.canvas.state.port_labels import wire_ends
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
@@ -66,12 +68,15 @@ def test_a_page_that_uses_itself_ends_the_search():
 
 def test_the_words_at_the_ends(canvas, nested):
     canvas.set_diagram(nested)
-    assert ends_told(canvas.view, "enc.x") == ("w.out", "enc.x → enc/d/two.a, enc/plus.a")
-    assert ends_told(canvas.view, "m.a") == ("enc.y ← enc/plus.out", "m.a")
+    assert wire_ends(canvas.view.annotations.page, "enc.x") == (
+        "w.out",
+        "enc.x → enc/d/two.a, enc/plus.a",
+    )
+    assert wire_ends(canvas.view.annotations.page, "m.a") == ("enc.y ← enc/plus.out", "m.a")
     canvas.set_diagram(nested, "enc")
     canvas.set_result(None, "enc/")
-    assert ends_told(canvas.view, "y.x")[1] == "y.x → m.a, m.b"
-    assert ends_told(canvas.view, "plus.a")[0] == "x.out ← w.out"
+    assert wire_ends(canvas.view.annotations.page, "y.x")[1] == "y.x → m.a, m.b"
+    assert wire_ends(canvas.view.annotations.page, "plus.a")[0] == "x.out ← w.out"
 
 
 def test_many_readers_are_counted(canvas, nested):
@@ -80,25 +85,25 @@ def test_many_readers_are_counted(canvas, nested):
     reads = {port(f"{name}.a"): port("x.out") for name in many}
     more = Page({**enc.blocks, **many}, {**enc.wires, **reads})
     canvas.set_diagram(nested.with_page("enc", more))
-    assert ends_told(canvas.view, "enc.x")[1].endswith("enc/m0.a and 5 more")
+    assert wire_ends(canvas.view.annotations.page, "enc.x")[1].endswith("enc/m0.a and 5 more")
 
 
 def test_shape_and_dtype_stand_at_the_source(canvas, shell):
     canvas.set_result(seed_result(shell.diagram))
-    assert "float" in ends_told(canvas.view, "loss.x")[0]
+    assert "float" in wire_ends(canvas.view.annotations.page, "loss.x")[0]
 
 
 def test_the_net_is_every_other_wire_of_the_port(canvas, nested):
     canvas.set_diagram(nested)
     scene = canvas.view.scene
-    assert [scene.wire_keys[i] for i in net(scene, "m.a").tolist()] == ["m.b"]
-    assert net(scene, "enc.x").tolist() == []
+    assert [scene.wire_keys[i] for i in siblings(scene, "m.a").tolist()] == ["m.b"]
+    assert siblings(scene, "enc.x").tolist() == []
 
 
 class TestLabels:
     def test_they_stand_at_their_ports_and_apart(self, canvas, nested):
         canvas.set_diagram(nested)
-        (_, first), (_, second) = labels(canvas.view, "m.a", QRectF(canvas.rect()))
+        (_, first), (_, second) = end_labels(canvas.view, "m.a", QRectF(canvas.rect()))
         assert abs(first.left() - canvas.port_position("enc", "y").x()) < 20
         assert abs(second.right() - canvas.port_position("m", "a").x()) < 20
         assert not first.intersects(second)
@@ -107,8 +112,8 @@ class TestLabels:
     def test_an_end_out_of_view_is_told_at_the_edge(self, canvas, nested, zoom):
         canvas.set_diagram(nested)
         canvas.set_zoom(zoom)
-        canvas.look(canvas.view.camera.panned(-5000, 300))
-        (_, first), (_, second) = labels(canvas.view, "m.a", QRectF(canvas.rect()))
+        canvas.set_camera(canvas.view.camera.panned(-5000, 300))
+        (_, first), (_, second) = end_labels(canvas.view, "m.a", QRectF(canvas.rect()))
         assert QRectF(canvas.rect()).contains(first)
         assert QRectF(canvas.rect()).contains(second)
         assert not first.intersects(second)
@@ -121,7 +126,7 @@ class TestLabels:
         move(canvas, canvas.wire_position("m.a"), Qt.MouseButton.NoButton)
         qtbot.waitUntil(lambda: canvas.view.traced == "m.a")
         image = canvas.grab().toImage()
-        (_, first), _ = labels(canvas.view, "m.a", QRectF(canvas.rect()))
+        (_, first), _ = end_labels(canvas.view, "m.a", QRectF(canvas.rect()))
         inside = first.toRect().adjusted(2, 2, -2, -2)
         dark = [
             image.pixelColor(x, y).lightness()
@@ -142,5 +147,5 @@ class TestLabels:
         at = QPoint(*(round(c) for c in corner.tolist()))
         before = canvas.grab().toImage().pixelColor(at)
         assert before == canvas.view.theme.note
-        canvas.view.traced = "m.a"
+        canvas.view = replace(canvas.view, traced="m.a")
         assert canvas.grab().toImage().pixelColor(at).blue() > before.blue()

@@ -8,11 +8,11 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QColor, QImage
 from PySide6.QtTest import QTest
 
-from app.canvas.input.entry.candidates import type_choice
+from app.canvas.input.entry.candidates import type_candidate
 from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.scene.bends import leg_near
+from app.canvas.scene.bends import nearest_section
 from app.canvas.scene.camera import Camera
-from app.canvas.scene.focus import Focus, Kind
+from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import Bend, Scene
 from runtime.diagram import (
     AddBlock,
@@ -64,7 +64,7 @@ def row() -> Shell:
 @pytest.fixture
 def bent(canvas) -> Shell:
     shell = Shell(canvas, row())
-    canvas.look(Camera(1.0, 40.0, 40.0))
+    canvas.set_camera(Camera(1.0, 40.0, 40.0))
     return shell
 
 
@@ -129,7 +129,7 @@ class TestAdding:
     def test_without_a_wire_it_says_what_to_do(self, canvas, bent):
         key(canvas, Key.Key_B)
         assert not bent.changes
-        assert "Select the wire" in bent.messages[-1]
+        assert "Select a wire" in bent.messages[-1]
 
 
 class TestMoving:
@@ -141,12 +141,12 @@ class TestMoving:
         assert not change.places
 
     def test_escape_puts_it_back(self, canvas, bent):
-        before = canvas.view.scene.course("m.x").copy()
+        before = canvas.view.scene.waypoints_of("m.x").copy()
         drag(canvas, at(canvas, 240, 200), at(canvas, 300, 300), release=False)
-        assert not np.array_equal(canvas.view.scene.course("m.x"), before)
+        assert not np.array_equal(canvas.view.scene.waypoints_of("m.x"), before)
         key(canvas, Key.Key_Escape)
         QTest.mouseRelease(canvas, LEFT, PLAIN, at(canvas, 300, 300))
-        assert np.array_equal(canvas.view.scene.course("m.x"), before)
+        assert np.array_equal(canvas.view.scene.waypoints_of("m.x"), before)
         assert not bent.changes
 
     def test_several_are_taken_with_the_selection(self, canvas, bent):
@@ -252,14 +252,14 @@ class TestInserting:
         assert bent.main.wires[X] == PortName("a", "out")
 
     def test_a_new_block_put_there_too(self, canvas, bent):
-        canvas.add(type_choice("Relu"), Point(300, 180))
+        canvas.add(type_candidate("Relu"), Point(300, 180))
         assert bent.main.wires[X] == PortName("relu1", "out")
         assert bends(bent, "relu1.x") == (Point(240, 200),)
         assert bends(bent) == (Point(480, 200),)
 
 
 class TestKeys:
-    def passed(self, canvas, step: Qt.Key, count: int) -> list[tuple[Kind, str, int]]:
+    def passed(self, canvas, step: Qt.Key, count: int) -> list[tuple[FocusKind, str, int]]:
         found = []
         for _ in range(count):
             key(canvas, step)
@@ -268,52 +268,52 @@ class TestKeys:
         return found
 
     def test_the_focus_walks_along_the_wire_over_its_bends_and_back(self, canvas, bent):
-        canvas.walking.go(Focus(Kind.OUTPUT, "a.out"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.OUTPUT, "a.out"))
         there = self.passed(canvas, Key.Key_Right, 4)
         assert there == [
-            (Kind.WIRE, "m.x", 0),
-            (Kind.BEND, "m.x", 0),
-            (Kind.BEND, "m.x", 1),
-            (Kind.INPUT, "m.x", 0),
+            (FocusKind.WIRE, "m.x", 0),
+            (FocusKind.BEND, "m.x", 0),
+            (FocusKind.BEND, "m.x", 1),
+            (FocusKind.INPUT, "m.x", 0),
         ]
         back = self.passed(canvas, Key.Key_Left, 4)
-        assert back == [*reversed(there[:-1]), (Kind.OUTPUT, "a.out", 0)]
-        canvas.walking.go(Focus(Kind.BEND, "m.x", 0))
-        assert self.passed(canvas, Key.Key_Up, 1) == [(Kind.BEND, "m.x", 0)]
+        assert back == [*reversed(there[:-1]), (FocusKind.OUTPUT, "a.out", 0)]
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.BEND, "m.x", 0))
+        assert self.passed(canvas, Key.Key_Up, 1) == [(FocusKind.BEND, "m.x", 0)]
         canvas.grab()
 
     def test_enter_takes_the_bend_arrows_move_it_escape_lets_it_go(self, canvas, bent):
-        canvas.walking.go(Focus(Kind.BEND, "m.x", 1))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.BEND, "m.x", 1))
         key(canvas, Key.Key_Return, Key.Key_Down)
         assert bends(bent)[1] == Point(480, 210)
         key(canvas, Key.Key_Escape, Key.Key_Left)
-        assert canvas.view.focus == Focus(Kind.BEND, "m.x", 0)
+        assert canvas.view.focus == Focus(FocusKind.BEND, "m.x", 0)
         assert len(bent.changes) == 1
 
     def test_delete_takes_the_bend_with_the_focus_and_goes_on(self, canvas, bent):
-        canvas.walking.go(Focus(Kind.BEND, "m.x", 1))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.BEND, "m.x", 1))
         key(canvas, Key.Key_Delete)
         assert bends(bent) == (Point(240, 200),)
-        assert canvas.view.focus == Focus(Kind.WIRE, "m.x")
+        assert canvas.view.focus == Focus(FocusKind.WIRE, "m.x")
 
     def test_a_bend_made_by_key_has_the_focus_and_is_taken(self, canvas, bent):
-        canvas.walking.go(Focus(Kind.WIRE, "loss.x"))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.WIRE, "loss.x"))
         key(canvas, Key.Key_B, Key.Key_Down, Key.Key_Down)
-        assert canvas.view.focus == Focus(Kind.BEND, "loss.x", 0)
+        assert canvas.view.focus == Focus(FocusKind.BEND, "loss.x", 0)
         (point,) = bends(bent, "loss.x")
         straight = canvas.view.scene.wire_ends[canvas.view.scene.wire_index["loss.x"]]
         assert point.y - straight[1] >= 15
 
     def test_space_on_a_bend_begins_a_wire_at_its_source(self, canvas, bent):
-        canvas.walking.go(Focus(Kind.BEND, "m.x", 1))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.BEND, "m.x", 1))
         key(canvas, Key.Key_Space)
         scene = canvas.view.scene
-        assert scene.port_name(canvas.walking.wire) == PortName("a", "out")
+        assert scene.port_name(canvas.keyboard_focus.wire) == PortName("a", "out")
 
 
 class TestReach:
     def test_a_screen_reader_hears_which_bend_it_is(self, canvas, bent):
-        canvas.walking.go(Focus(Kind.BEND, "m.x", 1))
+        canvas.keyboard_focus.focus_on(Focus(FocusKind.BEND, "m.x", 1))
         assert bent.messages[-1].startswith("bend 2 of 2, wire a to m.x")
         tree = QAccessible.queryAccessibleInterface(canvas)
         names = [tree.child(i).text(QAccessible.Text.Name) for i in range(tree.childCount())]
@@ -343,7 +343,7 @@ class TestReach:
         assert canvas.view.bends == {Bend("m.x", 0)}
 
     def test_from_afar_no_bend_is_in_the_way(self, canvas, bent):
-        canvas.look(Camera(0.2, 40.0, 40.0))
+        canvas.set_camera(Camera(0.2, 40.0, 40.0))
         click(canvas, at(canvas, 240, 200))
         assert not canvas.view.bends
 
@@ -359,7 +359,7 @@ class TestLooks:
 
     @pytest.mark.parametrize("zoom", [1.0, 0.45, 0.2])
     def test_the_wire_is_painted_where_it_is_led(self, canvas, bent, zoom):
-        canvas.look(Camera(zoom, 40.0, 40.0))
+        canvas.set_camera(Camera(zoom, 40.0, 40.0))
         assert self.ink(canvas, 360, 200)
         assert not self.ink(canvas, 280, 300)
 
@@ -369,7 +369,7 @@ class TestLooks:
         if suffix == "picked":
             canvas.select((), (), {Bend("m.x", 0)})
         else:
-            canvas.walking.go(Focus(Kind.BEND, "m.x", 0))
+            canvas.keyboard_focus.focus_on(Focus(FocusKind.BEND, "m.x", 0))
         assert canvas.grab().toImage() != image
 
     def test_pictures_show_the_course_and_no_handles(self, canvas, bent):
@@ -399,7 +399,7 @@ class TestLooks:
 def test_the_leg_of_a_wire_that_is_nearest():
     scene = Scene(row(), "main")
     places = [(170, 60), (360, 210), (560, 60)]
-    assert [leg_near(scene, "m.x", np.array(place, float)) for place in places] == [0, 1, 2]
+    assert [nearest_section(scene, "m.x", np.array(place, float)) for place in places] == [0, 1, 2]
 
 
 def test_undo_of_each_step_is_exact(canvas, bent):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
-from app.canvas.scene.hits import WIRE_REACH, block_at, distances, note_at, port_at, wire_at
+from app.canvas.scene.hits import WIRE_HIT_DISTANCE, block_at, distances, note_at, port_at, wire_at
 from runtime.diagram import Note, Point
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 from tests.app.canvas.pages import block, diagram, seed
@@ -27,7 +27,7 @@ def test_a_port_is_hit_within_its_reach(scene):
     assert port_at(scene, NEAR, x, y) == port
     assert port_at(scene, NEAR, x - 8, y) == port
     assert port_at(scene, NEAR, x - 14, y) is None
-    assert port_at(scene, NEAR, x - 14, y, reach=20) == port
+    assert port_at(scene, NEAR, x - 14, y, radius=20) == port
 
 
 def test_of_two_ports_the_nearer_is_hit(scene):
@@ -61,12 +61,12 @@ def test_the_upper_block_is_hit():
 def test_a_wire_is_hit_iff_it_or_its_lane_is_near(x, y, zoom):
     scene, camera = Scene(seed(), "main"), Camera(zoom, 13.0, -7.0)
     found = wire_at(scene, camera, x, y)
-    points = flatten(camera.ends(scene.wire_ends), 400)
+    points = flatten(camera.rows_to_widget(scene.wire_ends), 400)
     away = np.hypot(*(points - (x, y)).transpose(2, 0, 1)).min(axis=1)
-    if away.min() <= WIRE_REACH - 0.5:
+    if away.min() <= WIRE_HIT_DISTANCE - 0.5:
         assert found is not None
     if found is not None:
-        assert away[found] <= WIRE_REACH + 6.0 * camera.unit + 1.0
+        assert away[found] <= WIRE_HIT_DISTANCE + 6.0 * camera.unit + 1.0
 
 
 def test_a_bent_wire_is_hit_where_it_runs_and_not_where_it_would():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QImage, QPainter
 
+from app.canvas.paint.drawing import draw_lines, draw_rects
 from app.canvas.scene.bezier import flatten
-from app.canvas.scene.polylines import Tracks, beside, draw_lines, draw_rects, strokes
+from app.canvas.scene.polylines import Polylines, offset, strokes
 
 LINE = np.array([[0.0, 0.0, 100.0, 0.0]])
 BENT = np.array([[0.0, 0.0, 100.0, 60.0]])
@@ -26,7 +27,7 @@ def test_no_curve_is_no_points():
 
 
 def test_beside_is_on_the_right_hand():
-    moved = beside(flatten(LINE, 8), 5.0)
+    moved = offset(flatten(LINE, 8), 5.0)
     assert moved[0, :, 1] == pytest.approx(5.0)
 
 
@@ -44,28 +45,28 @@ class TestStrokes:
 
 class TestTracks:
     def test_lengths_and_places(self):
-        tracks = Tracks(flatten(np.vstack([LINE, LINE + np.array([0, 50, 0, 50])]), 10))
+        tracks = Polylines(flatten(np.vstack([LINE, LINE + np.array([0, 50, 0, 50])]), 10))
         assert tracks.lengths == pytest.approx([100, 100])
         at = tracks.at(np.array([0, 1, 1]), np.array([25.0, 0.0, 500.0]))
         assert at == pytest.approx(np.array([[25.0, 0.0], [0.0, 50.0], [100.0, 50.0]]))
         assert tracks.direction(np.array([0]), np.array([50.0]))[0] == pytest.approx([1.0, 0.0])
 
     def test_marks_keep_from_the_ends(self):
-        tracks = Tracks(flatten(np.vstack([LINE, LINE / 10]), 10))
+        tracks = Polylines(flatten(np.vstack([LINE, LINE / 10]), 10))
         curve, at = tracks.marks(30.0, 10.0, 15.0)
         assert curve.tolist() == [0, 0, 0]
         assert at.tolist() == [10.0, 40.0, 70.0]
 
     def test_dashes_follow_the_pattern(self):
-        lines = Tracks(flatten(LINE, 10)).dashes((20.0, 30.0))
+        lines = Polylines(flatten(LINE, 10)).dashes((20.0, 30.0))
         assert lines[:, [0, 2]] == pytest.approx(np.array([[0.0, 20.0], [50.0, 70.0], [100, 100]]))
 
     def test_dots_between_dashes(self):
-        lines = Tracks(flatten(LINE, 10)).dashes((40.0, 20.0, 10.0, 30.0))
+        lines = Polylines(flatten(LINE, 10)).dashes((40.0, 20.0, 10.0, 30.0))
         assert lines[:, [0, 2]] == pytest.approx(np.array([[0.0, 40.0], [100, 100], [60.0, 70.0]]))
 
     def test_a_curve_of_no_length_is_harmless(self):
-        tracks = Tracks(np.zeros((1, 5, 2)))
+        tracks = Polylines(np.zeros((1, 5, 2)))
         assert np.isfinite(tracks.at(np.array([0]), np.array([3.0]))).all()
         assert np.isfinite(tracks.direction(np.array([0]), np.array([0.0]))).all()
 

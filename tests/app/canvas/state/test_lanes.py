@@ -5,13 +5,14 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor
 
-from app.canvas.paint.lanes import GAP, PITCH
-from app.canvas.scene.focus import Focus, Kind
-from app.canvas.scene.geometry import LANES, Scene
-from app.canvas.scene.hits import WIRE_REACH
-from app.canvas.state.annotations import Facts
+from app.canvas.scene.focus import Focus, FocusKind
+from app.canvas.scene.geometry import LANE_MARGIN, Scene
+from app.canvas.scene.hits import WIRE_HIT_DISTANCE
+from app.canvas.scene.lane_paths import GAP, PITCH
+from app.canvas.state.annotations import resolve
 from app.canvas.state.codes import CODES, STATE_OF
-from app.canvas.state.spoken import told
+from app.canvas.state.spoken import describe
+from app.canvas.state.tooltips import wire_tip
 from app.evaluation.badges import Badges
 from app.evaluation.result import MOST_APART, Result
 from app.services.theme import LIGHT
@@ -42,15 +43,15 @@ def apart(*states, **more):
     return Result(shown, states={"t.x": states[0]}, apart=results)
 
 
-def strands(*states):
+def lanes_beside(*states):
     result = apart(*states)
-    facts = Facts(Scene(result.diagram, "main"), result)
-    return facts, facts.scene.wire_index["t.x"]
+    annotations = resolve(Scene(result.diagram, "main"), result)
+    return annotations, annotations.scene.wire_index["t.x"]
 
 
 def drawn(*states):
-    facts, wire = strands(*states)
-    return [STATE_OF[int(strand.shown[wire])] for strand in facts.strands]
+    annotations, wire = lanes_beside(*states)
+    return [STATE_OF[int(lanes.drawn[wire])] for lanes in annotations.lanes]
 
 
 class TestWhatIsDrawn:
@@ -67,12 +68,12 @@ class TestWhatIsDrawn:
 
     def test_without_apart_there_is_one(self):
         shown = shown_diagram()
-        facts = Facts(Scene(shown, "main"), Result(shown, states={"t.x": S.OFF_ROUTE}))
-        assert facts.strands == (facts.whole,)
-        assert (facts.whole.shown == facts.whole.codes).all()
+        annotations = resolve(Scene(shown, "main"), Result(shown, states={"t.x": S.OFF_ROUTE}))
+        assert annotations.lanes == (annotations.total,)
+        assert (annotations.total.drawn == annotations.total.codes).all()
 
     def test_there_is_room_for_the_outermost_lane(self):
-        assert GAP + PITCH * (MOST_APART - 1) + WIRE_REACH < LANES
+        assert GAP + PITCH * (MOST_APART - 1) + WIRE_HIT_DISTANCE < LANE_MARGIN
 
 
 class TestOnTheCanvas:
@@ -99,8 +100,8 @@ class TestOnTheCanvas:
 
     def test_they_lie_close_to_their_wire_without_gaps(self, canvas):
         canvas = self.show(canvas, apart(S.OFF_ROUTE, S.CARRIES, S.OFF_ROUTE, S.STOPPED))
-        places = [strand.places[canvas.view.scene.wire_index["t.x"]] for strand in
-                  canvas.view.facts.strands]  # fmt: skip
+        places = [lanes.positions[canvas.view.scene.wire_index["t.x"]] for lanes in
+                  canvas.view.annotations.lanes]  # fmt: skip
         assert (places[1], places[3]) == (0, 1)
         assert LIGHT.lane(State.CARRIES).rgb() in self.ink(canvas, 0)
         assert self.ink(canvas, 2) == {QColor(LIGHT.canvas).rgb()}
@@ -125,19 +126,19 @@ class TestOnTheCanvas:
         assert canvas.selected_wire() is None
 
     def test_they_are_told_to_a_screen_reader_by_name(self):
-        facts, _ = strands(S.CARRIES, S.STOPPED)
-        said = told(facts, Focus(Kind.WIRE, "t.x"))
+        annotations, _ = lanes_beside(S.CARRIES, S.STOPPED)
+        said = describe(annotations, Focus(FocusKind.WIRE, "t.x"))
         assert said == "wire w to t.x, L1: carries gradient, L2: stopped"
 
 
 def test_a_wire_that_came_since_the_result_has_nothing_to_say():
     """As the run's own verdict does, this one refuses keys that it does not know."""
     shown = shown_diagram()
-    facts = Facts(Scene(shown, "main"), Result(shown, {}, {}, {}, verdict={}.__getitem__))
-    wire = facts.scene.wire_index["t.x"]
-    assert facts.wire_tip(wire) == "w.out → t.x"
-    assert facts.whole.cutters(wire) == ()
-    assert facts.whole.cut(wire) is False
+    annotations = resolve(Scene(shown, "main"), Result(shown, {}, {}, {}, verdict={}.__getitem__))
+    wire = annotations.scene.wire_index["t.x"]
+    assert wire_tip(annotations, wire) == "w.out → t.x"
+    assert annotations.total.cutters(wire) == ()
+    assert annotations.total.is_cut(wire) is False
 
 
 class TestLeaves:
@@ -145,24 +146,24 @@ class TestLeaves:
         shown = shown_diagram()
         badges = Badges(leaves={None: {"t.x": (2, 4)}, "L1.out": {"t.x": (1, 4)}})
         whole = Result(shown, states={"t.x": S.CARRIES}, norms={"t.x": 1.0}, badges=badges)
-        facts = Facts(Scene(shown, "main"), whole)
-        wire, other = (facts.scene.wire_index[key] for key in ("t.x", "u.x"))
-        assert facts.whole.mark(wire) == "2/4"
-        assert facts.whole.mark(wire, in_full=True) == "2/4 rms 1"
-        assert facts.whole.leaves(other) is None
-        assert "2 of 4 leaves carry" in told(facts, Focus(Kind.WIRE, "t.x"))
+        annotations = resolve(Scene(shown, "main"), whole)
+        wire, other = (annotations.scene.wire_index[key] for key in ("t.x", "u.x"))
+        assert annotations.total.label(wire) == "2/4"
+        assert annotations.total.label(wire, in_full=True) == "2/4 rms 1"
+        assert annotations.total.leaves(other) is None
+        assert "2 of 4 leaves carry" in describe(annotations, Focus(FocusKind.WIRE, "t.x"))
 
     def test_they_are_counted_for_each_loss(self):
         badges = Badges(leaves={"L1.out": {"t.x": (1, 4)}, "L2.out": {"t.x": (3, 4)}})
         result = apart(S.CARRIES, S.CARRIES, badges=badges)
-        facts = Facts(Scene(result.diagram, "main"), result)
-        wire = facts.scene.wire_index["t.x"]
-        assert [strand.leaves(wire) for strand in facts.strands] == [(1, 4), (3, 4)]
+        annotations = resolve(Scene(result.diagram, "main"), result)
+        wire = annotations.scene.wire_index["t.x"]
+        assert [lanes.leaves(wire) for lanes in annotations.lanes] == [(1, 4), (3, 4)]
 
 
 def test_codes_of_no_wires():
     empty = diagram({"w": block("Variable", value=1.0)})
     result = Result(empty, apart=(Result(empty, loss="L1.out"), Result(empty, loss="L2.out")))
-    facts = Facts(Scene(empty, "main"), result)
-    assert all(np.array_equal(strand.shown, []) for strand in facts.strands)
-    assert CODES[S.CARRIES] not in facts.whole.codes
+    annotations = resolve(Scene(empty, "main"), result)
+    assert all(np.array_equal(lanes.drawn, []) for lanes in annotations.lanes)
+    assert CODES[S.CARRIES] not in annotations.total.codes

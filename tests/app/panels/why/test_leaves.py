@@ -3,6 +3,8 @@
 import pytest
 from PySide6.QtWidgets import QLabel
 
+from app.canvas.state.looks import row_counts
+from app.canvas.state.tooltips import port_tip
 from tests.app.controllers.test_explanation import answered, click_wire, opened  # noqa: F401  # a fixture
 from tests.app.evaluation.test_badges import tree
 from tests.app.mouse import click_block
@@ -35,16 +37,16 @@ def shown(qtbot, window, words):
 
 class TestFaces:
     def test_the_face_has_paths_and_shapes(self, window):
-        facts, scene = window.canvas.view.facts, window.canvas.view.scene
-        (section,) = facts.look(scene.index["model"]).sections
+        annotations, scene = window.canvas.view.annotations, window.canvas.view.scene
+        (section,) = annotations.look(scene.index["model"]).sections
         assert section.readout.cells[0] == ("encoder/weight", "(1)")
         assert len(section.readout.cells) == 4
-        assert facts.rows()[scene.index["freeze"]] == 4
+        assert row_counts(annotations.page)[scene.index["freeze"]] == 4
 
     def test_the_tooltip_of_a_port_lists_them(self, window):
         view = window.canvas.view
         for block, port in (("model", "out"), ("freeze", "x")):
-            tip = view.facts.port_tip(view.scene.port(block, port))
+            tip = port_tip(view.annotations.page, view.scene.port(block, port))
             assert "mapping of 4 arrays" in tip
             assert "encoder/weight: (1) float32" in tip
 

@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.paint.blocks.charts import HEIGHT, WIDTH, Kind, chart, draw_chart
+from app.canvas.paint.blocks.charts import draw_chart
+from app.canvas.state.charts import HEIGHT, WIDTH, ChartKind, chart
 from app.canvas.state.formatting import charted
 from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
 
@@ -18,15 +19,15 @@ RANDOM = np.random.default_rng(0)
 @pytest.mark.parametrize(
     ("shape", "kind"),
     [
-        ((10,), Kind.LINE),
-        ((6, 9), Kind.HEAT),
-        ((3, 4, 5), Kind.BARS),
-        ((2, 1, 28, 28), Kind.IMAGE),
-        ((3, 16, 16), Kind.IMAGE),
-        ((16, 16, 3), Kind.IMAGE),
-        ((2, 16, 16, 3), Kind.IMAGE),
-        ((5, 9, 8), Kind.BARS),
-        ((2, 8, 5, 5), Kind.BARS),
+        ((10,), ChartKind.LINE),
+        ((6, 9), ChartKind.HEAT),
+        ((3, 4, 5), ChartKind.BARS),
+        ((2, 1, 28, 28), ChartKind.IMAGE),
+        ((3, 16, 16), ChartKind.IMAGE),
+        ((16, 16, 3), ChartKind.IMAGE),
+        ((2, 16, 16, 3), ChartKind.IMAGE),
+        ((5, 9, 8), ChartKind.BARS),
+        ((2, 8, 5, 5), ChartKind.BARS),
     ],
 )
 def test_the_kind_follows_from_the_shape(shape, kind):
@@ -35,9 +36,9 @@ def test_the_kind_follows_from_the_shape(shape, kind):
 
 def test_a_stack_without_negative_numbers_is_a_stack_of_images():
     stack = RANDOM.uniform(size=(5, 9, 8))
-    assert chart(stack).kind is Kind.IMAGE
+    assert chart(stack).kind is ChartKind.IMAGE
     assert chart(stack).shape == (9, 8)
-    assert chart(np.round(200 * stack).astype(np.uint8)).kind is Kind.IMAGE
+    assert chart(np.round(200 * stack).astype(np.uint8)).kind is ChartKind.IMAGE
 
 
 @pytest.mark.parametrize("array", [np.float32(3), np.zeros(4), np.zeros((2, 2)), np.zeros((0, 9))])

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.canvas.paint.blocks.faces import FaceCache, Look, PortLook, draw_picture, margin
+from app.canvas.paint.blocks.faces import FaceCache, draw_picture, margin
 from app.canvas.state.formatting import Readout, Section
+from app.canvas.state.looks import Look, PortLook
 from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 
@@ -63,7 +64,7 @@ class TestDrawing:
 
     @pytest.mark.parametrize(("badge", "colour"), [("error", "error"), ("warning", "warning")])
     def test_a_badge_stands_at_the_corner(self, qapp, badge, colour):
-        picture = image(replace(LOOK, badge=badge), ratio=2.0)
+        picture = image(replace(LOOK, severity=badge), ratio=2.0)
         assert at(picture, WIDTH - 7.5, 3, ratio=2.0) == getattr(LIGHT, colour)
         assert at(image(ratio=2.0), WIDTH - 7.5, 3, ratio=2.0) != getattr(LIGHT, colour)
 

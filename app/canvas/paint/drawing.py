@@ -1,0 +1,30 @@
+"""Draws arrays of lines and rectangles in one call each, without copying them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import shiboken6
+from PySide6.QtCore import QLineF, QRectF
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPainter
+
+    from app.canvas.scene.arrays import Floats
+
+
+def draw_lines(painter: QPainter, lines: Floats) -> None:
+    """Draw ``lines`` (n, 4) with the painter's pen."""
+    if len(lines):
+        buffer = np.ascontiguousarray(lines, np.float64)
+        start = cast("QLineF", shiboken6.wrapInstance(buffer.ctypes.data, QLineF))
+        painter.drawLines(start, len(buffer))
+
+
+def draw_rects(painter: QPainter, rects: Floats) -> None:
+    """Draw ``rects`` (n, 4: left, top, width, height) with the painter's pen and brush."""
+    if len(rects):
+        buffer = np.ascontiguousarray(rects, np.float64)
+        start = cast("QRectF", shiboken6.wrapInstance(buffer.ctypes.data, QRectF))
+        painter.drawRects(start, len(buffer))

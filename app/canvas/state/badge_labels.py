@@ -1,0 +1,55 @@
+"""The badges of a block, as short labels with the sentences that explain them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from runtime.flow.badges import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.evaluation.badges import Badges
+
+_ON_FACES = (Mark.UNOWNED, Mark.CANCELS, Mark.OPEN_STOP, Mark.IDLE_STOP)
+_SERIOUS = (Mark.UNOWNED, Mark.CANCELS, Mark.STALE)
+_SYMBOLS = {Mark.SURROGATE: "≈"}
+
+
+@dataclass(frozen=True, slots=True)
+class BadgeLabel:
+    """The text of a badge; ``serious`` ones stand out."""
+
+    text: str
+    serious: bool = False
+
+
+def badge_label(mark: Mark) -> BadgeLabel:
+    """The label of a badge."""
+    text = QCoreApplication.translate("badges", mark.value)
+    return BadgeLabel(_SYMBOLS.get(mark) or text, serious=mark in _SERIOUS)
+
+
+def badge_labels(badges: Badges, path: str, outputs: Sequence[str]) -> list[tuple[BadgeLabel, str]]:
+    """The labels of the block at an instance path, each with its sentence.
+
+    A cancellation at one of several outputs is labelled with the name of the port. Last comes
+    the outcome of a gradient check, then the mark of a surrogate gradient, unless a failed check
+    already accounts for it.
+    """
+    about = badges.about.get(path, ())
+    found = [(badge_label(b.mark), b.sentence) for b in about if b.mark in _ON_FACES]
+    for port in outputs:
+        for badge in badges.about.get(f"{path}.{port}", ()):
+            label = badge_label(badge.mark)
+            text = f"{label.text} {port}" if len(outputs) > 1 else label.text
+            found.append((BadgeLabel(text, label.serious), badge.sentence))
+    if (check := badges.checks.get(path)) is not None:
+        found.append((BadgeLabel(check.sentence[0], check.is_wrong), check.sentence))
+        if not check.agrees:
+            return found
+    surrogates = [badge for badge in about if badge.mark is Mark.SURROGATE]
+    return found + [(badge_label(badge.mark), badge.sentence) for badge in surrogates]

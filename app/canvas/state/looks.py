@@ -1,0 +1,210 @@
+"""What the face of each block shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.canvas.state.badge_labels import BadgeLabel, badge_labels
+from app.canvas.state.formatting import (
+    Readout,
+    Section,
+    brief,
+    charted,
+    gradient_readout,
+    lines,
+    number,
+)
+from app.canvas.state.outlines import counted, outline
+from blocks.block import Block, InputPort, Opaque, Source
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput
+from runtime.diagram.layout.measures import block_height
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Ints
+    from app.canvas.state.page_result import PageResult
+    from runtime.flow import State
+
+_SEVERITIES = ("error", "warning", "info")
+_DASH = Readout((("–",),), prose=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PortLook:
+    """A port's dot and text: ``wired``, ``open`` (takes a default), ``missing`` or ``free``."""
+
+    text: str
+    kind: str
+    trouble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Everything that a face shows; equal looks share a picture."""
+
+    family: str
+    symbol: str
+    name: str
+    label: str = ""
+    """Text beside the name."""
+    lines: int = 1
+    """Lines of ports or numbers, which give the height."""
+    inputs: tuple[PortLook, ...] = ()
+    outputs: tuple[PortLook, ...] = ()
+    sections: tuple[Section, ...] = ()
+    stale: bool = False
+    severity: str = ""
+    """Severity of the worst problem; empty without one."""
+    inside: State | None = None
+    """The state of most concern of a wire inside a page."""
+    head: bool = False
+    """Whether the block is a loss."""
+    badges: tuple[BadgeLabel, ...] = ()
+
+    @property
+    def height(self) -> float:
+        """Height of the face, scene units."""
+        return block_height(self.lines)
+
+    def plain(self) -> Look:
+        """The look from afar: without numbers and without the names of ports."""
+        return replace(
+            self,
+            label="",
+            sections=(),
+            badges=(),
+            stale=False,
+            inputs=tuple(replace(port, text="") for port in self.inputs),
+            outputs=tuple(replace(port, text="") for port in self.outputs),
+        )
+
+
+def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
+    """The look of block number ``i``; its numbers are faint if ``dimmed``."""
+    scene = page.scene
+    name, block = scene.names[i], scene.blocks[i]
+    severities = {diagnostic.severity for diagnostic in page.problems_of(name)}
+    title = type_name(block)
+    labels = badge_labels(page.badges, page.prefix + name, scene.slots[i].outputs)
+    return Look(
+        family=type(block).family,
+        symbol=type(block).symbol or title[:1],
+        name=name,
+        label=_label(name, title, block),
+        lines=max(int(scene.port_rows[i]), int(scene.rows[i])),
+        inputs=tuple(_input_look(page, i, port) for port in scene.slots[i].inputs),
+        outputs=_output_looks(page, i),
+        sections=_sections(page, i),
+        stale=dimmed,
+        severity=next((severity for severity in _SEVERITIES if severity in severities), ""),
+        inside=page.worst_inside.get(name) if isinstance(block, PageBlock) else None,
+        head=type(block).head,
+        badges=tuple(label for label, _ in labels),
+    )
+
+
+def type_name(block: Block) -> str:
+    """The type of a block as its file names it."""
+    return block.original_type if isinstance(block, Opaque) else type(block).type_name()
+
+
+def row_counts(page: PageResult) -> Ints:
+    """Number of text lines (n,) that each face needs; unchanged where nothing is known."""
+    scene, result = page.scene, page.result
+    if result is None or not (result.values or result.trees):
+        return scene.rows
+    values, prefix = result.values, page.prefix
+    counts = scene.rows.tolist()
+    by_shape: dict[tuple[int, ...], int] = {}
+    for i, (name, slots) in enumerate(zip(scene.names, scene.slots, strict=True)):
+        if len(slots.outputs) != 1:
+            counts[i] = max(len(slots.outputs), 1)
+            continue
+        value = values.get(f"{prefix}{name}.{slots.outputs[0]}")
+        if value is None and isinstance(scene.blocks[i], PageBlock):
+            value = page.value(name, slots.outputs[0])
+        if value is not None:
+            shape = value.shape
+            counts[i] = by_shape.get(shape) or by_shape.setdefault(shape, lines(shape))
+        elif (tree := page.tree(name, slots.outputs[0])) is not None:
+            counts[i] = len(outline(tree, result.ports).cells)
+    for i in np.flatnonzero(scene.least_rows > 1).tolist():
+        name = scene.names[i]
+        if page.value(name, scene.slots[i].outputs[0]) is not None:
+            counts[i] += len(gradient_readout(page.gradient(name)).cells)
+    return np.array(counts, np.int32)
+
+
+def _sections(page: PageResult, i: int) -> tuple[Section, ...]:
+    """The values of a block: in full for one output, one line each for several."""
+    if page.result is None:
+        return ()
+    scene, name = page.scene, page.scene.names[i]
+    outputs = scene.slots[i].outputs
+    if len(outputs) != 1:
+        return tuple(Section("", _brief(page, name, port)) for port in outputs)
+    value = page.value(name, outputs[0])
+    if value is None:
+        tree = page.tree(name, outputs[0])
+        return () if tree is None else (Section("", outline(tree, page.leaf_ports)),)
+    if scene.least_rows[i] > 1:
+        return charted(value), Section("∇", gradient_readout(page.gradient(name)))
+    return (charted(value),)
+
+
+def _brief(page: PageResult, block: str, port: str) -> Readout:
+    """One line for one of several outputs."""
+    if (value := page.value(block, port)) is not None:
+        return brief(value)
+    tree = page.tree(block, port)
+    return _DASH if tree is None else Readout(((counted(tree),),), prose=True)
+
+
+def _input_look(page: PageResult, i: int, port: str) -> PortLook:
+    scene = page.scene
+    name, block, slots = scene.names[i], scene.blocks[i], scene.slots[i]
+    trouble = (name, port) in page.problems
+    if port in slots.free:
+        return PortLook("", "free", trouble)
+    if page.prefix and isinstance(block, PageInput):  # driven from outside
+        return PortLook("", "open", trouble)
+    if scene.is_driven[scene.first_port[i] + slots.input_at[port]]:
+        return PortLook(port if len(slots.inputs) > 1 else "", "wired", trouble)
+    return PortLook(*_open_port(block, port), trouble)
+
+
+def _output_looks(page: PageResult, i: int) -> tuple[PortLook, ...]:
+    name, outputs = page.scene.names[i], page.scene.slots[i].outputs
+    named = len(outputs) > 1
+    return tuple(
+        PortLook(port if named else "", "wired", (name, port) in page.problems) for port in outputs
+    )
+
+
+def _label(name: str, title: str, block: Block) -> str:
+    """Text beside the name: the block's own label, or its type where the name does not tell it."""
+    if isinstance(block, Source):
+        frozen = block.kind == "variable" and not block.wants_gradient
+        return "frozen" if frozen else ""
+    if isinstance(block, PageBlock):
+        return block.page if block.page != name else ""
+    if block.label() not in ("", type(block).symbol):
+        return block.label()
+    known = (name.lower().replace("_", "").replace(" ", ""), type(block).symbol)
+    return "" if any(title.lower() in text for text in known) else title
+
+
+def _open_port(block: Block, port: str) -> tuple[str, str]:
+    """Text and kind of an input port without a wire."""
+    literal = block.literals.get(port)
+    if literal is not None:
+        scalar = not literal.tensor.shape
+        return f"{port} = {number(literal.array[()]) if scalar else '[…]'}", "open"
+    declared: InputPort | None = block.port(port)
+    if declared is None or declared.required:
+        return port, "missing"
+    default = declared.default
+    return (port if default is None else f"{port} = {number(default)}"), "open"

@@ -1,0 +1,104 @@
+"""What a result knows of the blocks and ports of one page, by their names on the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from app.evaluation.badges import NONE, Badges
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram.model import same_meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from app.canvas.scene.geometry import Scene
+    from app.evaluation.result import Result
+    from blocks.trees import Tree
+    from runtime.diagram import Diagnostic
+    from runtime.diagram.paths import PortPath
+    from runtime.flow import State
+
+
+@dataclass(frozen=True, eq=False)
+class PageResult:
+    """A result, or none, for one page, inside its use at the path ``prefix``."""
+
+    scene: Scene
+    result: Result | None
+    prefix: str = ""
+
+    @cached_property
+    def stale(self) -> bool:
+        """Whether the result is of an older diagram."""
+        result = self.result
+        return result is not None and not same_meaning(result.diagram, self.scene.diagram)
+
+    @property
+    def badges(self) -> Badges:
+        """The badges of the result, unless it is stale."""
+        return NONE if self.result is None or self.stale else self.result.badges
+
+    @property
+    def leaf_ports(self) -> Mapping[PortPath, Any]:
+        """Shapes and dtypes by port, those of the leaves of trees included."""
+        return {} if self.result is None else self.result.ports
+
+    def value(self, block: str, port: str) -> NDArray[Any] | None:
+        """The value of an output if it is known; of a page block, that of its inner output."""
+        return None if self.result is None else self._output(self.result.values, block, port)
+
+    def tree(self, block: str, port: str) -> Tree | None:
+        """The tree of an output that gives one, found like :meth:`value`."""
+        return None if self.result is None else self._output(self.result.trees, block, port)
+
+    def _output(self, known: Mapping[str, Any], block: str, port: str) -> Any:
+        found = known.get(f"{self.prefix}{block}.{port}")
+        if found is None and isinstance(self.scene.page.blocks.get(block), PageBlock):
+            found = known.get(f"{self.prefix}{block}/{port}.out")
+        return found
+
+    def gradient(self, block: str) -> NDArray[Any] | None:
+        """The gradient of a variable."""
+        return None if self.result is None else self.result.gradients.get(self.prefix + block)
+
+    @cached_property
+    def problems(self) -> Mapping[tuple[str, str], list[Diagnostic]]:
+        """Diagnostics by block and port; the port is empty for a block as a whole.
+
+        Those of blocks inside a page belong to the page block.
+        """
+        found: dict[tuple[str, str], list[Diagnostic]] = {}
+        for diagnostic in () if self.result is None else self.result.diagnostics:
+            place = diagnostic.location
+            path = place.block or ""
+            if self.prefix and path.startswith(self.prefix):
+                path = path.removeprefix(self.prefix)
+            elif (place.page or "main") != self.scene.page_name:
+                continue
+            block, _, deeper = path.partition("/")
+            if block in self.scene.index:
+                port = "" if deeper else place.port or ""
+                found.setdefault((block, port), []).append(diagnostic)
+        return found
+
+    def problems_of(self, block: str) -> list[Diagnostic]:
+        """All diagnostics of a block and its ports."""
+        return [d for (name, _), found in self.problems.items() if name == block for d in found]
+
+    @cached_property
+    def worst_inside(self) -> Mapping[str, State]:
+        """By page block, the state of most concern of a wire inside it; absent if none is."""
+        worst: dict[str, State] = {}
+        calm = self.result is None or self.result.is_lossless
+        states = {} if self.result is None or calm else self.result.states
+        for key, state in states.items():
+            block, deeper, _ = key.removeprefix(self.prefix).partition("/")
+            if deeper and key.startswith(self.prefix) and state.row.concern:
+                known = worst.get(block)
+                if known is None or state.row.concern > known.row.concern:
+                    worst[block] = state
+        return worst

@@ -1,0 +1,57 @@
+"""Labels of ports: the type of a value, and both ends of a wire that is traced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication
+
+from app.canvas.scene.tracing import origin, readers
+from app.canvas.state.formatting import dimensions, readout
+from runtime.diagram.paths import PortName
+
+if TYPE_CHECKING:
+    from app.canvas.state.page_result import PageResult
+
+MOST_NAMED = 3
+"""Readers that are named; the others are counted."""
+_SHORT = {"f": "f", "i": "i", "u": "u"}
+
+
+def value_type(page: PageResult, block: int, port: str) -> str:
+    """``2 × 3 f32`` for an output; empty while its value is unknown.
+
+    Also empty for an array too large to be shown in full: its face tells its shape.
+    """
+    value = page.value(page.scene.names[block], port)
+    if not isinstance(value, np.ndarray) or readout(value).prose:
+        return ""
+    dtype = _SHORT.get(value.dtype.kind, "") + str(8 * value.dtype.itemsize)
+    dtype = "bool" if value.dtype == bool else dtype
+    return f"{dimensions(value.shape)} {dtype}" if value.ndim else dtype
+
+
+def wire_ends(page: PageResult, key: str) -> tuple[str, str]:
+    """The source and the target of a wire, with what lies behind them.
+
+    ``enc.y ← enc/mul1.out · 2 × 3 float32`` and ``dec.x → dec/mul1.a, dec/mul2.b``.
+    """
+    scene, target = page.scene, PortName.parse(key)
+    source = scene.page.wires[target]
+    trail = tuple(page.prefix.split("/")[:-1])
+    behind = origin(scene.diagram, trail, source)
+    head = str(source)
+    if behind is not None and behind != page.prefix + head:
+        head = f"{head} ← {behind}"
+    value = page.value(source.block, source.port)
+    if isinstance(value, np.ndarray):
+        head = f"{head} · {dimensions(value.shape)} {value.dtype}"
+    beyond = readers(scene.diagram, trail, target)
+    if beyond == [f"{page.prefix}{key}"]:
+        return head, key
+    named = ", ".join(beyond[:MOST_NAMED])
+    if len(beyond) > MOST_NAMED:
+        more = QCoreApplication.translate("tracing", "{0} and {1} more")
+        named = more.format(named, len(beyond) - MOST_NAMED)
+    return head, f"{key} → {named}" if named else key

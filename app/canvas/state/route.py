@@ -1,0 +1,81 @@
+"""The route of a verdict on one page: numbered from the loss, with what cuts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from runtime.flow.lazy import MANY
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Indices
+    from app.canvas.scene.geometry import Scene
+    from runtime.diagram.model import Page
+    from runtime.flow import Verdict
+
+CUTTER_GLYPHS = {"stop": "⊣", "no rule": "∅"}
+"""Glyph of a cutter, by its kind."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """The part of a verdict that lies on one page; blocks and wires by their names there."""
+
+    wire: str
+    """Key of the wire that is explained."""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Position of blocks, counted from the loss: ``3``, or ``3–5`` for a page with several."""
+    wires: tuple[str, ...] = ()
+    """Keys of the wires along the route."""
+    cutters: Mapping[str, str] = field(default_factory=dict)
+    """Glyphs by input port ``block.port`` that cuts."""
+
+    def parts(self, scene: Scene) -> tuple[Indices, Indices]:
+        """The wires and blocks of ``scene`` that belong to the route."""
+        keys = dict.fromkeys([*self.wires, self.wire])
+        wires = [scene.wire_index[key] for key in keys if key in scene.wire_index]
+        names = [*self.numbers, *(port.partition(".")[0] for port in self.cutters)]
+        blocks = [scene.index[name] for name in names if name in scene.index]
+        ends = scene.wire_blocks[wires].ravel().tolist() if wires else []
+        return np.array(wires, np.intp), np.array(sorted({*blocks, *ends}), np.intp)
+
+
+def route_of(verdict: Verdict, wire: str, page: Page, prefix: str = "") -> Route:
+    """The route of a wire of ``page``, which is used at the path ``prefix``.
+
+    Of very many cutters it has those nearest to the loss.
+    """
+    positions: dict[str, list[int]] = {}
+    for number, path in enumerate(verdict.witness, start=1):
+        if (name := _block_here(path, prefix)) in page.blocks:
+            positions.setdefault(name, []).append(number)
+    cutters = {
+        f"{name}.{cutter.port}": CUTTER_GLYPHS.get(cutter.kind, "∅")
+        for cutter in verdict.cutters[:MANY]
+        if (name := _block_here(cutter.block, prefix)) in page.blocks
+    }
+    return Route(
+        wire,
+        {name: _span(numbers) for name, numbers in positions.items()},
+        tuple(dict.fromkeys([*_wires_between(list(positions), page), wire])),
+        cutters,
+    )
+
+
+def _block_here(path: str, prefix: str) -> str:
+    """The block of the page at ``prefix`` that a path names or leads into; empty for none."""
+    return path.removeprefix(prefix).partition("/")[0] if path.startswith(prefix) else ""
+
+
+def _span(numbers: Sequence[int]) -> str:
+    first, last = min(numbers), max(numbers)
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def _wires_between(names: Sequence[str], page: Page) -> list[str]:
+    """Keys of the wires from each block of the route to the one before it."""
+    steps = set(zip(names[1:], names, strict=False))
+    return [str(t) for t, source in page.wires.items() if (source.block, t.block) in steps]

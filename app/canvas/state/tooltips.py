@@ -1,0 +1,71 @@
+"""Tooltips of blocks, ports and wires."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from app.canvas.state.badge_labels import badge_labels
+from app.canvas.state.formatting import described
+from app.canvas.state.looks import type_name
+from app.canvas.state.outlines import listed
+from runtime.diagram.paths import PortName
+
+if TYPE_CHECKING:
+    from app.canvas.state.annotations import Annotations
+    from app.canvas.state.page_result import PageResult
+    from blocks.block import Block
+
+
+def block_tip(page: PageResult, i: int) -> str:
+    """The problems of a block, or else its name, type, summary and badges."""
+    name, block = page.scene.names[i], page.scene.blocks[i]
+    if problems := page.problems_of(name):
+        return "\n".join(map(str, problems))
+    head = f"{name}: {type_name(block)}\n{type(block).summary()}"
+    return "\n".join([head, *badge_sentences(page, i)])
+
+
+def badge_sentences(page: PageResult, i: int) -> list[str]:
+    """The sentences of the badges of block number ``i``."""
+    path, outputs = page.prefix + page.scene.names[i], page.scene.slots[i].outputs
+    return [sentence for _, sentence in badge_labels(page.badges, path, outputs)]
+
+
+def wire_tip(annotations: Annotations, wire: int) -> str:
+    """The ends of a wire, and why it is in its state, for each loss shown."""
+    scene = annotations.scene
+    key = scene.wire_keys[wire]
+    source = scene.page.wires[PortName.parse(key)]
+    sentences = (lanes.sentence(wire) for lanes in annotations.lanes)
+    return "\n".join([f"{source} → {key}", *dict.fromkeys(filter(None, sentences))])
+
+
+def port_tip(page: PageResult, port: int) -> str:
+    """A port's problems and badges, and the value that it gives or receives."""
+    scene, name = page.scene, page.scene.port_name(port)
+    text = [str(name), *map(str, page.problems.get((name.block, name.port), ()))]
+    text += [badge.sentence for badge in page.badges.about.get(f"{page.prefix}{name}", ())]
+    source = scene.page.wires.get(name) if scene.port_is_input[port] else name
+    if source is None:
+        text.append(_unwired(scene.page.blocks[name.block], name.port))
+    elif (value := page.value(source.block, source.port)) is not None:
+        text.append(described(value))
+    elif (tree := page.tree(source.block, source.port)) is not None:
+        text.append(listed(tree, page.leaf_ports))
+    return "\n".join(text)
+
+
+def _unwired(block: Block, port: str) -> str:
+    literal = block.literals.get(port)
+    if literal is not None:
+        return described(literal.array)
+    declared = block.port(port)
+    if declared is None or declared.required:
+        return _tr("Not wired.")
+    return _tr("Not wired: defaults to {0}.").format(declared.default)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("tooltips", text)

@@ -11,7 +11,6 @@ import sys
 import types
 from pathlib import Path
 
-import numpy as np
 import pytest
 import typer
 
@@ -98,7 +97,7 @@ def test_its_links_lead_somewhere(page):
 @every_page
 def test_a_page_links_to_nothing_outside_of_the_manual(page):
     for target in re.findall(r"\]\(([^):#]+)", page.read_text(encoding="utf-8")):
-        if not target.startswith(("https", "example")):
+        if target != "example":
             assert (page.parent / target).resolve().is_relative_to(MANUAL)
 
 
@@ -212,14 +211,6 @@ def test_a_command_by_the_manual_runs(monkeypatch, capsys):
     assert capsys.readouterr().out.strip() == str(len(gw.load(path).main.blocks))
     assert cli.main(["count", path, "--pages"]) == 0
     assert capsys.readouterr().out.startswith("main ")
-
-
-def test_a_panel_by_the_manual_shows_results(qtbot):
-    names, _ = run_python(MANUAL / "extend" / "panel.md")
-    panel = names["Summary"]()
-    qtbot.addWidget(panel)
-    panel.show_result(types.SimpleNamespace(gradients={"a": np.ones(2), "b": None}))
-    assert panel.label.text() == "1 of 2 variables have a gradient"
 
 
 def test_a_state_by_the_manual_is_a_state(tmp_path):

@@ -9,24 +9,15 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from blocks import Block, Source, registry
+from blocks import Block, registry
 from blocks.errors import GradwireError, ParameterError
 from tests.blocks.examples import EXAMPLES, Example
 from tests.blocks.single import Single, Slope, differences
 
 CLASSES = list(registry().classes.values())
-NOT_RUN_ALONE = {"Page", "Pack", "Unpack", "Pick", "Merge"}
-"""Page has the ports of another page, and the diagram's tests run it; the others work on trees,
-which test_containers makes."""
 
 every_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.type_name())
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=str)
-
-
-def test_every_block_has_an_example() -> None:
-    sources = {cls.type_name() for cls in CLASSES if issubclass(cls, Source)}
-    shown = {example.block.type_name() for example in EXAMPLES}
-    assert {cls.type_name() for cls in CLASSES} == shown | sources | NOT_RUN_ALONE
 
 
 @every_class

@@ -32,6 +32,16 @@ CHOICES: dict[str, tuple[passes.Lowering, ...]] = {
     "all": passes.FAST,
     "all of numpy": passes.DEFAULT,
 }
+EAGER = {
+    "softmaxes": {"LARGE": 1, "SHORTEST": 1},
+    "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
+    "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
+    "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5},
+    "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
+    "scalars": {"SMALLEST": 2},
+    "joins": {"FEWEST": 2},
+}
+"""Least sizes at which small arrays go through every lowering."""
 SEEDS = range(8)
 
 compiler = pytest.mark.skipif(not native.installed(), reason="llvmlite is not installed")
@@ -45,16 +55,7 @@ def test_every_lowering_is_tried_alone():
 @pytest.fixture
 def eager(monkeypatch):
     """Everything is large and many enough: small arrays go through every lowering."""
-    thresholds = {
-        "softmaxes": {"LARGE": 1, "SHORTEST": 1},
-        "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
-        "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
-        "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5},
-        "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
-        "scalars": {"SMALLEST": 2},
-        "joins": {"FEWEST": 2},
-    }
-    for name, values in thresholds.items():
+    for name, values in EAGER.items():
         module = importlib.import_module(f"runtime.engine.plan.passes.{name}")
         for constant, value in values.items():
             monkeypatch.setattr(module, constant, value)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from blocks.errors import GradwireError
-from runtime.cli.output import FAILED, exit_code, tell
+from runtime.cli.output import FAILED, exit_code, print_problems
 from runtime.publish.problems import Problem
 from runtime.version import __version__
 
@@ -75,7 +75,7 @@ def _call(typed: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
     except GradwireError as error:
-        tell([Problem.of_error(error)])
+        print_problems([Problem.of_error(error)])
         return exit_code(error)
     except BrokenPipeError:
         raise
@@ -86,13 +86,13 @@ def _call(typed: list[str]) -> int:
             f"Gradwire itself failed: {type(error).__name__}: {error}",
             next_step="Set GRADWIRE_TRACEBACK=1, run it again and report what it prints.",
         )
-        tell([Problem.of_error(failure)])
+        print_problems([Problem.of_error(failure)])
         return FAILED
     return 0
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"gradwire {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""``--set NAME=VALUE``: numbers as people type them."""
+"""``--set NAME=VALUE``: assignments as people type them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORD = re.compile(r'(?<![\w."+-])([+-]?)(nan|inf|infinity|true|false)(?![\w."])
 _EXAMPLE = "For example --set a=3, --set 'W=[[1, 2], [3, 4]]' or --set x=nan."
 
 
-def parse_setting(text: str) -> tuple[str, PortLiteral]:
+def parse_assignment(text: str) -> tuple[str, PortLiteral]:
     """``"a=[1, 2]"`` as a name and a literal; raises UsageError."""
     name, equals, value = text.partition("=")
     name = name.strip()

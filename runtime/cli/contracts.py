@@ -1,4 +1,4 @@
-"""What ``check`` and ``doctor`` hold a diagram to, and what holding it gave."""
+"""The contracts that ``check`` and ``doctor`` apply to a diagram, and their outcomes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from runtime.flow import (
 from runtime.flow.tools.contracts import beside, read_contracts
 
 
-def asked_of(session: Session, file: Path, given: Sequence[Path]) -> list[Contract]:
-    """What the diagram states, and what the files given do, or else the one beside it.
+def contracts_for(session: Session, file: Path, given: Sequence[Path]) -> list[Contract]:
+    """Contracts of the diagram, and those of the files given, or else of the one beside it.
 
     Raises FileError.
     """
@@ -30,18 +30,18 @@ def asked_of(session: Session, file: Path, given: Sequence[Path]) -> list[Contra
     return [*own, *(contract for path in given for contract in read_contracts(path))]
 
 
-def require_some(session: Session, file: Path) -> None:
-    """Raises FileError where nothing is stated, in the diagram or beside it."""
+def require_contracts(session: Session, file: Path) -> None:
+    """Raise FileError if there are no contracts, in the diagram or beside it."""
     if not (session.diagram.contracts or beside(file).exists()):
         read_contracts(beside(file))
 
 
-def hold_to(session: Session, contracts: Sequence[Contract]) -> list[Outcome]:
-    """Hold a session's diagram to contracts; it is run where they ask about numbers."""
+def outcomes_of(session: Session, contracts: Sequence[Contract]) -> list[Outcome]:
+    """The outcomes of contracts; the diagram is run if they are about numbers."""
     observed = None
     if needs_run(contracts):
         try:
             observed = observe(session)
         except GradwireError:
-            observed = None  # the contracts say that there was no run
+            observed = None  # the outcomes say that there was no run
     return check_contracts(contracts, observed, analyse(session.program))

@@ -1,4 +1,4 @@
-"""Whether a window can open here. Asked before Qt starts, because Qt aborts where it can't."""
+"""Whether a window can open here; checked before Qt starts, because Qt aborts if it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and errors told on standard error.
+"""The output of commands: exit codes, JSON, and problems on standard error.
 
 0   clean
 1   the diagram has problems
@@ -27,7 +27,7 @@ CLEAN, PROBLEMS, USAGE, FAILED = range(4)
 
 
 class UsageError(GradwireError):
-    """What was typed can't be meant."""
+    """What was typed makes no sense."""
 
 
 _CODES: tuple[tuple[type[GradwireError], int], ...] = (
@@ -46,19 +46,20 @@ def exit_code(error: GradwireError) -> int:
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
 
 
-def tell(problems: Iterable[Problem]) -> None:
-    """Write the problems to standard error."""
+def print_problems(problems: Iterable[Problem]) -> None:
+    """Write errors and warnings to standard error; remarks are left out."""
     for problem in problems:
-        print(problem.text(), file=sys.stderr)
+        if problem.diagnostic.severity != "info":
+            print(problem.text(), file=sys.stderr)
 
 
-def emit(report: object) -> None:
-    """Write JSON to standard output; other than ASCII only where the stream can carry it."""
+def print_json(report: object) -> None:
+    """Write JSON to standard output, in ASCII unless the stream is UTF-8."""
     print(_encoder(indent=2).encode(report))
 
 
-def emit_by_line(report: Mapping[str, object]) -> None:
-    """The same for a report about all of a diagram: a line for each wire, port and variable.
+def print_json_by_line(report: Mapping[str, object]) -> None:
+    """Likewise for a report about a whole diagram: a line for each wire, port and variable.
 
     Indented, a report on 50,000 wires would be mostly spaces.
     """
@@ -67,7 +68,7 @@ def emit_by_line(report: Mapping[str, object]) -> None:
         write(f"{comma}\n  {encode(key)}: ")
         comma = ","
         if isinstance(about, Mapping) and about:
-            lines = (f"{encode(name)}: {encode(told)}" for name, told in about.items())
+            lines = (f"{encode(name)}: {encode(item)}" for name, item in about.items())
             _write_lines("{", lines, "}")
         elif isinstance(about, Sequence) and about and not isinstance(about, str):
             _write_lines("[", map(encode, about), "]")

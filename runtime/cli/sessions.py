@@ -1,4 +1,4 @@
-"""From what was typed to a Session that is ready to run."""
+"""Sessions, losses and wires from command-line arguments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
-from runtime.cli.assignments import parse_setting
+from runtime.cli.assignments import parse_assignment
 from runtime.cli.output import UsageError
 from runtime.diagram import load
 from runtime.diagram.paths import PortPath, WirePath
@@ -18,11 +18,11 @@ PathT = TypeVar("PathT", PortPath, WirePath)
 
 
 def open_session(
-    file: Path, settings: Sequence[str] | None = None
+    file: Path, values: Sequence[str] | None = None
 ) -> tuple[Session, tuple[Problem, ...]]:
-    """The session of a file with ``--set`` applied, and all that is wrong with the diagram."""
+    """The session of a file with ``--set`` applied, and the problems of the diagram."""
     session = Session(load(file))
-    for name, literal in map(parse_setting, settings or ()):
+    for name, literal in map(parse_assignment, values or ()):
         session.set(name, literal.array if literal.typed else literal.tensor.array)
     return session, tuple(Problem(d, str(file)) for d in session.diagnostics)
 

@@ -25,7 +25,7 @@ STALE = "STALE: the values are older than the diagram."
 
 
 class Mark(StrEnum):
-    """What a badge says."""
+    """What a badge is about."""
 
     SURROGATE = "surrogate"
     IDLE_STOP = "cuts nothing"
@@ -52,10 +52,10 @@ def badges(
     updated: Collection[str] = (),
     diagram: Diagram | None = None,
 ) -> list[Badge]:
-    """All badges of a observed; those that take numbers where there was a run.
+    """All badges of an observed flow; those about numbers need a run.
 
-    ``contracts`` and ``updated`` (a session's) tell who updates what, ``diagram`` what is shown
-    now.
+    ``contracts`` and ``updated`` (of a session) tell which variables are updated; ``diagram`` is
+    what is shown now.
     """
     return [
         *_blocks(observed),

@@ -1,4 +1,4 @@
-"""A long list of which the ends are known, and the rest is worked out when it is looked into."""
+"""A long sequence whose ends are known; the rest is computed on first use."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TypeVar, overload
 
 T = TypeVar("T")
 MANY = 32
-"""So many items of a list are told and kept for every wire; more are worked out when asked for."""
+"""Items of a list that are kept for every wire; the others are computed on demand."""
 
 
 class LazySequence(Sequence[T]):
-    """Equal to the tuple that ``make`` gives. Slices within ``first`` and ``last``, and the
-    length where it is given, take no time.
+    """Equal to the tuple that ``make`` returns.
+
+    Slices within ``first`` and ``last``, and ``len`` where ``count`` is given, do not call it.
     """
 
     def __init__(
@@ -29,8 +30,8 @@ class LazySequence(Sequence[T]):
         self._count = count
 
     @property
-    def told(self) -> int | None:
-        """The length where it was given; None where it would have to be worked out."""
+    def known_length(self) -> int | None:
+        """The length if it was given; None if it would have to be computed."""
         return self._count
 
     @cached_property
@@ -65,6 +66,6 @@ class LazySequence(Sequence[T]):
         return repr(self._all)
 
 
-def counted(items: Sequence[object]) -> int | None:
-    """How many there are, where that takes no time."""
-    return items.told if isinstance(items, LazySequence) else len(items)
+def known_length(items: Sequence[object]) -> int | None:
+    """The length of a sequence; None for a lazy one that would have to be computed."""
+    return items.known_length if isinstance(items, LazySequence) else len(items)

@@ -1,4 +1,4 @@
-"""What a run says about every wire: the structural states, classify by the numbers."""
+"""Flow after a run: structural states refined by the numbers, and their sentences."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def flow_of_run(
 ) -> ObservedFlow:
     """The states and sentences of a run.
 
-    With several losses a run is their sum: give one by loss besides, under its port, and the sum
-    under "", for numbers per loss. ``diagram`` is what was run; it tells what is stale. Raises
-    RunError for a loss that does not exist.
+    A run with several losses has their sum. For numbers per loss, pass a mapping with a run for
+    each under its port, and the sum under "". ``diagram`` is what was run; it shows what is stale.
+    Raises RunError for a loss that does not exist.
     """
     runs: dict[str, Run] = dict(run) if isinstance(run, Mapping) else {_name(run): run}
     if losses is None:
@@ -145,19 +145,21 @@ class ObservedFlow:
         """Why a wire carries the gradient of a loss or not, and how much of it."""
         key = self._key(loss)
         if self.flow.known(wire) in self.program.wire_trees:
-            told = together(wire, key or None, self.leaves(wire, loss))
-            return replace(told, state=self.state(wire, loss))
-        told = self.flow.verdict(wire, key or None)
+            verdict = together(wire, key or None, self.leaves(wire, loss))
+            return replace(verdict, state=self.state(wire, loss))
+        verdict = self.flow.verdict(wire, key or None)
         contributions = self._of(key)
         if (
-            told.state is not State.CARRIES
+            verdict.state is not State.CARRIES
             or contributions is None
             or wire not in contributions.sizes
         ):
-            return told
+            return verdict
         state = self.state(wire, loss)
-        text = self._sentences_about(key, contributions).wire(WirePath(wire), state, told.witness)
-        return replace(told, state=state, sentence=text)
+        text = self._sentences_about(key, contributions).wire(
+            WirePath(wire), state, verdict.witness
+        )
+        return replace(verdict, state=state, sentence=text)
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
         """The verdicts on the arrays of a tree on a wire, by path; empty where it carries none."""
@@ -180,15 +182,15 @@ class ObservedFlow:
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets a gradient or not, and how much of it."""
         key = self._key(loss)
-        told = self.flow.variable(name, key or None)
+        verdict = self.flow.variable(name, key or None)
         gradient, contributions = self.gradient(name, loss), self._of(key)
-        if told.state is not State.CARRIES or contributions is None or gradient is None:
-            return told
+        if verdict.state is not State.CARRIES or contributions is None or gradient is None:
+            return verdict
         state = classify(measure(gradient), contributions.scale, self.thresholds)
         text = self._sentences_about(key, contributions).variable(
-            InstancePath(name), state, gradient, told.sentence
+            InstancePath(name), state, gradient, verdict.sentence
         )
-        return replace(told, state=state, sentence=text)
+        return replace(verdict, state=state, sentence=text)
 
     def explain(self, key: str, loss: str | None = None) -> Verdict:
         """The verdict of a wire or of a variable, whichever ``key`` names."""
@@ -309,9 +311,9 @@ class ObservedFlow:
             if not (others := self.flow.ahead(port)):
                 if set(self.losses) >= set(self.program.heads()):
                     return "no loss depends on its output"
-                asked = sentences.names([loss.block for loss in self.losses])
+                losses = sentences.names([loss.block for loss in self.losses])
                 verb = "does" if len(self.losses) == 1 else "do"
-                return f"{asked} {verb} not depend on its output"
+                return f"{losses} {verb} not depend on its output"
             return f"{sentences.names(others)} already cut{'s' * (len(others) == 1)} its routes"
         if not any(map(self.flow.trained_before, wires)):
             return "no trained variable could get a gradient through it"

@@ -1,1 +1,1 @@
-"""What Gradwire tells its readers: reports as text for people and as JSON for programs."""
+"""Reports: text for people, JSON for programs."""

@@ -19,7 +19,7 @@ def contract_lines(outcomes: Sequence[Outcome]) -> list[str]:
     lines = []
     for outcome in outcomes:
         lines.append(f"{'kept  ' if outcome.kept else 'BROKEN'}  {outcome.contract}")
-        lines += [f"        {_told(breach)}" for breach in outcome.breaches]
+        lines += [f"        {_line(breach)}" for breach in outcome.breaches]
     return lines
 
 
@@ -41,8 +41,8 @@ def contracts_json(outcomes: Outcomes) -> list[dict[str, Any]]:
                 for breach in outcome.breaches
             ],
         }
-        for file, held in outcomes.items()
-        for outcome in held
+        for file, checked in outcomes.items()
+        for outcome in checked
     ]
 
 
@@ -50,40 +50,40 @@ def junit(outcomes: Outcomes, problems: Iterable[Problem]) -> str:
     """JUnit XML: a suite a diagram, a case a contract, and one for the diagram's own errors."""
     root = ElementTree.Element("testsuites", name="gradwire")
     errors = [problem for problem in problems if problem.is_error]
-    for file, held in outcomes.items():
+    for file, checked in outcomes.items():
         own = [problem for problem in errors if problem.file == file]
         suite = ElementTree.SubElement(
             root,
             "testsuite",
             name=file,
-            tests=str(len(held) + 1),
-            failures=str(sum(not outcome.kept for outcome in held)),
+            tests=str(len(checked) + 1),
+            failures=str(sum(not outcome.kept for outcome in checked)),
             errors=str(int(bool(own))),
         )
         case = ElementTree.SubElement(suite, "testcase", classname=file, name="check")
         if own:
             text = "\n".join(problem.text() for problem in own)
-            _tell(case, "error", own[0].diagnostic.what, text)
-        for outcome in held:
+            _add(case, "error", own[0].diagnostic.what, text)
+        for outcome in checked:
             name = str(outcome.contract)
             case = ElementTree.SubElement(suite, "testcase", classname=file, name=name)
             if outcome.breaches:
-                text = "\n".join(map(_told, outcome.breaches))
-                _tell(case, "failure", outcome.breaches[0].sentence, text)
+                text = "\n".join(map(_line, outcome.breaches))
+                _add(case, "failure", outcome.breaches[0].sentence, text)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
 
 
-def _told(breach: Breach) -> str:
+def _line(breach: Breach) -> str:
     place = f"{breach.subject}, for {breach.loss}: " if breach.subject else ""
     route = f" [{' ← '.join(breach.witness)}]" if breach.witness else ""
     return f"{place}{breach.sentence}{'' if '←' in breach.sentence else route}"
 
 
-def _tell(case: ElementTree.Element, tag: str, message: str, text: str) -> None:
+def _add(case: ElementTree.Element, tag: str, message: str, text: str) -> None:
     ElementTree.SubElement(case, tag, message=_printable(message)).text = _printable(text)
 
 
 def _printable(text: str) -> str:
-    """Without the control characters that XML can't hold."""
+    """Without the control characters that XML does not allow."""
     return "".join(c for c in text if c >= " " or c in "\n\t")

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 def dialect_table(observed: ObservedFlow) -> Table:
     """A row a variable: what each system reports, and where SGD with weight decay ends."""
     rows = []
-    for told in _told(observed).values():
+    for found in _by_variable(observed).values():
         ends: dict[str, list[str]] = {}
         for system in SYSTEMS:
-            ends.setdefault(told.fates[system][0].decayed, []).append(system)
+            ends.setdefault(found.fates[system][0].decayed, []).append(system)
         fates = "; ".join(
             f"{', '.join(systems)}: {end}" if len(ends) > 1 else end
             for end, systems in ends.items()
         )
-        rows.append((told.variable, *(report.says for report in told.reports), fates))
+        rows.append((found.variable, *(report.says for report in found.reports), fates))
     return Table("In other systems", ("variable", *SYSTEMS, "with weight decay (SGD)"), tuple(rows))
 
 
@@ -36,14 +36,14 @@ def dialects_json(observed: ObservedFlow) -> dict[str, Any]:
                 "by": report.by,
                 "optimisers": {
                     fate.optimiser: {"plain": fate.plain, "decayed": fate.decayed}
-                    for fate in told.fates[report.system]
+                    for fate in found.fates[report.system]
                 },
             }
-            for report in told.reports
+            for report in found.reports
         }
-        for name, told in _told(observed).items()
+        for name, found in _by_variable(observed).items()
     }
 
 
-def _told(observed: ObservedFlow) -> dict[str, Dialects]:
+def _by_variable(observed: ObservedFlow) -> dict[str, Dialects]:
     return {name: dialects(observed, name) for name in observed.program.sources("variable")}

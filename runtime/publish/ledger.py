@@ -26,8 +26,8 @@ def ledger_parts(observed: ObservedFlow) -> list[Part]:
         shares = account.shares
         for entry in account.entries:
             share = shares[entry.by]
-            told = "-" if share is None else number(share)
-            rows.append((port, entry.by, size(entry.amount), told))
+            shown = "-" if share is None else number(share)
+            rows.append((port, entry.by, size(entry.amount), shown))
         if len(account.entries) > 1:
             rows.append((port, "sum", size(account.total), ""))
     parts: list[Part] = [Table("Ledger", ("port", "from", "contribution", "share"), tuple(rows))]

@@ -23,7 +23,7 @@ class Problem:
 
     @classmethod
     def of_error(cls, error: GradwireError, file: str | None = None) -> Self:
-        """What the error says, with its own file, line and column where it knows them."""
+        """The problem that an error reports, with its own file, line and column if known."""
         known = error if isinstance(error, FileError) else FileError("")
         diagnostic = Diagnostic.from_error(error, code=type(error).__name__)
         return cls(diagnostic, known.path or file, known.line, known.column)

@@ -1,7 +1,7 @@
-"""Reports on one diagram: what a run gave, and what every wire says about its gradient.
+"""Reports on one diagram: the results of a run, and the verdict on every wire.
 
-A report is data with two faces: ``parts()`` for a reader, ``to_json()`` for a program. The JSON
-is stable: every key is always there, arrays are ``{"dtype", "shape", "value"}``, non-finite
+A report has two forms: ``parts()`` for a reader and ``to_json()`` for a program. The JSON is
+stable: every key is always present, arrays are ``{"dtype", "shape", "value"}``, non-finite
 numbers are the strings "nan", "inf" and "-inf", and a gradient that no path connects is null.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from blocks import Tensor
 from blocks.trees import Passive
 from runtime.diagram.paths import PortPath
-from runtime.flow.lazy import MANY, counted
+from runtime.flow.lazy import MANY, known_length
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 FEW = 3
-"""So many cutters, slots of a repair and blocks of a witness JSON has, where it has all wires."""
+"""JSON about all wires has this many cutters, slots of a repair and blocks of a witness each."""
 NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
 
 
@@ -55,10 +55,10 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """Values by port, variables by name, wires by target; or the problems that forbade a run.
+    """Values by port, variables by name, wires by target; or the problems that prevented a run.
 
     ``thrown_away`` is the gradient that arrives at the output of each StopGradient and ends there.
-    Trees are told leaf by leaf, as ``pack1.out:encoder/w``; ``passive`` are what is no array there.
+    Trees are listed by leaf, as ``pack1.out:encoder/w``; ``passive`` has leaves that are no arrays.
     """
 
     file: str
@@ -255,17 +255,18 @@ def flow_report(
     file: str,
     problems: Iterable[Problem] = (),
     badges: Iterable[Badge] = (),
-    tell: Callable[[Verdict], Verdict] | None = None,
+    complete: Callable[[Verdict], Verdict] | None = None,
 ) -> FlowReport:
     """The verdicts by loss: for those wires, or for all wires and all variables.
 
-    For all of them lists in JSON are kept short: witnesses alone would grow with the square of
-    the diagram. ``tell`` has the last word on the verdicts of variables, and of wires asked for.
+    For all of them the lists in JSON are kept short: witnesses alone would grow with the square
+    of the diagram. ``complete`` adds to the verdicts of variables and of requested
+    wires.
     """
     program = session.program
     limit = FEW if wires is None else None
-    tell = tell or _as_it_is
-    tell_wire = _as_it_is if wires is None else tell
+    complete = complete or _unchanged
+    complete_wire = _unchanged if wires is None else complete
     if wires is None:
         wires, variables = list(program.wire_sources), list(program.sources("variable"))
     else:
@@ -275,15 +276,18 @@ def flow_report(
         session.diagram.title,
         tuple(losses),
         dict[str, str](program.wire_sources.items()),
-        {wire: {loss: tell_wire(flow.verdict(wire, loss)) for loss in losses} for wire in wires},
-        {n: {loss: tell(flow.variable(n, loss)) for loss in losses} for n in variables},
+        {
+            wire: {loss: complete_wire(flow.verdict(wire, loss)) for loss in losses}
+            for wire in wires
+        },
+        {n: {loss: complete(flow.variable(n, loss)) for loss in losses} for n in variables},
         tuple(problems),
         limit,
         tuple(badges),
     )
 
 
-def _as_it_is(verdict: Verdict) -> Verdict:
+def _unchanged(verdict: Verdict) -> Verdict:
     return verdict
 
 
@@ -329,8 +333,8 @@ def _verdicts_json(verdicts: Mapping[str, Verdict], limit: int | None) -> dict[s
             "witness": list(verdict.witness[:limit]),
             "lengths": {
                 "cutters": len(verdict.cutters) if len(verdict.cutters[:MANY]) < MANY else None,
-                "repair": counted(verdict.repair),
-                "witness": counted(verdict.witness),
+                "repair": known_length(verdict.repair),
+                "witness": known_length(verdict.witness),
             },
             "leaves": None
             if verdict.leaves is None

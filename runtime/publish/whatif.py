@@ -73,8 +73,8 @@ class WhatIfReport:
         found: dict[str, str | None] = {loss: loss for loss in self.comparison.losses}
         return found | ({TOGETHER: None} if len(found) > 1 else {})
 
-    def _by_loss(self, tell: Any) -> Mapping[str, Any]:
-        return {name if loss else "": tell(loss) for name, loss in self._losses().items()}
+    def _by_loss(self, entry: Any) -> Mapping[str, Any]:
+        return {name if loss else "": entry(loss) for name, loss in self._losses().items()}
 
 
 def whatif_report(

@@ -8,7 +8,7 @@ import typer
 
 from blocks.errors import FeedError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Values
-from runtime.cli.output import PROBLEMS, emit, tell
+from runtime.cli.output import PROBLEMS, print_json, print_problems
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.engine.profile import Cost, Profile, profile
 from runtime.publish.text import Part, Table, bytes_text, show, time_text
@@ -32,7 +32,7 @@ def bench(
     value. Blocks that run as one piece of work share a row.
     """
     session, problems = open_session(file, values)
-    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    print_problems(problems)
     if has_errors(problems):
         raise typer.Exit(PROBLEMS)
     losses = choose_losses(session, loss)
@@ -43,7 +43,7 @@ def bench(
         error.next_step = f"Give it one with --set {name}=VALUE, or in the file."
         raise
     if json:
-        emit(_json(measured, str(file), session.diagram.title))
+        print_json(_json(measured, str(file), session.diagram.title))
     else:
         show(_parts(measured, session.diagram.title or str(file)))
 

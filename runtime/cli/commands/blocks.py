@@ -9,7 +9,7 @@ import typer
 from blocks import registry
 from blocks.errors import Location, UnknownBlockError
 from runtime.cli.arguments import Json
-from runtime.cli.output import UsageError, emit, tell
+from runtime.cli.output import UsageError, print_json, print_problems
 from runtime.diagram import Diagnostic
 from runtime.publish.library import block_json, block_parts, library_parts
 from runtime.publish.problems import Problem
@@ -25,13 +25,13 @@ def blocks(
 ) -> None:
     """List the blocks, or say everything about one."""
     library = registry()
-    tell(Problem(Diagnostic("warning", Location(), what)) for what in library.problems)
+    print_problems(Problem(Diagnostic("warning", Location(), what)) for what in library.problems)
     try:
         chosen = [library.get(name)] if name else list(library.classes.values())
     except UnknownBlockError as error:
         raise UsageError(error.what, next_step=error.next_step) from None
     if json:
-        emit({"report": "blocks", "version": 1, "blocks": [block_json(c) for c in chosen]})
+        print_json({"report": "blocks", "version": 1, "blocks": [block_json(c) for c in chosen]})
     elif name:
         show(block_parts(chosen[0]))
     else:

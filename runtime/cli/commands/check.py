@@ -9,8 +9,8 @@ import typer
 
 from blocks.errors import FileError
 from runtime.cli.arguments import Json
-from runtime.cli.contracts import asked_of, hold_to, require_some
-from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, emit
+from runtime.cli.contracts import contracts_for, outcomes_of, require_contracts
+from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, print_json
 from runtime.cli.sessions import has_errors, open_session
 from runtime.flow import Check, Outcome, check_gradients
 from runtime.flow.tools.contracts import SUFFIX
@@ -64,31 +64,31 @@ def check(
     checks: dict[str, list[Check]] = {}
     code = CLEAN
     for file in diagrams:
-        held: list[Outcome] = []
+        checked: list[Outcome] = []
         compared: list[Check] = []
         try:
             session, found = open_session(file)
             if given or contracts:
                 if not given:
-                    require_some(session, file)
-                held = hold_to(session, asked_of(session, file, given))
+                    require_contracts(session, file)
+                checked = outcomes_of(session, contracts_for(session, file, given))
             if gradients and not has_errors(found):
                 compared = check_gradients(session)
         except FileError as error:
             found = (Problem.of_error(error, str(file)),)
             code = USAGE
-        wrong = not all(outcome.kept for outcome in held) or any(c.is_wrong for c in compared)
+        wrong = not all(outcome.kept for outcome in checked) or any(c.is_wrong for c in compared)
         if code == CLEAN and (has_errors(found) or wrong):
             code = PROBLEMS
         problems += found
-        outcomes[str(file)], checks[str(file)] = held, compared
+        outcomes[str(file)], checks[str(file)] = checked, compared
         if not json:
             lines = [problem.text() for problem in found] or [f"{file}: clean"]
-            typer.echo("\n".join([*lines, *contract_lines(held), *gradient_lines(compared)]))
+            typer.echo("\n".join([*lines, *contract_lines(checked), *gradient_lines(compared)]))
     if json:
-        told = check_json(map(str, diagrams), problems)
-        told |= {"contracts": contracts_json(outcomes)} if given or contracts else {}
-        emit(told | {"gradients": gradients_json(checks)} if gradients else told)
+        report = check_json(map(str, diagrams), problems)
+        report |= {"contracts": contracts_json(outcomes)} if given or contracts else {}
+        print_json(report | {"gradients": gradients_json(checks)} if gradients else report)
     if junit_file is not None:
         _write(junit_file, junit(outcomes, problems))
     raise typer.Exit(code)

@@ -15,8 +15,8 @@ from runtime.cli.arguments import (
     Values,
     parse_thresholds,
 )
-from runtime.cli.contracts import asked_of
-from runtime.cli.output import PROBLEMS, emit, tell
+from runtime.cli.contracts import contracts_for
+from runtime.cli.output import PROBLEMS, print_json, print_problems
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import diagnose
 from runtime.publish.doctor import DoctorReport
@@ -47,21 +47,21 @@ def doctor(
     would help. NaN and broken contracts make the exit code 1: the rest may be meant so.
     """
     session, problems = open_session(file, values)
-    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    print_problems(problems)
     if has_errors(problems):
         if json:
-            emit(DoctorReport(str(file), (), (), problems).to_json())
+            print_json(DoctorReport(str(file), (), (), problems).to_json())
         raise typer.Exit(PROBLEMS)
     losses = choose_losses(session, loss)
-    asked = asked_of(session, file, contracts or ())
+    applied = contracts_for(session, file, contracts or ())
     found = (
-        tuple(diagnose(session, losses, contracts=asked, thresholds=parse_thresholds(thresholds)))
+        tuple(diagnose(session, losses, contracts=applied, thresholds=parse_thresholds(thresholds)))
         if losses
         else ()
     )
     report = DoctorReport(str(file), tuple(losses), found, problems)
     if json:
-        emit(report.to_json())
+        print_json(report.to_json())
     else:
         show(report.parts())
     if any(finding.complaint.is_error for finding in found):

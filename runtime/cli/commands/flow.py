@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from runtime.cli.arguments import DiagramFile, Json, Losses, ThresholdOptions, parse_thresholds
-from runtime.cli.output import PROBLEMS, emit_by_line, tell
+from runtime.cli.output import PROBLEMS, print_json_by_line, print_problems
 from runtime.cli.sessions import choose_losses, choose_wires, has_errors, open_session
 from runtime.flow import ObservedFlow, analyse, badges, contracts_of, observe, with_fix
 from runtime.publish.dialects import dialect_table, dialects_json
@@ -64,27 +64,27 @@ def flow(
     with --wire the lists are whole.
     """
     session, problems = open_session(file)
-    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    print_problems(problems)
     losses = choose_losses(session, loss)
-    told = analyse(session.program, losses)
-    observed = ObservedFlow(told, {})
+    structural = analyse(session.program, losses)
+    observed = ObservedFlow(structural, {})
     if (run or ledger or other_systems) and losses and not has_errors(problems):
         observed = observe(session, losses, thresholds=parse_thresholds(thresholds))
     report = flow_report(
         session,
-        observed if run else told,
+        observed if run else structural,
         losses,
         choose_wires(session, wire) if wire else None,
         str(file),
         problems,
         () if wire else badges(observed, contracts_of(session.diagram, file)),
-        partial(with_fix, session, flow=told) if run and observed.runs else None,
+        partial(with_fix, session, flow=structural) if run and observed.runs else None,
     )
     ledger, other_systems = ledger and bool(observed.runs), other_systems and bool(observed.runs)
     if json:
         more = ledger_json(observed) if ledger else {}
         more |= {"dialects": dialects_json(observed)} if other_systems else {}
-        emit_by_line(report.to_json() | more)
+        print_json_by_line(report.to_json() | more)
     else:
         parts = [*report.parts(), *(ledger_parts(observed) if ledger else [])]
         show([*parts, *([dialect_table(observed)] if other_systems else [])])

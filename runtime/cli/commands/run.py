@@ -13,7 +13,7 @@ from runtime.cli.arguments import (
     Values,
     parse_thresholds,
 )
-from runtime.cli.output import PROBLEMS, emit_by_line, tell
+from runtime.cli.output import PROBLEMS, print_json_by_line, print_problems
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import flow_of_run
 from runtime.publish.report import RunReport, run_report
@@ -32,10 +32,12 @@ def run(
     Every port's value, every variable's gradient, and what every wire brings back.
     """
     session, problems = open_session(file, values)
-    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    print_problems(problems)
     if has_errors(problems):
         if json:
-            emit_by_line(RunReport(str(file), session.diagram.title, problems=problems).to_json())
+            print_json_by_line(
+                RunReport(str(file), session.diagram.title, problems=problems).to_json()
+            )
         raise typer.Exit(PROBLEMS)
     losses = choose_losses(session, loss)
     try:
@@ -49,6 +51,6 @@ def run(
     )
     report = run_report(session, done, flow, str(file), problems)
     if json:
-        emit_by_line(report.to_json())
+        print_json_by_line(report.to_json())
     else:
         show(report.parts())

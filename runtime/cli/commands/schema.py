@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from runtime.cli.output import emit
+from runtime.cli.output import print_json
 from runtime.diagram import json_schema
 
 
 def schema() -> None:
     """Write the JSON Schema of diagram files."""
-    emit(json_schema())
+    print_json(json_schema())

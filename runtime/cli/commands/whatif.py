@@ -8,8 +8,8 @@ import typer
 
 from blocks.errors import ChangeError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Values
-from runtime.cli.assignments import parse_setting
-from runtime.cli.output import PROBLEMS, UsageError, emit_by_line, tell
+from runtime.cli.assignments import parse_assignment
+from runtime.cli.output import PROBLEMS, UsageError, print_json_by_line, print_problems
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import WhatIf
 from runtime.publish.text import show
@@ -46,10 +46,10 @@ def whatif(
             "Nothing to try.", next_step="Give --open, --close, --cut, --freeze or --train."
         )
     session, problems = open_session(file)
-    tell(problem for problem in problems if problem.diagnostic.severity != "info")
+    print_problems(problems)
     if has_errors(problems):
         raise typer.Exit(PROBLEMS)
-    literals = dict(map(parse_setting, values or ()))
+    literals = dict(map(parse_assignment, values or ()))
     feeds = {n: v.array if v.typed else v.tensor.array for n, v in literals.items()}
     trial = WhatIf(session, choose_losses(session, loss), feeds=feeds)
     trial = (
@@ -67,6 +67,6 @@ def whatif(
         ) from None
     report = whatif_report(str(file), found, problems)
     if json:
-        emit_by_line(report.to_json())
+        print_json_by_line(report.to_json())
     else:
         show(report.parts())

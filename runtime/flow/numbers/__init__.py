@@ -1,1 +1,1 @@
-"""What a run says about gradients: magnitudes, contributions, flat spots, checks."""
+"""Numbers of a run: magnitudes, rules, contributions, flat spots, gradient checks."""

@@ -1,4 +1,4 @@
-"""What arrives where, for one loss: contributions followed from a wire towards the loss."""
+"""The contributions of one loss, followed from a wire towards the loss."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Array = NDArray[Any]
 
 
 class Blame(NamedTuple):
-    """The block that did something to a gradient, and the ``wire`` into it on the way there.
+    """The block responsible for what happened to a gradient, and the ``wire`` into it.
 
-    ``local`` tells that it is the block which the wire asked about enters, and ``cancelled`` that
-    terms cancelled at an output of the block.
+    ``local``: it is the block that the wire in question enters. ``cancelled``: terms cancelled at
+    an output of the block.
     """
 
     block: InstancePath
@@ -107,8 +107,8 @@ class Contributions:
     ) -> Blame:
         """The first block towards the loss whose arriving gradient is not ``bad`` already.
 
-        ``every`` asks for all outputs of a block to be bad, not just one of them. ``how`` names
-        what is bad: answers are kept by it, since the wires behind one have the same.
+        ``every`` requires all outputs of a block to be bad, not just one. ``how`` names the
+        criterion: answers are cached under it, since wires further back share them.
         """
         known = self._blames.setdefault(how, {})
         passed: list[WirePath] = []

@@ -1,6 +1,6 @@
 """Why a block makes a gradient zero or not finite, as the end of a sentence that names it.
 
-Where real systems disagree the sentence says so.
+Where real systems disagree, the sentence mentions it.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class Check:
         if self.agrees:
             return f"✓ {self.block}"
         mark = "✗" if self.is_wrong else "≈"
-        told = f"its rule gives {number(self.rule)}, a difference {number(self.difference)}"
-        return f"{mark} {self.block}: {told}{f' ({self.excuse})' if self.excuse else ''}"
+        slopes = f"its rule gives {number(self.rule)}, a difference {number(self.difference)}"
+        return f"{mark} {self.block}: {slopes}{f' ({self.excuse})' if self.excuse else ''}"
 
 
 def check_gradients(session: Session, paths: Iterable[str] | None = None) -> list[Check]:
@@ -83,9 +83,9 @@ def _checked(program: Program, path: InstancePath, values: Mapping[str, Array]) 
     made = [port for port in outputs if is_float(values[port].dtype.name)]
     if not (moved and made):
         return None
-    alone = _Alone(instance, inputs, moved, [port.port for port in made])
+    isolated = _IsolatedBlock(instance, inputs, moved, [port.port for port in made])
     try:
-        rule, left, right, share = alone.slopes()
+        rule, left, right, share = isolated.slopes()
     except GradwireError:
         return None  # in float64 it takes other shapes or dtypes than here
     difference = (left + right) / 2
@@ -104,7 +104,7 @@ def _excuse(block: Block, kink: bool) -> str:
     return "there is a kink or a jump here" if kink else ""
 
 
-class _Alone:
+class _IsolatedBlock:
     """A block in a diagram of its own; floats are variables of float64."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""One answer for a wire with a tree, made of the answers of its leaves."""
+"""One verdict on a wire with a tree, combined from those on its leaves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
 
 NO_ARRAYS = "There are no arrays in this tree."
-_TOLD = 3
+_SHOWN = 3
 
 
 def best_state(states: Iterable[State]) -> State:
@@ -43,7 +43,7 @@ def all_repairs(repairs: Iterable[Sequence[Cutter]]) -> tuple[Cutter, ...]:
 
 
 def counted(carrying: int, leaves: int) -> str:
-    """How many carry, as ``1 of 3 leaves carries.`` says it."""
+    """The sentence ``1 of 3 leaves carries``."""
     return f"{carrying} of {leaves} leaves {'carries' if carrying == 1 else 'carry'}."
 
 
@@ -52,13 +52,13 @@ def _carrying(leaves: Mapping[str, Verdict]) -> int:
 
 
 def _sentence(leaves: Mapping[str, Verdict]) -> str:
-    """How many leaves carry, then what they say, those together that say the same."""
-    told: dict[str, list[str]] = {}
+    """How many leaves carry, then their sentences, equal ones together."""
+    by_sentence: dict[str, list[str]] = {}
     for path, verdict in leaves.items():
-        told.setdefault(verdict.sentence, []).append(path)
+        by_sentence.setdefault(verdict.sentence, []).append(path)
     count = _carrying(leaves)
     parts = [counted(count, len(leaves))]
-    groups = list(told.items())
-    parts += [f"{names(paths)}: {sentence}" for sentence, paths in groups[:_TOLD]]
-    more = sum(len(paths) for _, paths in groups[_TOLD:])
+    groups = list(by_sentence.items())
+    parts += [f"{names(paths)}: {sentence}" for sentence, paths in groups[:_SHOWN]]
+    more = sum(len(paths) for _, paths in groups[_SHOWN:])
     return " ".join([*parts, f"And {more} more."] if more else parts)

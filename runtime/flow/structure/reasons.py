@@ -1,4 +1,4 @@
-"""Why a wire is in its state: cutters, witnesses, and the variables it is about."""
+"""Verdicts: why a wire is in its state, with cutters, witness and the variables concerned."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Verdicts:
-    """Verdicts about values whose state is known.
+    """Verdicts on values whose state is known.
 
-    The first of a kind takes linear time, and those after it next to none: what sentences need is
-    gathered for all values at once, and long lists wait to be looked into.
+    The first verdict of a kind takes linear time and the rest almost none: sentences draw on
+    sweeps over all values at once, and long lists are lazy.
     """
 
     def __init__(self, searches: Searches) -> None:
@@ -93,7 +93,7 @@ class Verdicts:
         if not isinstance(edges, LazySequence):
             return tuple(first)
         return LazySequence(
-            lambda: [self._slots.opening(edge) for edge in edges], first, count=edges.told
+            lambda: [self._slots.opening(edge) for edge in edges], first, count=edges.known_length
         )
 
     def _frozen(self, key: str, head: PortPath, value: Value) -> Verdict:

@@ -6,13 +6,13 @@
     finite(* -> *)                 no gradient has NaN or inf in it
     updates(opt_G -> G/*)          the optimiser opt_G, and no other, moves these
 
-Where a line says what an optimiser updates, or a session has made steps, a trained variable
-that none updates is UNOWNED.
+Where a line states what an optimiser updates, or a session has made steps, a trained variable
+that none of them updates is UNOWNED.
 
 ``#`` begins a comment. A pattern is compared part by part (``/`` separates parts) with the
 wildcards ``*``, ``?`` and ``[…]``; a last part of ``*`` stands for any depth. On the left it
 names losses (or, by its name, an optimiser), on the right variables, or wires by their targets
-(``mul1.a``). A pattern that names nothing is a broken contract, so that a slip can't pass.
+(``mul1.a``). A pattern that matches nothing breaks its contract, so that a typo cannot pass.
 
 A diagram states contracts in its field ``contracts``, or ``m.contracts`` beside
 ``m.gradwire.json`` does.
@@ -49,7 +49,7 @@ _LINE = re.compile(r"(\w+)\s*\(\s*(.+?)\s*(?:->|→)\s*(.+?)\s*\)")
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One line: what is asked of which losses and variables (or wires)."""
+    """One line: a requirement on the gradients of losses with respect to variables or wires."""
 
     kind: Requirement
     loss: str
@@ -134,7 +134,7 @@ def contracts_of(diagram: Diagram, file: Path | None = None) -> list[Contract]:
 
 
 def is_blocked(contracts: Iterable[Contract], name: str, loss: str) -> bool:
-    """Whether one of them asks that a variable gets no gradient from a loss."""
+    """Whether one of them requires that a variable gets no gradient from a loss."""
     return any(
         contract.kind == "blocked" and matches(contract.pattern, name) and _means(contract, loss)
         for contract in contracts
@@ -144,9 +144,9 @@ def is_blocked(contracts: Iterable[Contract], name: str, loss: str) -> bool:
 def unowned(
     program: Program, contracts: Iterable[Contract], updated: Collection[str] = ()
 ) -> list[str]:
-    """Trained variables that no optimiser updates, by what lines say and steps have updated.
+    """Trained variables that no optimiser updates, according to contracts and to steps made.
 
-    None where no line says what an optimiser updates and no step was made.
+    Empty where no contract states what an optimiser updates and no step was made.
     """
     patterns = [contract.pattern for contract in contracts if contract.kind == "updates"]
     if not (patterns or updated):
@@ -163,7 +163,7 @@ def unowned_sentence(name: str) -> str:
 def check_contracts(
     contracts: Iterable[Contract], observed: ObservedFlow | None, flow: Flow
 ) -> list[Outcome]:
-    """Hold a diagram to contracts.
+    """The outcome of each contract.
 
     ``flow`` answers flows and blocked. nonzero and finite need the ``observed`` of a run; without
     one they are broken, because nothing shows that they are kept.
@@ -183,7 +183,7 @@ def check_contracts(
 
 
 def needs_run(contracts: Iterable[Contract]) -> bool:
-    """Whether any of them asks about numbers."""
+    """Whether any of them is about numbers."""
     return any(contract.kind in ("nonzero", "finite") for contract in contracts)
 
 

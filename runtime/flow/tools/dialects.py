@@ -31,8 +31,8 @@ ROUNDING = frozenset({"round", "floor", "ceil"})
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What one system says about a variable: ``None``, ``zeros``, or the gradient; and by what."""
+class SystemReport:
+    """What one system reports for a variable, ``None``, ``zeros`` or the gradient, and by what."""
 
     system: str
     says: str
@@ -54,7 +54,7 @@ class Dialects:
 
     variable: str
     state: State
-    reports: tuple[Report, ...]
+    reports: tuple[SystemReport, ...]
     fates: dict[str, tuple[Fate, ...]]
 
 
@@ -94,8 +94,8 @@ _INNER_BY = {
 
 
 def dialects(observed: ObservedFlow, key: str, loss: str | None = None) -> Dialects:
-    """What other systems say about a variable of a observed, or about any other port once they are
-    asked for its gradient (an input or a constant by its block). Optimisers move variables alone.
+    """What other systems report for the gradient of a variable, or of any other port (an input or a
+    constant by its block). Only variables are moved by optimisers.
 
     Raises RunError where there is no such port.
     """
@@ -109,12 +109,12 @@ def dialects(observed: ObservedFlow, key: str, loss: str | None = None) -> Diale
     by = _LEAF_BY if is_leaf else _INNER_BY
     if value not in _reached(observed.program, heads, all_slots=True):
         says = dict(zip(SYSTEMS, ("None", "zeros", "None", "zeros"), strict=True))
-        reports = tuple(Report(s, says[s], by[s]) for s in SYSTEMS)
+        reports = tuple(SystemReport(s, says[s], by[s]) for s in SYSTEMS)
         return Dialects(key, observed.flow.arrival(port, loss), reports, {})
     shown = size(sum(known[1:], known[0])) if known else NOT_RUN
     rounded = value not in _reached(observed.program, heads, all_slots=False)
     reports = tuple(
-        Report(s, "None" if rounded and s == "TensorFlow" else shown, by[s]) for s in SYSTEMS
+        SystemReport(s, "None" if rounded and s == "TensorFlow" else shown, by[s]) for s in SYSTEMS
     )
     return Dialects(key, State.CARRIES, reports, {})
 
@@ -130,26 +130,27 @@ def _of_variable(
     smooth = _reached(program, heads, all_slots=False)
     trained = {program.leaves[n].value for n in program.trainable if n in program.leaves}
     if state is State.FROZEN:
-        reports = tuple(Report(s, NOT_REQUESTED, _FROZEN_BY[s]) for s in SYSTEMS)
+        reports = tuple(SystemReport(s, NOT_REQUESTED, _FROZEN_BY[s]) for s in SYSTEMS)
     elif gradient is None:
         reports = _unconnected(lost=not through & trained)
     else:
         shown = size(gradient) if np.any(gradient) else "zeros"
         rounded = leaf is None or leaf.value not in smooth
         reports = tuple(
-            Report(s, "None" if rounded and s == "TensorFlow" else shown, _BY[s]) for s in SYSTEMS
+            SystemReport(s, "None" if rounded and s == "TensorFlow" else shown, _BY[s])
+            for s in SYSTEMS
         )
     return Dialects(variable, state, reports, {r.system: _fates(r) for r in reports})
 
 
-def _unconnected(lost: bool) -> tuple[Report, ...]:
-    """``lost`` tells that no variable at all gets a gradient."""
-    error = Report("PyTorch", "error", "element 0 of tensors does not require grad")
+def _unconnected(lost: bool) -> tuple[SystemReport, ...]:
+    """``lost`` means that no variable at all gets a gradient."""
+    error = SystemReport("PyTorch", "error", "element 0 of tensors does not require grad")
     return (
-        error if lost else Report("PyTorch", "None", _BY["PyTorch"]),
-        Report("JAX", "zeros", _BY["JAX"]),
-        Report("TensorFlow", "None", _BY["TensorFlow"]),
-        Report("MXNet", "zeros", _BY["MXNet"]),
+        error if lost else SystemReport("PyTorch", "None", _BY["PyTorch"]),
+        SystemReport("JAX", "zeros", _BY["JAX"]),
+        SystemReport("TensorFlow", "None", _BY["TensorFlow"]),
+        SystemReport("MXNet", "zeros", _BY["MXNet"]),
     )
 
 
@@ -163,7 +164,7 @@ def _reached(program: Program, heads: tuple[str, ...], all_slots: bool) -> froze
     return frozenset(reached)
 
 
-def _fates(report: Report) -> tuple[Fate, ...]:
+def _fates(report: SystemReport) -> tuple[Fate, ...]:
     if report.says == "error":
         return tuple(Fate(name, NO_STEP, NO_STEP) for name in OPTIMISERS)
     if report.says in ("None", NOT_REQUESTED):

@@ -63,9 +63,9 @@ def diagnose(
 ) -> list[Finding]:
     """All findings, ranked; raises what ``backward`` raises.
 
-    A variable that any of the losses reaches counts as reached, and one that contracts keep from
-    all of them is none to complain of. ``contracts`` are by default what
-    the diagram states; raises FileError for a line of it that is none.
+    A variable counts as reached if any of the losses reaches it, and is left out if contracts
+    block all of them. ``contracts`` are by default those of the diagram; raises FileError for one
+    that cannot be parsed.
     """
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
     observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
@@ -112,20 +112,20 @@ def _variables(
     contracts: Sequence[Contract],
     feeds: Mapping[str, ArrayLike] | None,
 ) -> list[Finding]:
-    asked = {
+    verdicts = {
         name: observed.variable(name)
         for name in observed.program.trainable
         if not all(is_blocked(contracts, name, loss) for loss in observed.losses)
     }
-    cut = [name for name, verdict in asked.items() if verdict.state.row.complaint is NO_GRADIENT]
+    cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
     repairs = fixes(session, cut, feeds=feeds, flow=observed.flow, most=_trials(observed))
     found = []
-    for name, verdict in asked.items():
+    for name, verdict in verdicts.items():
         complaint = verdict.state.row.complaint
         if complaint is NO_GRADIENT:
             repair = repairs.get(name)
-            told = f" {repair.sentence}" if repair else ""
-            text = f"No gradient: {verdict.sentence}{told}"
+            advice = f" {repair.sentence}" if repair else ""
+            text = f"No gradient: {verdict.sentence}{advice}"
             found.append(_of(complaint, verdict, text, repair))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
             found.append(_of(complaint, verdict))
@@ -136,7 +136,8 @@ def _cancelling(observed: ObservedFlow) -> list[Finding]:
     return [
         Finding(CANCELS, port, cancel.sentence)
         for port, cancel in observed.cancels().items()
-        if cancel.total > 0  # a sum of exactly 0 is told where it makes a variable's gradient 0
+        if cancel.total
+        > 0  # a sum of exactly 0 is reported with the variable whose gradient it zeroes
     ]
 
 
@@ -154,9 +155,9 @@ def _idle(
     session: Session, observed: ObservedFlow, feeds: Mapping[str, ArrayLike] | None
 ) -> list[Finding]:
     """Stops that cut nothing by structure, by what arrives, or because opening changes nothing."""
-    told = observed.idle_stops()
-    found = [Finding(IDLE_STOP, stop, text) for stop, text in told.items()]
-    others = [stop for stop in observed.stops if stop not in told]
+    idle = observed.idle_stops()
+    found = [Finding(IDLE_STOP, stop, text) for stop, text in idle.items()]
+    others = [stop for stop in observed.stops if stop not in idle]
     trial = WhatIf(session, observed.losses, feeds=feeds)
     for stop in others[: _trials(observed)]:
         after = trial.open(stop).compare()

@@ -1,4 +1,4 @@
-"""What would let gradient through, and the gradient it would give: found by running it."""
+"""Fixes: what would let gradient through, and the gradient it would give, found by running it."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def fix(
     """
     flow = flow or analyse(session.program)
     verdicts = _repairable(flow, key, loss)
-    plans = [(v, plan) for v in verdicts if (plan := _planned(flow, v)) is not None]
+    plans = [(v, plan) for v in verdicts if (plan := _plan(flow, v)) is not None]
     possible = [(v, plan) for v, plan in plans if not plan.obstacle]
     if not possible:
         return plans[0][1] if plans else None
@@ -134,15 +134,16 @@ def fixes(
     flow: Flow | None = None,
     most: int | None = None,
 ) -> dict[str, Fix]:
-    """The fix of each variable that has one. Those that ask for the same share a run, and ``most``
-    runs are made: variables that would need another have none here.
+    """The fix of each variable that has one, in at most ``most`` runs.
+
+    Variables with the same fix share a run; those beyond the last run are left out.
     """
     flow = flow or analyse(session.program)
     found: dict[str, Fix] = {}
     alike: dict[tuple[str, tuple[Intervention, ...]], dict[str, Fix]] = {}
     for name in variables:
         for verdict in _repairable(flow, name, None):
-            plan = _planned(flow, verdict)
+            plan = _plan(flow, verdict)
             if plan is not None and plan.obstacle:
                 found[name] = plan
             elif plan is not None:
@@ -153,7 +154,7 @@ def fixes(
 
 
 def _repairable(flow: Flow, key: str, loss: str | None) -> list[Verdict]:
-    """The verdict to repair; of a wire with a tree those of its leaves that are alike."""
+    """The verdict to repair; for a wire with a tree, those of its leaves in the same state."""
     if key not in flow.program.wire_trees:
         verdict = flow.explain(key, loss)
         wanted = verdict.state in REPAIRABLE or flow.past_steps(verdict)
@@ -165,7 +166,7 @@ def _repairable(flow: Flow, key: str, loss: str | None) -> list[Verdict]:
     return [verdict for verdict in alike if verdict.loss == alike[0].loss]
 
 
-def _planned(flow: Flow, verdict: Verdict) -> Fix | None:
+def _plan(flow: Flow, verdict: Verdict) -> Fix | None:
     """What would have to be done, not run yet."""
     stops = [c for c in verdict.repair if flow.slots.openable(c)]
     others = [c for c in verdict.repair if not flow.slots.openable(c)]
@@ -213,11 +214,11 @@ def with_fix(
 def trial(session: Session, steps: tuple[Intervention, ...]) -> tuple[Session, Batch]:
     """A session of the diagram with the steps made, and the change that makes them.
 
-    It holds the variables' values and the step number of ``session``. Raises ChangeError.
+    It has the variables' values and the step number of ``session``. Raises ChangeError.
     """
     change = change_of(session.diagram, steps)
     repaired = Session(apply(session.diagram, change).after, partial=session.partial)
-    known = repaired.program.instances  # asked once: every value that is set is looked at for it
+    known = repaired.program.instances  # once: computing it takes a walk over the program
     for name, value in session.values.items():
         if name in known:
             repaired.set(name, value)
@@ -237,8 +238,8 @@ def _of_variables(
         repaired, change = trial(session, plans[names[0]].steps)
         run = repaired.backward([loss], feeds=feeds, ports=[loss], contributions=False, wrt=names)
     except GradwireError as error:
-        told = f"it can't be run: {error.what}"
-        return {name: replace(plan, obstacle=told) for name, plan in plans.items()}
+        obstacle = f"it can't be run: {error.what}"
+        return {name: replace(plan, obstacle=obstacle) for name, plan in plans.items()}
     cost = _cost(session, repaired, plans[names[0]], loss)
     return {
         name: replace(
@@ -303,7 +304,7 @@ def _is_past(session: Session, found: Fix, key: str, brought: Array | None) -> b
 
 
 def _past(session: Session, run: Run) -> Array | None:
-    """What a StraightThrough that is new brings back, in place of a wire that it leads past."""
+    """The contribution of a new StraightThrough, in place of the wire that it bypasses."""
     known = session.program.wire_sources
     new = (array for wire, array in run.contributions.items() if wire not in known)
     return next((array for array in new if array is not None), None)

@@ -1,4 +1,4 @@
-"""Numbers and sizes as sentences say them."""
+"""Numbers and sizes as sentences write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences of the numeric states: what a run adds to what the structure says."""
+"""Sentences of the numeric states."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 VICTIM = "This wire is a victim."
-"""How the sentence of a wire ends that did not make its NaN or inf."""
+"""Ends the sentence of a wire whose NaN or inf arose elsewhere."""
 VICTIMS = "The wires behind it are victims."
-"""How that of a wire ends at which NaN or inf begins, and goes on."""
+"""Ends the sentence of a wire where NaN or inf arises and spreads."""
 
 
 class NumericSentences:
-    """Sentences about one loss (``label``) of one run, about wires that bring something back."""
+    """Sentences about the wires with a contribution, for one loss (``label``) of one run."""
 
     def __init__(self, contributions: Contributions, label: str, thresholds: Thresholds) -> None:
         self._contributions = contributions
@@ -61,22 +61,22 @@ class NumericSentences:
             f"Route: {sentences.route(witness)}."
         )
 
-    def variable(self, name: InstancePath, state: State, gradient: Array, said: str) -> str:
-        """The sentence of a variable that has a gradient; ``said`` is what the structure says."""
+    def variable(self, name: InstancePath, state: State, gradient: Array, structural: str) -> str:
+        """The sentence of a variable with a gradient; ``structural`` is the one without a run."""
         size, ahead = measure(gradient), self._contributions.leaving(name.port("out"))
-        alike = [w for w in ahead if self._like(state, self._contributions.sizes[w])]
-        if state is State.ZERO and not alike and len(ahead) > 1:
+        similar = [w for w in ahead if self._is_similar(state, self._contributions.sizes[w])]
+        if state is State.ZERO and not similar and len(ahead) > 1:
             return f"0: the contributions of {sentences.names(ahead)} cancel."
-        if state is State.CARRIES or not alike:
+        if state is State.CARRIES or not similar:
             shown = number(float(gradient.reshape(()))) if size.total == 1 else number(size.rms)
             rms = "" if size.total == 1 else "rms "
-            return f"∂{self._label}/∂{name}: {rms}{shown}. {said}"
+            return f"∂{self._label}/∂{name}: {rms}{shown}. {structural}"
         if len(ahead) > 1 and state not in (State.ZERO, State.NONFINITE):
-            worst = max(alike, key=lambda w: self._contributions.sizes[w].rms)
+            worst = max(similar, key=lambda w: self._contributions.sizes[w].rms)
             return f"{sentences.names(ahead)} together: {self.wire(worst, state, ())}"
-        return self.wire(alike[0], state, ())
+        return self.wire(similar[0], state, ())
 
-    def _like(self, state: State, size: Size) -> bool:
+    def _is_similar(self, state: State, size: Size) -> bool:
         if state is State.ZERO:
             return size.is_zero
         if state is State.NONFINITE:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from runtime.flow.words.states import Cutter
 
 ENDS = 3
-"""Blocks that are told at the far end of a long route."""
+"""Blocks that are named at the far end of a long route."""
 
 
 def names(items: Sequence[object], limit: int = 4, more: bool = False) -> str:
@@ -86,12 +86,12 @@ def _closed(cutters: Sequence[Cutter], what: str, more: bool = False) -> str:
     verb = "cut" if any(reasons.values()) else "stop"
     who = names([*reasons], more=more or len(cutters) > MANY)
     text = f"{who} {verb if len(reasons) > 1 else f'{verb}s'} {what}"
-    told = [(block, " and ".join(whys)) for block, whys in reasons.items() if whys]
-    if not told:
+    stated = [(block, " and ".join(whys)) for block, whys in reasons.items() if whys]
+    if not stated:
         return f"{text}."
-    if len(told) == len(reasons) and len({why for _, why in told}) == 1:
-        return f"{text}: {'it' if len(told) == 1 else 'each'} {told[0][1]}."
-    return f"{text}: {'; '.join(f'{block} {why}' for block, why in told[:3])}."
+    if len(stated) == len(reasons) and len({why for _, why in stated}) == 1:
+        return f"{text}: {'it' if len(stated) == 1 else 'each'} {stated[0][1]}."
+    return f"{text}: {'; '.join(f'{block} {why}' for block, why in stated[:3])}."
 
 
 def _advice(cutters: Sequence[Cutter]) -> list[str]:

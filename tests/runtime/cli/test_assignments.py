@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.cli.assignments import parse_literal, parse_setting
+from runtime.cli.assignments import parse_assignment, parse_literal
 from runtime.cli.output import UsageError
 from runtime.publish.text import array_text
 
@@ -85,16 +85,16 @@ def test_reads_all_json_that_is_an_array_or_says_why_not(data):
 )
 def test_refuses_the_rest_and_shows_how(text):
     with pytest.raises(UsageError) as caught:
-        parse_setting(text)
+        parse_assignment(text)
     assert "--set" in caught.value.what
     assert "For example" in (caught.value.next_step or "")
 
 
 def test_deep_nesting_is_refused():
     with pytest.raises(UsageError):
-        parse_setting("a=" + "[" * 100_000)
+        parse_assignment("a=" + "[" * 100_000)
 
 
 def test_the_name_may_have_spaces_around_and_a_path():
-    name, literal = parse_setting(" enc/W1 = 2")
+    name, literal = parse_assignment(" enc/W1 = 2")
     assert name == "enc/W1" and literal.tensor.array == 2

@@ -19,6 +19,7 @@ from app.canvas.scene.geometry import Bend
 from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
 from app.canvas.stage import Stage
 from app.canvas.state.spoken import describe
+from app.services.translation import editor
 
 if TYPE_CHECKING:
     from app.canvas.state.view_state import ViewState
@@ -179,7 +180,7 @@ class Tree(QAccessibleWidget):
         if t != QAccessible.Text.Description:
             return str(super().text(t))
         blocks, _, wires, _, _ = self._counts()
-        return self._canvas.tr("{0} blocks, {1} wires").format(blocks, wires)
+        return editor.tr("{0} blocks, {1} wires").format(blocks, wires)
 
     def place(self, focus: Focus) -> QRect:
         """The place of an item on the screen."""

@@ -18,7 +18,6 @@ from runtime.diagram.edits.clipboard import STEP, copied, pasted
 if TYPE_CHECKING:
     from app.canvas.state.view_state import Selection
     from app.canvas.view import CanvasView
-    from app.commands.edit import Commands
     from app.document.document import Document
     from app.document.navigation import Navigation
     from runtime.diagram import Diagram
@@ -32,10 +31,9 @@ class ClipboardCommands(QObject):
     """The rows of the Edit menu that need the clipboard, or do as if."""
 
     def __init__(
-        self, commands: Commands, document: Document, canvas: CanvasView, navigation: Navigation
+        self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QObject
     ) -> None:
-        super().__init__(commands)
-        self._commands = commands
+        super().__init__(parent)
         self._document = document
         self._canvas = canvas
         self._navigation = navigation
@@ -98,7 +96,7 @@ class ClipboardCommands(QObject):
         if reason := _endless(diagram, page, paste):
             self._refuse(reason)
             return
-        if self._commands.change(paste.change):
+        if self._document.apply(paste.change):
             self._canvas.select(paste.blocks, paste.notes)
 
     def _refuse(self, reason: str) -> None:

@@ -1,49 +1,78 @@
-"""Help: the command palette, the sheet of keys and the manual."""
+"""Help: the command palette, the sheet of keys, the manual, and what this program is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QMessageBox
 
 from app.panels.dialogs.command_palette import CommandPalette
 from app.panels.dialogs.shortcuts import Shortcuts
 from app.panels.help.window import ManualWindow
+from runtime.version import __version__
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QDialog
+    from collections.abc import Callable, Mapping
 
-    from app.shell.main_window import MainWindow
+    from PySide6.QtWidgets import QDialog, QMenu, QWidget
+
+    from app.panels.dialogs.shortcuts import Section
 
 
 class HelpCommands(QObject):
-    """What the Help menu shows."""
+    """The Help menu. ``menus`` are searched by the palette, ``sections`` listed by the sheet."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    exampleRequested = Signal(object)
+    """Path of an example that the manual points to, of which a copy is to be opened."""
+
+    def __init__(
+        self,
+        menus: Callable[[], Mapping[str, QMenu]],
+        sections: Callable[[], list[Section]],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._menus = menus
+        self._sections = sections
         self._shown: QDialog | None = None
         self._manual: ManualWindow | None = None
 
     def find_command(self) -> None:
         """Search all actions."""
         if self._shown is None:
-            self._show(CommandPalette(self._window.menus.by_name, self._window))
+            self._show(CommandPalette(self._menus(), self._parent))
 
     def shortcuts(self) -> None:
         """Show all keys."""
         if self._shown is None:
-            self._show(Shortcuts(self._window))
+            self._show(Shortcuts(self._sections(), self._parent))
 
     def manual(self) -> None:
         """Show the manual, on the page where it was left."""
         if self._manual is None:
-            self._manual = ManualWindow(self._window)
-            self._manual.exampleRequested.connect(self._window.files.open_example)
-            self._window.closed.connect(self._manual.close)
+            self._manual = ManualWindow(self._parent)
+            self._manual.exampleRequested.connect(self.exampleRequested)
         self._manual.show()
         self._manual.raise_()
         self._manual.activateWindow()
+
+    def close_manual(self) -> None:
+        """Close the manual, if it is open."""
+        if self._manual is not None:
+            self._manual.close()
+
+    def about(self) -> None:
+        """Show version and licence."""
+        QMessageBox.about(
+            self._parent,
+            self.tr("About Gradwire"),
+            self.tr(
+                "<p><b>Gradwire {0}</b></p><p>Diagrams of differentiable arithmetic that show "
+                "which wires carry gradient, and why not.</p><p>MIT licence.</p>"
+            ).format(__version__),
+        )
 
     def _show(self, dialog: QDialog) -> None:
         self._shown = dialog

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.canvas.input.entry.candidates import page_candidate, page_refusal
+from app.canvas.input.entry.candidates import page_candidate, page_refusal, type_candidate
 from blocks.errors import ChangeError
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
@@ -23,20 +23,28 @@ from runtime.diagram import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.shell.main_window import MainWindow
+    from app.canvas.view import CanvasView
+    from app.document.document import Document
+    from app.document.navigation import Navigation
+    from app.panels.palette.palette import Palette
     from runtime.diagram import Batch
 
 
 class PageCommands(QObject):
     """The pages of one window's diagram, as the menus and the palette lead to them."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
-        self._document = window.document
-        self._canvas = window.canvas
-        self._navigation = window.navigation
-        palette = window.palette_panel
+    def __init__(
+        self,
+        document: Document,
+        navigation: Navigation,
+        canvas: CanvasView,
+        palette: Palette,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._navigation = navigation
+        self._canvas = canvas
         palette.pageChosen.connect(self.use)
         palette.pageOpened.connect(self.open)
         palette.pageRenamed.connect(self.rename)
@@ -45,7 +53,8 @@ class PageCommands(QObject):
 
     def new_page(self) -> None:
         """Make a page, with a block that stands for it where there is room."""
-        self._window.commands.add_block(PageBlock.type_name())
+        self._canvas.put(type_candidate(PageBlock.type_name()))
+        self._canvas.setFocus()
 
     def group(self) -> None:
         """Move the selected blocks to a page of their own, with the notes among them."""
@@ -62,13 +71,9 @@ class PageCommands(QObject):
         uses = self._selected_uses()
         for name in uses:
             if (change := self._made(own_page, name)) is not None:
-                self._window.commands.change(change)
+                self._document.apply(change)
         if not uses:
             self._canvas.hint(self.tr("Select a block that stands for a page."))
-
-    def leave_page(self) -> None:
-        """Go back to the page that uses this one."""
-        self._navigation.leave()
 
     def use(self, name: str) -> None:
         """Put one more block that stands for a page where the canvas is looking."""
@@ -86,15 +91,15 @@ class PageCommands(QObject):
 
     def rename(self, old: str, new: str) -> None:
         """Give a page another name; the place stays."""
-        self._window.commands.change(RenamePage(old, new))
+        self._document.apply(RenamePage(old, new))
 
     def copy(self, name: str) -> None:
         """Make a copy of a page, which nothing uses yet."""
-        self._window.commands.change(copied_page(self._document.diagram, name))
+        self._document.apply(copied_page(self._document.diagram, name))
 
     def remove(self, name: str) -> None:
         """Take a page away that nothing uses."""
-        self._window.commands.change(RemovePage(name))
+        self._document.apply(RemovePage(name))
 
     def _selected_uses(self) -> list[str]:
         blocks = self._document.diagram.pages[self._navigation.page].blocks
@@ -110,7 +115,7 @@ class PageCommands(QObject):
 
     def _change(self, change: Batch | None) -> None:
         """Make a change, if there is one, and select what it adds to this page."""
-        if change is not None and self._window.commands.change(change):
+        if change is not None and self._document.apply(change):
             blocks = [part.name for part in change.changes if isinstance(part, AddBlock)]
             notes = [part.id for part in change.changes if isinstance(part, SetNote)]
             self._canvas.select(blocks, notes)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 
 if TYPE_CHECKING:
-    from app.shell.main_window import MainWindow
+    from collections.abc import Mapping
+
+    from app.canvas.view import CanvasView
 
 STEP = 30
 """What one key makes a panel larger or smaller, px."""
@@ -21,16 +23,20 @@ _ROUND = (_Area.LeftDockWidgetArea, _Area.BottomDockWidgetArea, _Area.RightDockW
 class PanelCommands(QObject):
     """The panels of one window; the one with the keyboard is meant."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
-        window.installEventFilter(self)
+    def __init__(
+        self, frame: QMainWindow, docks: Mapping[str, QDockWidget], canvas: CanvasView
+    ) -> None:
+        super().__init__(frame)
+        self._frame = frame
+        self._docks = docks
+        self._canvas = canvas
+        frame.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Esc that no field of a panel wants leads back to the canvas."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             if event.key() == Qt.Key.Key_Escape and self._dock_in_use() is not None:
-                self._window.canvas.setFocus()
+                self._canvas.setFocus()
                 return True
         return super().eventFilter(watched, event)
 
@@ -55,47 +61,47 @@ class PanelCommands(QObject):
         dock = self._dock()
         if dock is None:
             return
-        area = self._window.dockWidgetArea(dock)
+        area = self._frame.dockWidgetArea(dock)
         following = dict(pairwise((*_ROUND, _ROUND[0])))
         focus = QApplication.focusWidget()
-        self._window.addDockWidget(following.get(area, _ROUND[0]), dock)
+        self._frame.addDockWidget(following.get(area, _ROUND[0]), dock)
         dock.raise_()
         if focus is not None:
             focus.setFocus()
 
     def _go(self, by: int) -> None:
         stops: list[QDockWidget | None] = [None]
-        docks = self._window.docks.values()
+        docks = self._docks.values()
         stops += [dock for dock in docks if not dock.visibleRegion().isEmpty()]
         here = self._dock_in_use()
         place = stops.index(here) if here in stops else 0
         target = stops[(place + by) % len(stops)]
-        found = self._window.canvas if target is None else _first(target.widget())
+        found = self._canvas if target is None else _first(target.widget())
         found.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _resize(self, by: int) -> None:
         dock = self._dock()
         if dock is None:
             return
-        below = self._window.dockWidgetArea(dock) in (
+        below = self._frame.dockWidgetArea(dock) in (
             _Area.BottomDockWidgetArea,
             _Area.TopDockWidgetArea,
         )
         size = dock.height() if below else dock.width()
         way = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
-        self._window.resizeDocks([dock], [size + by], way)
+        self._frame.resizeDocks([dock], [size + by], way)
 
     def _dock_in_use(self) -> QDockWidget | None:
         """The dock of this window that has the keyboard."""
         at: QWidget | None = QApplication.focusWidget()
         while at is not None and not isinstance(at, QDockWidget):
             at = at.parentWidget()
-        return at if at in self._window.docks.values() else None
+        return at if at in self._docks.values() else None
 
     def _dock(self) -> QDockWidget | None:
         dock = self._dock_in_use()
         if dock is None:
-            self._window.canvas.hint(self.tr("Go to a panel first, with F6."))
+            self._canvas.hint(self.tr("Go to a panel first, with F6."))
         return dock
 
 

@@ -33,6 +33,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog
 from app.canvas.paint.legend import legend_content, legend_size
 from app.canvas.paint.painter import paint_fitted
 from app.canvas.stage import Stage
+from app.commands.files import folder_of
 from app.services.background import Cancelled, Occupied
 from app.services.theme import LIGHT
 
@@ -40,9 +41,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtCore import QIODevice
+    from PySide6.QtWidgets import QWidget
 
+    from app.canvas.view import CanvasView
+    from app.document.document import Document
+    from app.document.navigation import Navigation
+    from app.evaluation.evaluator import Evaluator
+    from app.services.background import Background
+    from app.services.settings import Settings
     from app.services.theme import Theme
-    from app.shell.main_window import MainWindow
     from runtime.diagram import Diagram, Pulse
 
 _T = TypeVar("_T")
@@ -59,9 +66,24 @@ _FINE = 1200
 class PictureCommands(QObject):
     """The rows of the File and Edit menus that make pictures."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    def __init__(
+        self,
+        document: Document,
+        navigation: Navigation,
+        evaluator: Evaluator,
+        canvas: CanvasView,
+        background: Background,
+        settings: Settings,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._document = document
+        self._navigation = navigation
+        self._evaluator = evaluator
+        self._canvas = canvas
+        self._background = background
+        self._settings = settings
 
     def export(self) -> None:
         """Ask for a file and draw the page into it."""
@@ -69,11 +91,11 @@ class PictureCommands(QObject):
 
     def export_selection(self) -> None:
         """Ask for a file and draw the selected blocks into it."""
-        self._ask_and_draw(self._window.canvas.selection())
+        self._ask_and_draw(self._canvas.selection())
 
     def copy_picture(self) -> None:
         """Put the selection, or the page where nothing is selected, on the clipboard."""
-        stage = self._stage(self._window.canvas.selection())
+        stage = self._stage(self._canvas.selection())
         image = self._drawn(self.tr("Drawing the picture"), stage, lambda: self._image(stage))
         if image is not None:
             QGuiApplication.clipboard().setImage(image)
@@ -86,21 +108,20 @@ class PictureCommands(QObject):
         wide = size.width() > size.height()
         turn = QPageLayout.Orientation.Landscape if wide else QPageLayout.Orientation.Portrait
         printer.setPageOrientation(turn)
-        printer.setDocName(self._window.files.title())
-        dialog = QPrintDialog(printer, self._window)
+        printer.setDocName(self._document.name)
+        dialog = QPrintDialog(printer, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._drawn(self.tr("Printing"), stage, lambda: self._draw_sheet(stage, printer))
         dialog.deleteLater()
 
-    def picture_legend(self) -> None:
+    def toggle_legend(self) -> None:
         """Draw the legend beside exported, copied and printed pages, or leave it out."""
-        settings = self._window.settings
-        settings.picture_legend = not settings.picture_legend
+        self._settings.picture_legend = not self._settings.picture_legend
 
     def _ask_and_draw(self, names: frozenset[str]) -> None:
-        start = self._window.files.folder() / f"{self._window.files.suggestion()}.svg"
+        start = folder_of(self._document, self._settings) / f"{self._document.suggested_stem}.svg"
         name, chosen = QFileDialog.getSaveFileName(
-            self._window,
+            self._parent,
             self.tr("Export a picture"),
             str(start),
             self.tr("Vector picture (*.svg);;Picture (*.png);;Document (*.pdf)"),
@@ -114,7 +135,7 @@ class PictureCommands(QObject):
         text = self.tr("Writing {0}").format(path.name)
         trouble = self._drawn(text, stage, lambda: self._write(stage, path))
         if trouble:
-            self._window.document.problem.emit(
+            self._document.problem.emit(
                 self.tr("{0} was not written: {1}. Choose another place for it.").format(
                     path, trouble
                 )
@@ -128,11 +149,11 @@ class PictureCommands(QObject):
             return draw()
 
         try:
-            return self._window.background.run(text, job)
+            return self._background.run(text, job)
         except Cancelled:
             return None
         except Occupied as occupied:
-            self._window.document.problem.emit(str(occupied))
+            self._document.problem.emit(str(occupied))
             return None
         finally:
             stage.deleteLater()
@@ -149,18 +170,17 @@ class PictureCommands(QObject):
 
     def _stage(self, names: frozenset[str]) -> Stage:
         """The page as the window shows it, or no more of it than these blocks."""
-        window, page = self._window, self._window.navigation.page
-        diagram = window.document.diagram
+        diagram, page = self._document.diagram, self._navigation.page
         if names:
             diagram = _only(diagram, page, names)
         stage = Stage()
-        stage.set_theme(window.canvas.view.theme)
+        stage.set_theme(self._canvas.view.theme)
         stage.set_diagram(diagram, page)
-        result = window.evaluator.result
+        result = self._evaluator.result
         if result is not None:
-            if result.diagram is window.document.diagram:
+            if result.diagram is self._document.diagram:
                 result = replace(result, diagram=diagram)
-            stage.set_result(result, window.navigation.prefix)
+            stage.set_result(result, self._navigation.prefix)
         return stage
 
     def _size(self, stage: Stage) -> QSizeF:
@@ -168,7 +188,7 @@ class PictureCommands(QObject):
         bounds = stage.view.scene.bounds()
         left, top, right, bottom = (0.0, 0.0, 360.0, 260.0) if bounds is None else bounds.tolist()
         size = QSizeF(right - left + 2 * _MARGIN, bottom - top + 2 * _MARGIN)
-        if self._window.settings.picture_legend:
+        if self._settings.picture_legend:
             legend = legend_size(legend_content(stage.view.annotations))
             size.setWidth(size.width() + legend.width() + _MARGIN)
             size.setHeight(max(size.height(), legend.height() + _MARGIN))
@@ -178,7 +198,7 @@ class PictureCommands(QObject):
         self, painter: QPainter, stage: Stage, size: QSizeF, scale: float, theme: Theme
     ) -> None:
         painter.scale(scale, scale)
-        legend = self._window.settings.picture_legend
+        legend = self._settings.picture_legend
         area = QRectF(QPointF(), size)
         paint_fitted(painter, stage.view, area, theme, legend=legend, pulse=stage.pulse)
 
@@ -205,7 +225,7 @@ class PictureCommands(QObject):
         generator.setOutputDevice(file)
         generator.setSize(size.toSize())
         generator.setViewBox(QRect(QPoint(), size.toSize()))
-        generator.setTitle(self._window.files.title())
+        generator.setTitle(self._document.name)
         with QPainter(generator) as painter:
             self._paint(painter, stage, size, 1.0, stage.view.theme)
         return True
@@ -213,7 +233,7 @@ class PictureCommands(QObject):
     def _draw_pdf(self, stage: Stage, file: QIODevice) -> bool:
         size = self._size(stage)
         writer = QPdfWriter(file)
-        writer.setTitle(self._window.files.title())
+        writer.setTitle(self._document.name)
         writer.setCreator("Gradwire")
         writer.setResolution(_FINE)
         sheet = size / _PX_PER_INCH

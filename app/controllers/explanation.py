@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from app.canvas.state.route import route_of
 from app.evaluation.answers import Reasons, reasons
@@ -16,8 +16,12 @@ from runtime.diagram import MAIN, PortName
 from runtime.diagram.paths import PortPath, WirePath
 
 if TYPE_CHECKING:
+    from app.canvas.view import CanvasView
+    from app.controllers.reveal import Reveal
+    from app.document.document import Document
+    from app.document.navigation import Navigation
     from app.evaluation.result import Result
-    from app.shell.main_window import MainWindow
+    from app.panels.why.why import Why
     from runtime.diagram.model import Page
     from runtime.flow import Verdict
 
@@ -25,60 +29,72 @@ if TYPE_CHECKING:
 class Explanation(QObject):
     """Keeps the Why panel and the route on the canvas to the newest result of one window."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    wireShown = Signal()
+    """The panel is about another wire, and wants to be seen."""
+
+    def __init__(
+        self,
+        document: Document,
+        navigation: Navigation,
+        canvas: CanvasView,
+        why: Why,
+        reveal: Reveal,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._navigation = navigation
+        self._canvas = canvas
+        self._why = why
+        self._reveal = reveal
         self._result: Result | None = None
         self._variable: str | None = None
         """Path of the variable whose route is shown, over the selected wire."""
         self.asker = Asker(self)
-        window.closed.connect(self.asker.shutdown)
         self.asker.answered.connect(self._take)
-        window.canvas.whyRequested.connect(self.explain)
-        window.canvas.whyBlockRequested.connect(self.explain_block)
-        window.why.blockRequested.connect(self.follow_link)
-        window.why.leafChosen.connect(self._follow_leaf)
+        canvas.whyRequested.connect(self.explain)
+        canvas.whyBlockRequested.connect(self.explain_block)
+        why.blockRequested.connect(self.follow_link)
+        why.leafChosen.connect(self._follow_leaf)
 
-    def show_result(self, result: Result) -> None:
-        """Go over to another result; what was said of the wire before it is asked again."""
-        if result is not self._result:
-            self._result = result
+    def set_result(self, result: Result) -> None:
+        """Go over to another result; with other numbers the answers are worked out again."""
+        before, self._result = self._result, result
+        if before is None or not result.agrees_with(before):
             self.ask()
-        self._draw(self._window.canvas.route() is not None)
+        self._draw(self._canvas.route() is not None)
 
     def show_wire(self, key: str) -> None:
         """Let panel and answers be about another wire of the page; an empty key is none."""
-        self._window.why.set_wire(key)
+        self._why.set_wire(key)
         self.ask()
         self._variable = None
         if key:
-            self._window.docks["why"].show()
-            self._window.docks["why"].raise_()
-        route = self._window.canvas.route()
+            self.wireShown.emit()
+        route = self._canvas.route()
         if route is not None and route.wire != key:
-            self._window.canvas.show_route(None)
+            self._canvas.show_route(None)
 
     def explain(self, key: str) -> None:
         """Show the route of a wire, and the panel."""
-        self._window.canvas.select_wire(key)
+        self._canvas.select_wire(key)
         self._draw(True)
 
     def explain_block(self, name: str) -> None:
         """Show the route of a variable of the page; of another block nothing is shown."""
-        path = f"{self._window.navigation.prefix}{name}"
+        path = f"{self._navigation.prefix}{name}"
         if self._result is not None and path in self._result.gradients:
             self.explain_variable(path)
 
     def explain_variable(self, path: str) -> None:
         """Show the route from the loss to a variable, and what its wire on that route says."""
-        window = self._window
-        name = window.navigation.reveal(Location(MAIN, path))
+        name = self._navigation.reveal(Location(MAIN, path))
         verdict = None if self._result is None else self._result.variable(path)
         if name is None or verdict is None:
             return
-        page = window.document.diagram.pages[window.navigation.page]
-        window.commands.reveal_here(name)
-        window.canvas.select_wire(_first_wire(page, name, verdict, window.navigation.prefix))
+        self._reveal.block(name)
+        wire = _first_wire(self._page, name, verdict, self._navigation.prefix)
+        self._canvas.select_wire(wire)
         self._variable = path
         self._draw(True)
 
@@ -86,55 +102,56 @@ class Explanation(QObject):
         """Go to the block or the wire that a link names."""
         path = target.removeprefix(WIRE)
         if path == target:
-            self._window.commands.reveal_path(path)
+            self._reveal.path(path)
             return
         block, _, port = path.rpartition(".")
-        name = self._window.navigation.reveal(Location(MAIN, block))
+        name = self._navigation.reveal(Location(MAIN, block))
         if name is not None:
-            self._window.canvas.select(())
-            self._window.canvas.select_wire(f"{name}.{port}")
+            self._canvas.select(())
+            self._canvas.select_wire(f"{name}.{port}")
 
     def _follow_leaf(self, path: str) -> None:
         """One leaf of the wire is shown by itself, or all of them again."""
         self.ask()
-        self._draw(self._window.canvas.route() is not None)
+        self._draw(self._canvas.route() is not None)
 
     def ask(self) -> None:
         """Have the fix, the dialects and the ledger of the selected wire worked out."""
-        window, result = self._window, self._result
-        key, prefix = window.canvas.selected_wire(), window.navigation.prefix
-        page = window.document.diagram.pages[window.navigation.page]
-        source = page.wires.get(PortName.parse(key)) if key else None
-        window.why.show_answers(None)
+        result, prefix = self._result, self._navigation.prefix
+        key = self._canvas.selected_wire()
+        source = self._page.wires.get(PortName.parse(key)) if key else None
+        self._why.show_answers(None)
         if result is None or source is None:
             self.asker.forget("why")
             return
-        wire = WirePath(f"{prefix}{key}").with_leaf(window.why.leaf)
-        port = PortPath(f"{prefix}{source}").with_leaf(window.why.leaf)
+        wire = WirePath(f"{prefix}{key}").with_leaf(self._why.leaf)
+        port = PortPath(f"{prefix}{source}").with_leaf(self._why.leaf)
         about = partial(reasons, result=result, wire=wire, port=port)
         self.asker.ask("why", result.diagram, about)
 
     def _take(self, kind: str, answer: object) -> None:
         if kind == "why" and isinstance(answer, Reasons):
-            self._window.why.show_answers(answer)
+            self._why.show_answers(answer)
 
     def _draw(self, wanted: bool) -> None:
-        window, verdict = self._window, self._verdict() if wanted else None
-        page = window.document.diagram.pages[window.navigation.page]
-        key = window.canvas.selected_wire() or ""
-        route = None if verdict is None else route_of(verdict, key, page, window.navigation.prefix)
-        window.canvas.show_route(route)
+        verdict = self._verdict() if wanted else None
+        key, prefix = self._canvas.selected_wire() or "", self._navigation.prefix
+        route = None if verdict is None else route_of(verdict, key, self._page, prefix)
+        self._canvas.show_route(route)
+
+    @property
+    def _page(self) -> Page:
+        return self._document.diagram.pages[self._navigation.page]
 
     def _verdict(self) -> Verdict | None:
         """On the variable that is explained, else on the selected wire."""
-        result, key = self._result, self._window.canvas.selected_wire()
+        result, key = self._result, self._canvas.selected_wire()
         if result is None:
             return None
         if self._variable is not None:
             known = self._variable in result.gradients
             return result.variable(self._variable) if known else None
-        wire = WirePath(f"{self._window.navigation.prefix}{key}")
-        wire = wire.with_leaf(self._window.why.leaf)
+        wire = WirePath(f"{self._navigation.prefix}{key}").with_leaf(self._why.leaf)
         return result.verdict(wire) if key is not None and wire in result.states else None
 
 

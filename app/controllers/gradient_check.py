@@ -5,34 +5,42 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from app.evaluation.worker import Asker
 from runtime.diagram.model import same_meaning
 from runtime.flow import Check, check_gradients
 
 if TYPE_CHECKING:
+    from app.canvas.view import CanvasView
+    from app.document.document import Document
     from app.evaluation.result import Result
-    from app.shell.main_window import MainWindow
+    from app.panels.bars.notice import Notice
     from runtime.diagram import Diagram
 
 
 class GradientCheck(QObject):
     """Checks on request; what was found stands on the faces until the diagram changes."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    changed = Signal()
+    """Results are to be shown with other checks."""
+
+    def __init__(
+        self, document: Document, canvas: CanvasView, notice: Notice, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._canvas = canvas
+        self._notice = notice
         self._diagram: Diagram | None = None
         self._checks: dict[str, Check] = {}
         self.asker = Asker(self)
-        window.closed.connect(self.asker.shutdown)
         self.asker.answered.connect(self._take)
 
     def check_gradients(self) -> None:
         """Check every block of the diagram, at the values it has now."""
-        self._diagram, self._checks = self._window.document.diagram, {}
-        self._window.canvas.hint(self.tr("Checking the gradients …"))
+        self._diagram, self._checks = self._document.diagram, {}
+        self._canvas.hint(self.tr("Checking the gradients …"))
         self.asker.ask("check", self._diagram, check_gradients)
 
     def over(self, result: Result) -> Result:
@@ -47,14 +55,14 @@ class GradientCheck(QObject):
 
     def _take(self, kind: str, answer: object) -> None:
         if not isinstance(answer, list):
-            self._window.notice.tell(self.tr("The gradients can't be checked. {0}").format(answer))
+            self._notice.tell(self.tr("The gradients can't be checked. {0}").format(answer))
             return
         self._checks = {check.block: check for check in answer}
         wrong = [check.sentence for check in answer if check.is_wrong]
         if wrong:
-            self._window.notice.tell("\n".join(wrong[:3]))
+            self._notice.tell("\n".join(wrong[:3]))
         agreeing = sum(check.agrees for check in answer)
         told = self.tr("{0} blocks agree with a difference, {1} do not, {2} need not.")
         rest = len(answer) - agreeing - len(wrong)
-        self._window.canvas.hint(told.format(agreeing, len(wrong), rest))
-        self._window.presenter.show_place()
+        self._canvas.hint(told.format(agreeing, len(wrong), rest))
+        self.changed.emit()

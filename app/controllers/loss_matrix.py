@@ -12,28 +12,31 @@ from app.panels.tables.matrix import Matrix
 from runtime.flow import LossMatrix, ObservedFlow, loss_matrix
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.controllers.explanation import Explanation
     from app.evaluation.result import Result
-    from app.shell.main_window import MainWindow
+    from app.panels.tables.losses import Losses
     from runtime.engine import Session
 
 
 class LossComparison(QObject):
     """Has the gradients of all losses compared by a thread of its own."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    def __init__(self, losses: Losses, explanation: Explanation, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._losses = losses
+        self._explanation = explanation
         self._result: Result | None = None
         self._compared: ObservedFlow | None = None
         self._seen = False
-        self.panel = Matrix(window)
+        self.panel = Matrix(parent)
         self.asker = Asker(self)
-        window.closed.connect(self.asker.shutdown)
         self.asker.answered.connect(self._take)
-        self.panel.lossRequested.connect(window.losses.choose)
+        self.panel.lossRequested.connect(losses.choose)
         self.panel.variableRequested.connect(self.reveal)
 
-    def show_result(self, result: Result) -> None:
+    def set_result(self, result: Result) -> None:
         """Compare another result, at once if the matrix is in view."""
         self._result = result
         self._look()
@@ -46,8 +49,8 @@ class LossComparison(QObject):
     def reveal(self, variable: str, loss: str | None) -> None:
         """Show the route of a variable, as to one loss."""
         if loss is not None:
-            self._window.losses.choose(loss)
-        self._window.explanation.explain_variable(variable)
+            self._losses.choose(loss)
+        self._explanation.explain_variable(variable)
 
     def _look(self) -> None:
         flow = None if self._result is None else self._result.flow

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from app.canvas.state.trial import TrialMarks
 from app.evaluation.badges import Badges, badges_of
@@ -29,8 +29,15 @@ from runtime.flow.tools.interventions import (
 from runtime.flow.words.formatting import size
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.canvas.view import CanvasView
+    from app.document.document import Document
+    from app.document.navigation import Navigation
     from app.evaluation.result import Result
-    from app.shell.main_window import MainWindow
+    from app.panels.tables.losses import Losses
+    from app.panels.why.why import Why
+    from app.services.settings import Settings
     from runtime.diagram import Diagram
     from runtime.engine import Session
 
@@ -47,12 +54,28 @@ class Tried(NamedTuple):
 class Trial(QObject):
     """One trial of one window: the steps that are tried, and what runs say of them."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
-        self.bar = TrialBar(window)
+    changed = Signal()
+    """Results are to be shown with another trial, or without."""
+
+    def __init__(
+        self,
+        document: Document,
+        navigation: Navigation,
+        canvas: CanvasView,
+        losses: Losses,
+        why: Why,
+        settings: Settings,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._navigation = navigation
+        self._canvas = canvas
+        self._losses = losses
+        self._settings = settings
+        self.bar = TrialBar(parent)
         self.asker = Asker(self)
-        window.closed.connect(self.asker.shutdown)
+        self._result: Result | None = None
         self._steps: tuple[Intervention, ...] = ()
         self._hovered = ""
         self._diagram: Diagram | None = None
@@ -60,14 +83,13 @@ class Trial(QObject):
         self.asker.answered.connect(self._take)
         self.bar.applied.connect(self.apply)
         self.bar.discarded.connect(self.discard)
-        canvas = window.canvas
         canvas.cutHovered.connect(self.hover)
         canvas.cutTried.connect(self.cut)
         canvas.stopTried.connect(self.toggle)
         canvas.trialLeft.connect(self.discard)
-        window.losses.lossChosen.connect(self._tell_again)
-        window.why.repairTried.connect(self.repair)
-        window.why.repairRequested.connect(self.make_repair)
+        losses.lossChosen.connect(self._tell_again)
+        why.repairTried.connect(self.repair)
+        why.repairRequested.connect(self.make_repair)
 
     @property
     def active(self) -> bool:
@@ -76,6 +98,7 @@ class Trial(QObject):
 
     def over(self, result: Result) -> Result:
         """What shall be shown in place of ``result``: what the trial made of it."""
+        self._result = result
         if self.active and not (self._diagram and same_meaning(self._diagram, result.diagram)):
             self._clear()
         found = self._found.get(TRIAL)
@@ -83,7 +106,7 @@ class Trial(QObject):
 
     def hover(self, key: str) -> None:
         """Show what a cut of this wire of the page would change; an empty key is no wire."""
-        self._hovered = f"{self._window.navigation.prefix}{key}" if key else ""
+        self._hovered = f"{self._navigation.prefix}{key}" if key else ""
         self._found.pop(HOVER, None)
         if self._hovered:
             self._ask(HOVER, (*self._steps, CutWire(self._hovered)))
@@ -95,15 +118,15 @@ class Trial(QObject):
         """Try a cut of this wire of the page, or no more."""
         if self._idle():
             return
-        self._toggle([CutWire(f"{self._window.navigation.prefix}{key}")])
+        self._toggle([CutWire(f"{self._navigation.prefix}{key}")])
 
     def toggle(self, name: str) -> None:
         """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
         if self._idle():
             return
-        path = f"{self._window.navigation.prefix}{name}"
+        path = f"{self._navigation.prefix}{name}"
         tried = [s for s in self._steps if isinstance(s, OpenStop | CloseStop) and s.block == path]
-        is_open = bool(open_stops(self._window.document.diagram, [path]))
+        is_open = bool(open_stops(self._document.diagram, [path]))
         self._toggle(tried or [CloseStop(path) if is_open else OpenStop(path)])
 
     def repair(self, found: Fix) -> None:
@@ -112,23 +135,23 @@ class Trial(QObject):
 
     def make_repair(self, found: Fix) -> None:
         """Make a repair a change of the document it was found for, as one undo."""
-        result, now = self._window.evaluator.result, self._window.document.diagram
+        result, now = self._result, self._document.diagram
         alike = result is not None and same_meaning(result.diagram, now)
         if found.change is not None and alike:
             self.discard()
-            self._window.commands.change(found.change)
+            self._document.apply(found.change)
 
     def _idle(self) -> bool:
         """Whether nothing of the page runs, so that there is nothing to try."""
-        idle = self._window.navigation.root != MAIN
+        idle = self._navigation.root != MAIN
         if idle:
             text = self.tr("Nothing uses this page, so there is nothing to try.")
-            self._window.canvas.hint(text)
+            self._canvas.hint(text)
         return idle
 
     def try_selected(self) -> None:
         """Try the selected stops open (or closed again), or a cut on the selected wire."""
-        canvas = self._window.canvas
+        canvas = self._canvas
         blocks = canvas.view.scene.page.blocks
         stops = [n for n in canvas.selection() if isinstance(blocks[n], StopGradient)]
         for name in sorted(stops):
@@ -144,12 +167,12 @@ class Trial(QObject):
         found = self._found.get(TRIAL)
         if found is not None:
             self.discard()
-            self._window.commands.change(found.comparison.change)
+            self._document.apply(found.comparison.change)
 
     def discard(self) -> None:
         """Try nothing any more."""
         self._clear()
-        self._refresh()
+        self.changed.emit()
 
     def _toggle(self, steps: Sequence[Intervention]) -> None:
         """Try these steps besides, or none of them where all are tried already."""
@@ -164,14 +187,14 @@ class Trial(QObject):
         if not self.active:
             self.discard()
             return
-        self._diagram = self._window.document.diagram
+        self._diagram = self._document.diagram
         self._ask(TRIAL, self._steps)
         self._tell()
         self._show_marks()
 
     def _ask(self, kind: str, steps: Sequence[Intervention]) -> None:
-        job = partial(_compare, steps=tuple(steps), thresholds=self._window.settings.thresholds)
-        self.asker.ask(kind, self._window.document.diagram, job)
+        job = partial(_compare, steps=tuple(steps), thresholds=self._settings.thresholds)
+        self.asker.ask(kind, self._document.diagram, job)
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, Tried):
@@ -181,7 +204,7 @@ class Trial(QObject):
             return
         if kind == TRIAL:
             self._tell()
-            self._refresh()
+            self.changed.emit()
         self._show_marks()
 
     def _clear(self) -> None:
@@ -191,11 +214,7 @@ class Trial(QObject):
         self.asker.forget(TRIAL)
         self.asker.forget(HOVER)
         self.bar.hide()
-        self._window.canvas.show_trial(None)
-
-    def _refresh(self) -> None:
-        """Let canvas and panels show the result again, with the trial or without."""
-        self._window.presenter.show_place()
+        self._canvas.show_trial(None)
 
     def _tell(self) -> None:
         parts = [self._told(step) for step in self._steps]
@@ -232,7 +251,7 @@ class Trial(QObject):
 
     def _show_marks(self) -> None:
         if not (self.active or self._hovered):
-            self._window.canvas.show_trial(None)
+            self._canvas.show_trial(None)
             return
         here = self._here
         found = self._found.get(HOVER if self._hovered else TRIAL)
@@ -241,16 +260,16 @@ class Trial(QObject):
         cuts = dict.fromkeys([*tried, *([self._hovered] if self._hovered else [])])
         shown = {name: text for path, text in changes.items() for name in here([path])}
         opened = here(step.block for step in self._steps if isinstance(step, OpenStop))
-        self._window.canvas.show_trial(TrialMarks(here(cuts), opened, shown))
+        self._canvas.show_trial(TrialMarks(here(cuts), opened, shown))
 
     def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of the paths that lie on the page, as they are called there."""
-        prefix = self._window.navigation.prefix
+        prefix = self._navigation.prefix
         inside = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
         return tuple(name for name in inside if "/" not in name)
 
     def _changes(self, found: Tried) -> dict[str, str]:
-        about = found.comparison.variables(self._window.losses.chosen)
+        about = found.comparison.variables(self._losses.chosen)
         return {name: told(both) for name, both in about.items() if both.changed}
 
 

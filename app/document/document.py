@@ -88,6 +88,19 @@ class Document(QObject):
         return self._stamp
 
     @property
+    def name(self) -> str:
+        """What the diagram is called: its file, else its title."""
+        if self._path is not None:
+            return self._path.name
+        return self._diagram.title or self.tr("Untitled")
+
+    @property
+    def suggested_stem(self) -> str:
+        """A file name without its ending, made of the title."""
+        words = (self._diagram.title or "diagram").casefold().split()
+        return "_".join("".join(c for c in word if c.isalnum()) for word in words)[:60]
+
+    @property
     def is_clean(self) -> bool:
         """Nothing would be lost by closing."""
         return self.undo_stack.isClean()

@@ -92,6 +92,15 @@ class Result:
         has_head = any(type(block).head for page in pages for block in page.blocks.values())
         return not (self.losses or self.loss or has_head)
 
+    def agrees_with(self, other: Result) -> bool:
+        """Both show the same numbers about the same losses; only layout and badges may differ."""
+        return (
+            self.values is other.values
+            and self.flow is other.flow
+            and self.loss == other.loss
+            and len(self.apart) == len(other.apart)
+        )
+
     def side_by_side(self) -> Result:
         """The same with the lanes of losses side by side, where each was run by itself."""
         shown = self.losses[:MOST_APART] if self.is_by_loss else ()

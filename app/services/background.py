@@ -8,9 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from PySide6.QtCore import QEventLoop, QObject, QTimer
+from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal
 
-from app.panels.bars.progress import Progress
 from blocks.errors import GradwireError
 
 if TYPE_CHECKING:
@@ -61,12 +60,15 @@ class Background(QObject):
     longer, events go on: whoever calls must look again at what they may have changed.
     """
 
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
-        self.bar = Progress(window)
+    progressed = Signal(str, float)
+    """What is under way, and the share of it that is done, 0 … 1; 0 where that is not known."""
+    ended = Signal()
+    """What was told by ``progressed`` has ended, however it ended."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
         self._work: _Work[Any] | None = None
         self._afterwards: list[Callable[[], object]] = []
-        self.bar.cancelled.connect(self.cancel)
 
     @property
     def busy(self) -> bool:
@@ -111,10 +113,10 @@ class Background(QObject):
 
         def look() -> None:
             if work.over:
-                self.bar.hide()
+                self.ended.emit()
                 loop.quit()
             elif time.monotonic() - began >= SHOWN_AFTER:
-                self.bar.tell(work.text, work.share)
+                self.progressed.emit(work.text, work.share)
 
         timer = QTimer(interval=_EVERY)
         timer.timeout.connect(look)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 
 from runtime.flow.words.states import ColourRole
@@ -239,6 +239,32 @@ THEMES: Mapping[str, Theme] = MappingProxyType(
 )
 
 
+class Themed(Protocol):
+    """A widget that draws with the colours of a theme."""
+
+    def set_theme(self, theme: Theme) -> object:
+        """Take the colours of ``theme``."""
+
+
+class _Current(QObject):
+    """The theme of the application."""
+
+    themeChanged = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.theme = LIGHT
+
+
+_current = _Current()
+
+
+def follow_theme(widget: Themed) -> None:
+    """Give ``widget`` the theme of the application, now and whenever another one is applied."""
+    widget.set_theme(_current.theme)
+    _current.themeChanged.connect(widget.set_theme)
+
+
 def system() -> Theme:
     """What the system asks for; light where it doesn't say. Needs a QGuiApplication."""
     hints = QGuiApplication.styleHints()
@@ -249,7 +275,7 @@ def system() -> Theme:
 
 
 def apply(theme: Theme, app: QApplication, text: str = "normal") -> None:
-    """Dress the whole application: style, palette, font and the few rules of a sheet.
+    """Dress the whole application: style, palette, font, style sheet, and all that follow.
 
     ``text`` is a key of :data:`TEXT_SIZES`.
     """
@@ -260,6 +286,8 @@ def apply(theme: Theme, app: QApplication, text: str = "normal") -> None:
     used.setFeature(QFont.Tag("tnum"), 1)
     app.setFont(used)
     app.setStyleSheet(stylesheet(theme))
+    _current.theme = theme
+    _current.themeChanged.emit(theme)
 
 
 def palette(theme: Theme) -> QPalette:

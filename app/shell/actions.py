@@ -1,239 +1,331 @@
-"""What the editor can be told to do: one table of menus, shortcuts and explanations.
-
-Texts stand here in English; translations have them under the context ``actions``.
-"""
+"""The actions of the editor: one table of menus, shortcuts, explanations and what each one does."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMenu
 
+from app.panels.dialogs.shortcuts import Section
+from app.services.translation import editor
+
 if TYPE_CHECKING:
+    from PySide6.QtGui import QUndoStack
     from PySide6.QtWidgets import QMenuBar, QWidget
+
+    from app.canvas.view import CanvasView
+    from app.commands.clipboard import ClipboardCommands
+    from app.commands.edit import EditCommands
+    from app.commands.files import FileCommands
+    from app.commands.help import HelpCommands
+    from app.commands.pages import PageCommands
+    from app.commands.panels import PanelCommands
+    from app.commands.pictures import PictureCommands
+    from app.commands.run import RunCommands
+    from app.commands.view import ViewCommands
+    from app.controllers.gradient_check import GradientCheck
+    from app.controllers.trial import Trial
+    from app.document.navigation import Navigation
+    from app.panels.bars.find_bar import FindBar
+    from app.panels.palette.palette import Palette
+    from app.shell.windows import Windows
 
 Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
 Key = QKeySequence.StandardKey
 
-_CONTEXT = "actions"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owners:
+    """Those who do what the actions of one window ask for."""
+
+    canvas: CanvasView
+    clipboard: ClipboardCommands
+    edit: EditCommands
+    files: FileCommands
+    find_bar: FindBar
+    frame: QWidget
+    gradient_check: GradientCheck
+    help: HelpCommands
+    history: QUndoStack
+    navigation: Navigation
+    pages: PageCommands
+    palette: Palette
+    panels: PanelCommands
+    pictures: PictureCommands
+    run: RunCommands
+    trial: Trial
+    view: ViewCommands
+    windows: Windows
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One row: the method of ``Commands`` it calls and how it stands in the menu.
+    """An action: the menu it is in, its words, and the owner and method that it calls.
 
-    Commands of one ``group`` exclude each other. A row without a name is a line; a ``submenu`` is
-    filled by the window. ``on_canvas``: the keys work only while the canvas has the focus, since
-    they mean something else where text is edited.
+    Commands of one ``group`` exclude each other. ``on_canvas``: the keys work only while the
+    canvas has the focus, since they mean something else where text is edited.
     """
 
     name: str
     menu: str
-    text: str = ""
-    tip: str = ""
+    text: str
+    does: Callable[[Owners], object]
+    tip: str
     shortcut: Shortcut = None
     checkable: bool = False
     group: str = ""
-    submenu: bool = False
     on_canvas: bool = False
 
 
-def _line(menu: str) -> Command:
-    return Command("", menu)
+@dataclass(frozen=True, slots=True)
+class Submenu:
+    """A menu inside a menu, filled while the editor runs."""
 
+    name: str
+    menu: str
+    text: str
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Separator:
+    """A line between two groups of actions."""
+
+    menu: str
+
+
+Row: TypeAlias = Command | Submenu | Separator
 
 MENUS: Mapping[str, str] = MappingProxyType(
     {
-        "file": "&File",
-        "edit": "&Edit",
-        "view": "&View",
-        "align": "A&lign",
-        "text": "Te&xt Size",
-        "theme": "&Theme",
-        "run": "&Run",
-        "help": "&Help",
+        "file": editor.noop("&File"),
+        "edit": editor.noop("&Edit"),
+        "view": editor.noop("&View"),
+        "align": editor.noop("A&lign"),
+        "text": editor.noop("Te&xt Size"),
+        "theme": editor.noop("&Theme"),
+        "run": editor.noop("&Run"),
+        "help": editor.noop("&Help"),
     }
 )
 """Titles by menu; ``text`` and ``theme`` open inside ``view``, ``align`` inside ``edit``."""
 _INSIDE = {"text": "view", "theme": "view", "align": "edit"}
 
-TABLE: tuple[Command, ...] = (
-    Command("new", "file", "&New",
-            "Begin an empty diagram", Key.New),
-    Command("new_window", "file", "New &Window",
-            "Open one more window, empty", "Ctrl+Shift+N"),
-    Command("open", "file", "&Open…",
-            "Open a diagram file", Key.Open),
-    Command("recent", "file", "Open &Recent",
-            "Open a file that was open lately", submenu=True),
-    _line("file"),
-    Command("save", "file", "&Save",
-            "Write the diagram to its file", Key.Save),
-    Command("save_as", "file", "Save &As…",
-            "Write the diagram to another file", "Ctrl+Shift+S"),
-    Command("export", "file", "&Export Page…",
-            "Write the page as a PNG, SVG or PDF", "Ctrl+E"),
-    Command("export_selection", "file", "Export Se&lection…",
-            "Write the selected blocks as a PNG, SVG or PDF", "Ctrl+Shift+E"),
-    Command("print_page", "file", "&Print…",
-            "Print the page on one sheet", Key.Print),
-    Command("picture_legend", "file", "Le&gend in Pictures",
-            "Draw the legend beside exported, copied and printed pages", checkable=True),
-    _line("file"),
-    Command("close_window", "file", "&Close Window",
-            "Close this window", "Ctrl+W"),
-    Command("quit", "file", "&Quit",
-            "Close all windows", "Ctrl+Q"),
-    Command("undo", "edit", "&Undo",
-            "Take the last change back", Key.Undo),
-    Command("redo", "edit", "&Redo",
-            "Make the change again that was taken back", Key.Redo),
-    _line("edit"),
-    Command("add", "edit", "&Add Block…",
-            "Search the palette; Enter adds the block", "Ctrl+Space"),
-    Command("quick_add", "edit", "&Quick Add…",
-            "Type three letters of a block where the pointer is: Tab, or a double-click"),
-    Command("cut", "edit", "Cu&t",
-            "Copy the selected blocks, and what selected frames hold, and remove them", Key.Cut,
-            on_canvas=True),
-    Command("copy", "edit", "&Copy",
-            "Copy the selected blocks, and what selected frames hold, as text", Key.Copy,
-            on_canvas=True),
-    Command("copy_picture", "edit", "Copy as P&icture",
-            "Copy the selection, or the page, as a picture", "Ctrl+Shift+C"),
-    Command("paste", "edit", "&Paste",
-            "Add the blocks of a copied text to the page", Key.Paste, on_canvas=True),
-    Command("find", "edit", "&Find…",
-            "Find blocks by name, type, state of their wires, or error", Key.Find),
-    Command("duplicate", "edit", "D&uplicate",
-            "Copy the selected blocks, and what selected frames hold, a step aside", "Ctrl+D",
-            on_canvas=True),
-    Command("delete", "edit", "&Delete",
-            "Remove what is selected, or the marked wires; what a frame holds stays", Key.Delete,
-            on_canvas=True),
-    Command("bend_wire", "edit", "&Bend Wire",
-            "Put a reroute point into the selected wire: B, or a double-click on the wire"),
-    Command("rename", "edit", "Re&name",
-            "Give the selected block another name", "F2", on_canvas=True),
-    Command("select_all", "edit", "Select &All",
-            "Select every block of the page", Key.SelectAll,
-            on_canvas=True),
-    _line("edit"),
-    Command("group", "edit", "&Group into Page",
-            "Move the selected blocks to a page that stands in their place", "Ctrl+G",
-            on_canvas=True),
-    Command("ungroup", "edit", "U&ngroup Page",
-            "Put the blocks of the selected page in its place", "Ctrl+Shift+G", on_canvas=True),
-    Command("new_page", "edit", "Ne&w Page",
-            "Make a page, used by a block; double-click it to build inside"),
-    Command("unique_page", "edit", "Make Page Uni&que",
-            "Give the selected use of a page a copy of its own, which changes alone"),
-    Command("add_note", "edit", "Add &Note",
-            "Write a text on the page", "Ctrl+Shift+T", on_canvas=True),
-    Command("add_frame", "edit", "Add &Frame",
-            "Put a frame around the selected blocks; it takes them along", "Ctrl+Shift+F",
-            on_canvas=True),
-    Command("arrange", "edit", "Arran&ge",
-            "Put the page, or several selected blocks, in order about where they are",
-            "Ctrl+Shift+L"),
-    Command("align_left", "align", "&Left",
-            "Put the selected blocks' left edges in line"),
-    Command("align_centre", "align", "&Centre",
-            "Put the middles of the selected blocks above each other"),
-    Command("align_right", "align", "&Right",
-            "Put the selected blocks' right edges in line"),
-    Command("align_top", "align", "&Top",
-            "Put the selected blocks' upper edges in line"),
-    Command("align_middle", "align", "&Middle",
-            "Put the middles of the selected blocks side by side"),
-    Command("align_bottom", "align", "&Bottom",
-            "Put the selected blocks' lower edges in line"),
-    Command("align_across", "align", "Distribute &Across",
-            "Leave equal gaps from left to right"),
-    Command("align_down", "align", "Distribute &Down",
-            "Leave equal gaps from top to bottom"),
-    Command("align_grid", "align", "&Snap to Grid",
-            "Put each selected block on the grid"),
-    Command("zoom_in", "view", "Zoom &In",
-            "Show the page larger", Key.ZoomIn),
-    Command("zoom_out", "view", "Zoom &Out",
-            "Show the page smaller", Key.ZoomOut),
-    Command("zoom_actual", "view", "&Actual Size",
-            "Show the page at 100 %", "Ctrl+1"),
-    Command("zoom_fit", "view", "&Fit Page",
-            "Show the whole page", "Ctrl+0"),
-    Command("zoom_selection", "view", "Fit &Selection",
-            "Show the selected blocks as large as they fit", "Ctrl+2"),
-    Command("leave_page", "view", "&Leave Page",
-            "Go back to the page that uses this one", "Alt+Up"),
-    _line("view"),
-    Command("legend", "view", "Le&gend",
-            "Show what the lanes beside the wires mean", "Ctrl+L", checkable=True),
-    Command("thresholds", "view", "&Thresholds…",
-            "Choose from where on a gradient counts as vanishing, exploding or partly zero"),
-    Command("minimap", "view", "Mini-&map",
-            "Turn the map of the whole page off or on; it shows while a part is out of view"),
-    Command("losses", "view", "Gradient &of",
-            "Choose the loss that lanes, gradients and reasons are about", submenu=True),
-    Command("panels", "view", "&Panels",
-            "Show and hide the panels", submenu=True),
-    Command("next_panel", "view", "&Next Panel",
-            "Give the keyboard to the next panel, or back to the canvas", "F6"),
-    Command("previous_panel", "view", "Pre&vious Panel",
-            "Give the keyboard to the panel before, or back to the canvas", "Shift+F6"),
-    Command("larger_panel", "view", "Lar&ger Panel",
-            "Make the panel with the keyboard larger", "Alt+Shift+Right"),
-    Command("smaller_panel", "view", "Sma&ller Panel",
-            "Make the panel with the keyboard smaller", "Alt+Shift+Left"),
-    Command("move_panel", "view", "Mo&ve Panel",
-            "Put the panel with the keyboard to the next side: left, bottom, right"),
-    Command("windows", "view", "&Windows",
-            "Go to another window", submenu=True),
-    Command("reduced_motion", "view", "Reduced &Motion",
-            "Let nothing move by itself", checkable=True),
-    Command("text_small", "text", "&Small",
-            "Small text in panels, menus and on the canvas", group="text"),
-    Command("text_normal", "text", "&Normal",
-            "Text as large as designed", group="text"),
-    Command("text_large", "text", "&Large",
-            "Large text in panels, menus and on the canvas", group="text"),
-    Command("theme_system", "theme", "As the &System",
-            "Light or dark as the desktop is", group="theme"),
-    Command("theme_light", "theme", "&Light",
-            "Dark ink on white", group="theme"),
-    Command("theme_dark", "theme", "&Dark",
-            "Light ink on black", group="theme"),
-    Command("theme_high_contrast", "theme", "&High Contrast",
-            "Strong lines and no quiet tints", group="theme"),
-    Command("try_selected", "run", "&Try Open or Cut",
-            "Try the selected stops open, or a cut on the selected wire, without changing anything",
-            "Ctrl+T"),
-    Command("evaluate", "run", "&Evaluate Now",
-            "Compute all values and gradients again", "F5"),
-    Command("check_gradients", "run", "&Check Gradients",
-            "Compare the derivative of every block with a central difference", "Shift+F5"),
-    Command("step", "run", "Gradient &Step",
-            "Move every variable one step down its gradient", "F10"),
-    Command("rate", "run", "&Learning Rate…",
-            "Choose how far a gradient step goes"),
-    Command("find_command", "help", "Command &Palette…",
-            "Find any action by a few letters", "Ctrl+Shift+P"),
-    Command("shortcuts", "help", "Keyboard &Shortcuts",
-            "Show all keys", "F1"),
-    Command("manual", "help", "&Manual",
-            "Read and search the manual", "Ctrl+F1"),
-    Command("examples", "help", "&Examples",
-            "Open a copy of an example", submenu=True),
-    _line("help"),
-    Command("about", "help", "&About Gradwire",
-            "Version and licence"),
+TABLE: tuple[Row, ...] = (
+    Command("new", "file", editor.noop("&New"), lambda to: to.files.new(),
+            editor.noop("Begin an empty diagram"), shortcut=Key.New),
+    Command("new_window", "file", editor.noop("New &Window"), lambda to: to.windows.new(),
+            editor.noop("Open one more window, empty"), shortcut="Ctrl+Shift+N"),
+    Command("open", "file", editor.noop("&Open…"), lambda to: to.files.open(),
+            editor.noop("Open a diagram file"), shortcut=Key.Open),
+    Submenu("recent", "file", editor.noop("Open &Recent"),
+            editor.noop("Open a file that was open lately")),
+    Separator("file"),
+    Command("save", "file", editor.noop("&Save"), lambda to: to.files.save(),
+            editor.noop("Write the diagram to its file"), shortcut=Key.Save),
+    Command("save_as", "file", editor.noop("Save &As…"), lambda to: to.files.save_as(),
+            editor.noop("Write the diagram to another file"), shortcut="Ctrl+Shift+S"),
+    Command("export", "file", editor.noop("&Export Page…"), lambda to: to.pictures.export(),
+            editor.noop("Write the page as a PNG, SVG or PDF"), shortcut="Ctrl+E"),
+    Command("export_selection", "file", editor.noop("Export Se&lection…"),
+            lambda to: to.pictures.export_selection(),
+            editor.noop("Write the selected blocks as a PNG, SVG or PDF"),
+            shortcut="Ctrl+Shift+E"),
+    Command("print_page", "file", editor.noop("&Print…"), lambda to: to.pictures.print_page(),
+            editor.noop("Print the page on one sheet"), shortcut=Key.Print),
+    Command("picture_legend", "file", editor.noop("Le&gend in Pictures"),
+            lambda to: to.pictures.toggle_legend(),
+            editor.noop("Draw the legend beside exported, copied and printed pages"),
+            checkable=True),
+    Separator("file"),
+    Command("close_window", "file", editor.noop("&Close Window"), lambda to: to.frame.close(),
+            editor.noop("Close this window"), shortcut="Ctrl+W"),
+    Command("quit", "file", editor.noop("&Quit"), lambda to: to.windows.close_all(),
+            editor.noop("Close all windows"), shortcut="Ctrl+Q"),
+    Command("undo", "edit", editor.noop("&Undo"), lambda to: to.history.undo(),
+            editor.noop("Take the last change back"), shortcut=Key.Undo),
+    Command("redo", "edit", editor.noop("&Redo"), lambda to: to.history.redo(),
+            editor.noop("Make the change again that was taken back"), shortcut=Key.Redo),
+    Separator("edit"),
+    Command("add", "edit", editor.noop("&Add Block…"), lambda to: to.palette.focus_search(),
+            editor.noop("Search the palette; Enter adds the block"), shortcut="Ctrl+Space"),
+    Command("quick_add", "edit", editor.noop("&Quick Add…"), lambda to: to.canvas.quick_add(),
+            editor.noop("Type three letters of a block where the pointer is: Tab, or a "
+                         "double-click")),
+    Command("cut", "edit", editor.noop("Cu&t"), lambda to: to.clipboard.cut(),
+            editor.noop("Copy the selected blocks, and what selected frames hold, and remove "
+                         "them"), shortcut=Key.Cut, on_canvas=True),
+    Command("copy", "edit", editor.noop("&Copy"), lambda to: to.clipboard.copy(),
+            editor.noop("Copy the selected blocks, and what selected frames hold, as text"),
+            shortcut=Key.Copy, on_canvas=True),
+    Command("copy_picture", "edit", editor.noop("Copy as P&icture"),
+            lambda to: to.pictures.copy_picture(),
+            editor.noop("Copy the selection, or the page, as a picture"), shortcut="Ctrl+Shift+C"),
+    Command("paste", "edit", editor.noop("&Paste"), lambda to: to.clipboard.paste(),
+            editor.noop("Add the blocks of a copied text to the page"),
+            shortcut=Key.Paste, on_canvas=True),
+    Command("find", "edit", editor.noop("&Find…"), lambda to: to.find_bar.open(),
+            editor.noop("Find blocks by name, type, state of their wires, or error"),
+            shortcut=Key.Find),
+    Command("duplicate", "edit", editor.noop("D&uplicate"), lambda to: to.clipboard.duplicate(),
+            editor.noop("Copy the selected blocks, and what selected frames hold, a step aside"),
+            shortcut="Ctrl+D", on_canvas=True),
+    Command("delete", "edit", editor.noop("&Delete"), lambda to: to.canvas.delete_selection(),
+            editor.noop("Remove what is selected, or the marked wires; what a frame holds stays"),
+            shortcut=Key.Delete, on_canvas=True),
+    Command("bend_wire", "edit", editor.noop("&Bend Wire"), lambda to: to.canvas.bend_wire(),
+            editor.noop("Put a reroute point into the selected wire: B, or a double-click on "
+                         "the wire")),
+    Command("rename", "edit", editor.noop("Re&name"), lambda to: to.canvas.rename(),
+            editor.noop("Give the selected block another name"), shortcut="F2", on_canvas=True),
+    Command("select_all", "edit", editor.noop("Select &All"), lambda to: to.canvas.select_all(),
+            editor.noop("Select every block of the page"), shortcut=Key.SelectAll, on_canvas=True),
+    Separator("edit"),
+    Command("group", "edit", editor.noop("&Group into Page"), lambda to: to.pages.group(),
+            editor.noop("Move the selected blocks to a page that stands in their place"),
+            shortcut="Ctrl+G", on_canvas=True),
+    Command("ungroup", "edit", editor.noop("U&ngroup Page"), lambda to: to.pages.ungroup(),
+            editor.noop("Put the blocks of the selected page in its place"),
+            shortcut="Ctrl+Shift+G", on_canvas=True),
+    Command("new_page", "edit", editor.noop("Ne&w Page"), lambda to: to.pages.new_page(),
+            editor.noop("Make a page, used by a block; double-click it to build inside")),
+    Command("unique_page", "edit", editor.noop("Make Page Uni&que"),
+            lambda to: to.pages.unique_page(),
+            editor.noop("Give the selected use of a page a copy of its own, which changes alone")),
+    Command("add_note", "edit", editor.noop("Add &Note"), lambda to: to.canvas.add_note(),
+            editor.noop("Write a text on the page"), shortcut="Ctrl+Shift+T", on_canvas=True),
+    Command("add_frame", "edit", editor.noop("Add &Frame"),
+            lambda to: to.canvas.add_note(frame=True),
+            editor.noop("Put a frame around the selected blocks; it takes them along"),
+            shortcut="Ctrl+Shift+F", on_canvas=True),
+    Command("arrange", "edit", editor.noop("Arran&ge"), lambda to: to.edit.arrange(),
+            editor.noop("Put the page, or several selected blocks, in order about where they "
+                         "are"), shortcut="Ctrl+Shift+L"),
+    Command("align_left", "align", editor.noop("&Left"), lambda to: to.canvas.align("left"),
+            editor.noop("Put the selected blocks' left edges in line")),
+    Command("align_centre", "align", editor.noop("&Centre"), lambda to: to.canvas.align("centre"),
+            editor.noop("Put the middles of the selected blocks above each other")),
+    Command("align_right", "align", editor.noop("&Right"), lambda to: to.canvas.align("right"),
+            editor.noop("Put the selected blocks' right edges in line")),
+    Command("align_top", "align", editor.noop("&Top"), lambda to: to.canvas.align("top"),
+            editor.noop("Put the selected blocks' upper edges in line")),
+    Command("align_middle", "align", editor.noop("&Middle"), lambda to: to.canvas.align("middle"),
+            editor.noop("Put the middles of the selected blocks side by side")),
+    Command("align_bottom", "align", editor.noop("&Bottom"), lambda to: to.canvas.align("bottom"),
+            editor.noop("Put the selected blocks' lower edges in line")),
+    Command("align_across", "align", editor.noop("Distribute &Across"),
+            lambda to: to.canvas.align("across"),
+            editor.noop("Leave equal gaps from left to right")),
+    Command("align_down", "align", editor.noop("Distribute &Down"),
+            lambda to: to.canvas.align("down"),
+            editor.noop("Leave equal gaps from top to bottom")),
+    Command("align_grid", "align", editor.noop("&Snap to Grid"),
+            lambda to: to.canvas.align("grid"),
+            editor.noop("Put each selected block on the grid")),
+    Command("zoom_in", "view", editor.noop("Zoom &In"), lambda to: to.view.zoom_by(1.25),
+            editor.noop("Show the page larger"), shortcut=Key.ZoomIn),
+    Command("zoom_out", "view", editor.noop("Zoom &Out"), lambda to: to.view.zoom_by(0.8),
+            editor.noop("Show the page smaller"), shortcut=Key.ZoomOut),
+    Command("zoom_actual", "view", editor.noop("&Actual Size"), lambda to: to.view.zoom_actual(),
+            editor.noop("Show the page at 100 %"), shortcut="Ctrl+1"),
+    Command("zoom_fit", "view", editor.noop("&Fit Page"), lambda to: to.canvas.zoom_to_fit(),
+            editor.noop("Show the whole page"), shortcut="Ctrl+0"),
+    Command("zoom_selection", "view", editor.noop("Fit &Selection"),
+            lambda to: to.canvas.zoom_to_selection(),
+            editor.noop("Show the selected blocks as large as they fit"), shortcut="Ctrl+2"),
+    Command("leave_page", "view", editor.noop("&Leave Page"), lambda to: to.navigation.leave(),
+            editor.noop("Go back to the page that uses this one"), shortcut="Alt+Up"),
+    Separator("view"),
+    Command("legend", "view", editor.noop("Le&gend"), lambda to: to.canvas.legend.toggle(),
+            editor.noop("Show what the lanes beside the wires mean"),
+            shortcut="Ctrl+L", checkable=True),
+    Command("thresholds", "view", editor.noop("&Thresholds…"), lambda to: to.view.thresholds(),
+            editor.noop("Choose from where on a gradient counts as vanishing, exploding or "
+                         "partly zero")),
+    Command("minimap", "view", editor.noop("Mini-&map"), lambda to: to.canvas.minimap.toggle(),
+            editor.noop("Turn the map of the whole page off or on; it shows while a part is "
+                         "out of view")),
+    Submenu("losses", "view", editor.noop("Gradient &of"),
+            editor.noop("Choose the loss that lanes, gradients and reasons are about")),
+    Submenu("panels", "view", editor.noop("&Panels"),
+            editor.noop("Show and hide the panels")),
+    Command("next_panel", "view", editor.noop("&Next Panel"), lambda to: to.panels.next_panel(),
+            editor.noop("Give the keyboard to the next panel, or back to the canvas"),
+            shortcut="F6"),
+    Command("previous_panel", "view", editor.noop("Pre&vious Panel"),
+            lambda to: to.panels.previous_panel(),
+            editor.noop("Give the keyboard to the panel before, or back to the canvas"),
+            shortcut="Shift+F6"),
+    Command("larger_panel", "view", editor.noop("Lar&ger Panel"),
+            lambda to: to.panels.larger_panel(),
+            editor.noop("Make the panel with the keyboard larger"), shortcut="Alt+Shift+Right"),
+    Command("smaller_panel", "view", editor.noop("Sma&ller Panel"),
+            lambda to: to.panels.smaller_panel(),
+            editor.noop("Make the panel with the keyboard smaller"), shortcut="Alt+Shift+Left"),
+    Command("move_panel", "view", editor.noop("Mo&ve Panel"), lambda to: to.panels.move_panel(),
+            editor.noop("Put the panel with the keyboard to the next side: left, bottom, right")),
+    Submenu("windows", "view", editor.noop("&Windows"),
+            editor.noop("Go to another window")),
+    Command("reduced_motion", "view", editor.noop("Reduced &Motion"),
+            lambda to: to.view.toggle_motion(),
+            editor.noop("Let nothing move by itself"), checkable=True),
+    Command("text_small", "text", editor.noop("&Small"), lambda to: to.view.choose_text("small"),
+            editor.noop("Small text in panels, menus and on the canvas"), group="text"),
+    Command("text_normal", "text", editor.noop("&Normal"),
+            lambda to: to.view.choose_text("normal"),
+            editor.noop("Text as large as designed"), group="text"),
+    Command("text_large", "text", editor.noop("&Large"), lambda to: to.view.choose_text("large"),
+            editor.noop("Large text in panels, menus and on the canvas"), group="text"),
+    Command("theme_system", "theme", editor.noop("As the &System"),
+            lambda to: to.view.choose_theme("system"),
+            editor.noop("Light or dark as the desktop is"), group="theme"),
+    Command("theme_light", "theme", editor.noop("&Light"),
+            lambda to: to.view.choose_theme("light"),
+            editor.noop("Dark ink on white"), group="theme"),
+    Command("theme_dark", "theme", editor.noop("&Dark"), lambda to: to.view.choose_theme("dark"),
+            editor.noop("Light ink on black"), group="theme"),
+    Command("theme_high_contrast", "theme", editor.noop("&High Contrast"),
+            lambda to: to.view.choose_theme("high contrast"),
+            editor.noop("Strong lines and no quiet tints"), group="theme"),
+    Command("try_selected", "run", editor.noop("&Try Open or Cut"),
+            lambda to: to.trial.try_selected(),
+            editor.noop("Try the selected stops open, or a cut on the selected wire, without "
+                         "changing anything"), shortcut="Ctrl+T"),
+    Command("evaluate", "run", editor.noop("&Evaluate Now"), lambda to: to.run.evaluate(),
+            editor.noop("Compute all values and gradients again"), shortcut="F5"),
+    Command("check_gradients", "run", editor.noop("&Check Gradients"),
+            lambda to: to.gradient_check.check_gradients(),
+            editor.noop("Compare the derivative of every block with a central difference"),
+            shortcut="Shift+F5"),
+    Command("step", "run", editor.noop("Gradient &Step"), lambda to: to.run.step(),
+            editor.noop("Move every variable one step down its gradient"), shortcut="F10"),
+    Command("rate", "run", editor.noop("&Learning Rate…"), lambda to: to.run.rate(),
+            editor.noop("Choose how far a gradient step goes")),
+    Command("find_command", "help", editor.noop("Command &Palette…"),
+            lambda to: to.help.find_command(),
+            editor.noop("Find any action by a few letters"), shortcut="Ctrl+Shift+P"),
+    Command("shortcuts", "help", editor.noop("Keyboard &Shortcuts"),
+            lambda to: to.help.shortcuts(),
+            editor.noop("Show all keys"), shortcut="F1"),
+    Command("manual", "help", editor.noop("&Manual"), lambda to: to.help.manual(),
+            editor.noop("Read and search the manual"), shortcut="Ctrl+F1"),
+    Submenu("examples", "help", editor.noop("&Examples"),
+            editor.noop("Open a copy of an example")),
+    Separator("help"),
+    Command("about", "help", editor.noop("&About Gradwire"), lambda to: to.help.about(),
+            editor.noop("Version and licence")),
 )  # fmt: skip
 """Every action, menu by menu, in the order it is shown."""
+
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {row.name: row for row in TABLE if isinstance(row, Command)}
+)
+"""The rows that do something, by name."""
 
 CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "bend_wire", "try_selected", "",
            "group", "ungroup", "unique_page", "add_frame", "", "zoom_selection",
@@ -241,65 +333,64 @@ CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "bend_wire", "t
 """Actions of the canvas's own menu; an empty name is a line."""
 
 
-def translated(text: str) -> str:
-    """A text of this table in the user's language."""
-    return QCoreApplication.translate(_CONTEXT, text)
-
-
-def build(
-    bar: QMenuBar, targets: Sequence[QObject], canvas: QWidget
-) -> tuple[dict[str, QAction], dict[str, QMenu]]:
-    """Fill ``bar`` from the table; each action calls the method of its name of a target.
-
-    Returns the actions and the menus (those that the window fills among them) by name.
-    """
-    menus: dict[str, QMenu] = {}
-    for name, title in MENUS.items():
-        if name not in _INSIDE:
-            menus[name] = bar.addMenu(translated(title))
-    actions: dict[str, QAction] = {}
+def build(bar: QMenuBar, owners: Owners) -> tuple[dict[str, QAction], dict[str, QMenu]]:
+    """Fill ``bar`` from the table; the actions, and the menus with all submenus, by name."""
+    menus = {n: bar.addMenu(editor.tr(title)) for n, title in MENUS.items() if n not in _INSIDE}
+    made: dict[str, QAction] = {}
     groups: dict[str, QActionGroup] = {}
-    for command in TABLE:
-        if command.menu not in menus:
-            outer = menus[_INSIDE[command.menu]]
-            menus[command.menu] = outer.addMenu(translated(MENUS[command.menu]))
-        menu = menus[command.menu]
-        if not command.name:
-            menu.addSeparator()
-        elif command.submenu:
-            menus[command.name] = menu.addMenu(translated(command.text))
-            menus[command.name].menuAction().setStatusTip(translated(command.tip))
-        else:
-            action = actions[command.name] = _action(menu, command, targets)
-            action.setCheckable(command.checkable or bool(command.group))
-            if command.group:
-                groups.setdefault(command.group, QActionGroup(bar)).addAction(action)
-            if command.on_canvas:
-                action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-                canvas.addAction(action)
-    return actions, menus
+    for row in TABLE:
+        if row.menu not in menus:
+            menus[row.menu] = menus[_INSIDE[row.menu]].addMenu(editor.tr(MENUS[row.menu]))
+        menu = menus[row.menu]
+        match row:
+            case Separator():
+                menu.addSeparator()
+            case Submenu():
+                menus[row.name] = menu.addMenu(editor.tr(row.text))
+                menus[row.name].menuAction().setStatusTip(editor.tr(row.tip))
+            case Command():
+                action = made[row.name] = _action(menu, row, owners)
+                if row.group:
+                    groups.setdefault(row.group, QActionGroup(bar)).addAction(action)
+    return made, menus
 
 
-def context_menu(parent: QWidget, actions: Mapping[str, QAction]) -> QMenu:
+def context_menu(parent: QWidget, by_name: Mapping[str, QAction]) -> QMenu:
     """The canvas's own menu: what can be done with the selection."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     for name in CONTEXT:
         if name:
-            menu.addAction(actions[name])
+            menu.addAction(by_name[name])
         else:
             menu.addSeparator()
     return menu
 
 
-def _action(menu: QMenu, command: Command, targets: Sequence[QObject]) -> QAction:
-    action = menu.addAction(translated(command.text))
-    action.setObjectName(command.name)
-    action.setStatusTip(translated(command.tip))
-    if command.shortcut is not None:
-        action.setShortcut(QKeySequence(command.shortcut))
-    method = next(
-        getattr(target, command.name) for target in targets if hasattr(target, command.name)
-    )
-    action.triggered.connect(lambda checked=False: method())
+def shortcut_sections() -> list[Section]:
+    """Menu by menu, the actions that have keys."""
+    return [
+        Section(
+            editor.tr(title),
+            [
+                (QKeySequence(row.shortcut), editor.tr(row.text), editor.tr(row.tip))
+                for row in COMMANDS.values()
+                if row.menu == menu and row.shortcut is not None
+            ],
+        )
+        for menu, title in MENUS.items()
+    ]
+
+
+def _action(menu: QMenu, row: Command, owners: Owners) -> QAction:
+    action = menu.addAction(editor.tr(row.text))
+    action.setObjectName(row.name)
+    action.setStatusTip(editor.tr(row.tip))
+    action.setCheckable(row.checkable or bool(row.group))
+    if row.shortcut is not None:
+        action.setShortcut(QKeySequence(row.shortcut))
+    if row.on_canvas:
+        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        owners.canvas.addAction(action)
+    action.triggered.connect(lambda checked=False: row.does(owners))
     return action

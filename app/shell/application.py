@@ -55,7 +55,7 @@ def run(path: Path | None) -> int:
     sys.excepthook = _hook(windows)
     window = windows.new()
     if path is not None:
-        window.files.open_path(path)
+        window.open_path(path)
     windows.offer_recovery()
     return application.exec()
 
@@ -81,11 +81,12 @@ def _hook(
             windows.close_all()
             return
         traceback.print_exception(kind, error, trace)
-        document = windows.active().document
-        document.problem.emit(
-            document.tr(
-                "Something in Gradwire itself went wrong ({0}: {1}). The diagram is as it was; "
-                "what happened stands in the terminal."
+        from app.services.translation import editor
+
+        windows.active().document.problem.emit(
+            editor.tr(
+                "Gradwire itself failed ({0}: {1}). The diagram is as it was; "
+                "the terminal has the details."
             ).format(kind.__name__, error)
         )
 

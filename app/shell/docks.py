@@ -2,74 +2,91 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QAbstractButton, QDockWidget, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDockWidget, QMainWindow, QWidget
 
 from app.services.examples import ASSETS
+from app.services.theme import follow_theme
+from app.services.translation import editor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from app.services.theme import Theme
-    from app.shell.main_window import MainWindow
 
 _Area = Qt.DockWidgetArea
 
 
-def docks(window: MainWindow) -> dict[str, QDockWidget]:
-    """Put the window's panels around the canvas; the docks by name."""
-    window.setDockOptions(window.DockOption.AllowTabbedDocks | window.DockOption.AnimatedDocks)
-    window.setCorner(Qt.Corner.BottomLeftCorner, _Area.LeftDockWidgetArea)
-    window.setCorner(Qt.Corner.BottomRightCorner, _Area.RightDockWidgetArea)
-    left, right = _Area.LeftDockWidgetArea, _Area.RightDockWidgetArea
-    bottom = _Area.BottomDockWidgetArea
-    made = {
-        name: _add(window, name, title, panel, area)
-        for name, title, panel, area in (
-            ("palette", window.tr("Blocks"), window.palette_panel, left),
-            ("inspector", window.tr("Inspector"), window.inspector, right),
-            ("why", window.tr("Why"), window.why, right),
-            ("variables", window.tr("Variables"), window.variables, bottom),
-            ("problems", window.tr("Problems"), window.problems, bottom),
-            ("doctor", window.tr("Doctor"), window.doctor.panel, bottom),
-            ("matrix", window.tr("Losses"), window.loss_comparison.panel, bottom),
-        )
-    }
-    window.tabifyDockWidget(made["variables"], made["problems"])
-    window.tabifyDockWidget(made["problems"], made["doctor"])
-    window.tabifyDockWidget(made["doctor"], made["matrix"])
-    made["doctor"].visibilityChanged.connect(window.doctor.see)
-    made["matrix"].visibilityChanged.connect(window.loss_comparison.see)
-    made["variables"].raise_()
-    window.resize(1280, 820)
-    horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-    window.resizeDocks([made["palette"], made["inspector"]], [220, 300], horizontal)
-    window.resizeDocks([made["inspector"], made["why"]], [330, 430], vertical)
-    window.resizeDocks([made["variables"]], [180], vertical)
-    return made
+class Place(NamedTuple):
+    """The title of a panel and its side of the canvas."""
+
+    title: str
+    area: Qt.DockWidgetArea
 
 
-def dress(docks: Iterable[QDockWidget], theme: Theme) -> None:
-    """Give the close buttons a cross that can be seen on the theme's ground."""
-    ground = "dark" if theme.dark else "light"
-    cross = QIcon(str(ASSETS / "icons" / f"close_{ground}.svg"))
-    for dock in docks:
-        button = dock.findChild(QAbstractButton, "qt_dockwidget_closebutton")
-        if button is not None:
-            button.setIcon(cross)
+PLACES = {
+    "palette": Place(editor.noop("Blocks"), _Area.LeftDockWidgetArea),
+    "inspector": Place(editor.noop("Inspector"), _Area.RightDockWidgetArea),
+    "why": Place(editor.noop("Why"), _Area.RightDockWidgetArea),
+    "variables": Place(editor.noop("Variables"), _Area.BottomDockWidgetArea),
+    "problems": Place(editor.noop("Problems"), _Area.BottomDockWidgetArea),
+    "doctor": Place(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
+    "matrix": Place(editor.noop("Losses"), _Area.BottomDockWidgetArea),
+}
+"""Panels by name, in the order the keyboard goes through them; those below are tabs of one dock."""
 
 
-def _add(
-    window: MainWindow, name: str, title: str, panel: QWidget, area: Qt.DockWidgetArea
-) -> QDockWidget:
-    dock = QDockWidget(title, window)
+class Docks(QObject):
+    """The docks of one window, by name."""
+
+    def __init__(self, frame: QMainWindow, panels: dict[str, QWidget]) -> None:
+        super().__init__(frame)
+        frame.setDockOptions(frame.DockOption.AllowTabbedDocks | frame.DockOption.AnimatedDocks)
+        frame.setCorner(Qt.Corner.BottomLeftCorner, _Area.LeftDockWidgetArea)
+        frame.setCorner(Qt.Corner.BottomRightCorner, _Area.RightDockWidgetArea)
+        self.by_name = {name: _dock(frame, name, panels[name]) for name in PLACES}
+        self._arrange(frame)
+        follow_theme(self)
+
+    def bring_up(self, name: str) -> None:
+        """Show a panel, before those that share its place."""
+        self.by_name[name].show()
+        self.by_name[name].raise_()
+
+    def show_count(self, name: str, count: int) -> None:
+        """Let the title of a panel say how much it lists."""
+        title = editor.tr(PLACES[name].title)
+        self.by_name[name].setWindowTitle(f"{title} ({count})" if count else title)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Give the close buttons a cross that can be seen on the theme's ground."""
+        ground = "dark" if theme.dark else "light"
+        cross = QIcon(str(ASSETS / "icons" / f"close_{ground}.svg"))
+        for dock in self.by_name.values():
+            button = dock.findChild(QAbstractButton, "qt_dockwidget_closebutton")
+            if button is not None:
+                button.setIcon(cross)
+
+    def _arrange(self, frame: QMainWindow) -> None:
+        made = self.by_name
+        frame.tabifyDockWidget(made["variables"], made["problems"])
+        frame.tabifyDockWidget(made["problems"], made["doctor"])
+        frame.tabifyDockWidget(made["doctor"], made["matrix"])
+        made["variables"].raise_()
+        frame.resize(1280, 820)
+        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        frame.resizeDocks([made["palette"], made["inspector"]], [220, 300], horizontal)
+        frame.resizeDocks([made["inspector"], made["why"]], [330, 430], vertical)
+        frame.resizeDocks([made["variables"]], [180], vertical)
+
+
+def _dock(frame: QMainWindow, name: str, panel: QWidget) -> QDockWidget:
+    dock = QDockWidget(editor.tr(PLACES[name].title), frame)
     dock.setObjectName(name)
     dock.setFeatures(
         dock.DockWidgetFeature.DockWidgetMovable | dock.DockWidgetFeature.DockWidgetClosable
     )
     dock.setWidget(panel)
-    window.addDockWidget(area, dock)
+    frame.addDockWidget(PLACES[name].area, dock)
     return dock

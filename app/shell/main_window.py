@@ -1,4 +1,4 @@
-"""The window: assembles canvas, panels and menus, and leads what one says to the others."""
+"""The window: makes canvas, panels, controllers and commands, and connects them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QApplication,
-    QMainWindow,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.canvas.view import CanvasView
 from app.commands.clipboard import ClipboardCommands
-from app.commands.edit import Commands
+from app.commands.edit import EditCommands
 from app.commands.files import FileCommands, dropped_files
 from app.commands.help import HelpCommands
 from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
 from app.commands.pictures import PictureCommands
-from app.controllers.doctor import DoctorController, count_in
+from app.commands.run import RunCommands
+from app.commands.view import ViewCommands
+from app.controllers.doctor import DoctorController
 from app.controllers.explanation import Explanation
 from app.controllers.gradient_check import GradientCheck
 from app.controllers.loss_matrix import LossComparison
+from app.controllers.reveal import Reveal
 from app.controllers.trial import Trial
 from app.document.autosave import Autosave
 from app.document.document import Document
@@ -33,6 +31,7 @@ from app.evaluation.evaluator import Evaluator
 from app.panels.bars.breadcrumbs import Breadcrumbs
 from app.panels.bars.find_bar import FindBar
 from app.panels.bars.notice import Notice
+from app.panels.bars.progress import Progress
 from app.panels.dialogs.welcome import Welcome
 from app.panels.inspector.inspector import Inspector
 from app.panels.palette.palette import Palette
@@ -40,13 +39,13 @@ from app.panels.tables.losses import Losses
 from app.panels.tables.problems import Problems
 from app.panels.tables.variables import Variables
 from app.panels.why.why import Why
-from app.services import theme as look
+from app.services import theme
 from app.services.background import Background
 from app.services.examples import examples
 from app.services.settings import Settings
 from app.services.style_sheet import sheet
 from app.shell import actions
-from app.shell.docks import docks, dress
+from app.shell.docks import Docks
 from app.shell.menus import Menus
 from app.shell.presenter import Presenter
 from app.shell.status import Status
@@ -54,8 +53,14 @@ from app.shell.windows import Windows
 from blocks.registry import registry
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+
+    from app.evaluation.result import Result
+    from app.services.theme import Theme
+    from runtime.diagram import Diagram
 
 
 class MainWindow(QMainWindow):
@@ -68,68 +73,20 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.windows = windows or Windows(settings or Settings())
         self.settings = self.windows.settings
-        self.background = Background(self)
-        self.document = Document(self, self.background.run)
-        self.autosave = Autosave(self.document, self.windows.journal)
-        self.evaluator = Evaluator(parent=self)
-        self.navigation = Navigation(self)
-        self.canvas = CanvasView(self)
-        self.canvas.favourites = self.windows.favourites
-        self.palette_panel = Palette(registry(), self.windows.favourites, self)
-        self.inspector = Inspector(self)
-        self.why = Why(self)
-        self.problems = Problems(self)
-        self.variables = Variables(self)
-        self.losses = Losses(self)
-        self.trial = Trial(self)
-        self.doctor = DoctorController(self)
-        self.loss_comparison = LossComparison(self)
-        self.gradient_check = GradientCheck(self)
-        self.breadcrumbs = Breadcrumbs(self)
-        self.notice = Notice(self)
-        self.find_bar = FindBar(self)
-        self.files = FileCommands(self, self.document, self.canvas, self.windows)
-        self.commands = Commands(
-            self,
-            self.document,
-            self.evaluator,
-            self.canvas,
-            self.palette_panel,
-            self.navigation,
-            self.settings,
-        )
-        self.pages = PageCommands(self)
-        self.clipboard = ClipboardCommands(
-            self.commands, self.document, self.canvas, self.navigation
-        )
-        self.welcome = Welcome(self.canvas, examples())
-        self._arrange_panels()
-        pictures, finding = PictureCommands(self), HelpCommands(self)
-        targets = (
-            self.commands,
-            self.files,
-            self.clipboard,
-            self.pages,
-            pictures,
-            finding,
-            self.trial,
-            self.gradient_check,
-            PanelCommands(self),
-        )
-        self.actions_by_name, menus = actions.build(self.menuBar(), targets, self.canvas)
-        self.actions_by_name["picture_legend"].setChecked(self.settings.picture_legend)
-        self.menus = Menus(self, menus)
-        self.canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
-        self.canvas.legend.clicked.connect(self.actions_by_name["legend"].trigger)
-        self.status = Status(self)
-        self.explanation = Explanation(self)
-        self.presenter = Presenter(self)
-        self._connect_history()
+        self._fit_wanted = False
+        self._make_document()
+        self._make_panels()
+        self._make_controllers()
+        self._arrange()
+        self._make_commands()
+        self._connect_document()
         self._connect_canvas()
         self._connect_panels()
+        self._connect_presenter()
         self.setAcceptDrops(True)
+        theme.follow_theme(self)
         self.restyle()
-        QApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
+        self._show_document(self.document.diagram)
         self.presenter.show_diagram(self.document.diagram)
         geometry, state = self.settings.arrangement
         self.restoreGeometry(geometry)
@@ -142,19 +99,32 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
+    def open_path(self, path: Path) -> bool:
+        """Open a file, here or in another window; False when it is broken."""
+        return self.windows.open(path, self)
+
+    def open_copy(self, path: Path) -> bool:
+        """Open a copy of a file, likewise."""
+        return self.windows.open_copy(path, self)
+
     def restyle(self) -> None:
-        """Look, move and judge gradients as the settings say."""
-        self._set_theme(self.settings.theme)
-        self.canvas.set_actual(look.scale())
-        size = self.settings.text if self.settings.text in look.TEXT_SIZES else "normal"
+        """Show text, motion and states as the settings say."""
+        self.canvas.set_actual(theme.scale())
+        size = self.settings.text if self.settings.text in theme.TEXT_SIZES else "normal"
         self.actions_by_name[f"text_{size}"].setChecked(True)
+        name = self.settings.theme if self.settings.theme in theme.THEMES else "system"
+        self.actions_by_name[f"theme_{name.replace(' ', '_')}"].setChecked(True)
         still = self.settings.still
         self.canvas.set_still(still)
         self.setAnimated(not still)
         self.actions_by_name["reduced_motion"].setChecked(still)
         self.evaluator.judge(self.settings.thresholds)
 
-    # ---- what the window is told --------------------------------------------------------------
+    def set_theme(self, theme: Theme) -> None:
+        """Take the rules of style of ``theme``."""
+        self.setStyleSheet(sheet(theme))
+
+    # ---- events -------------------------------------------------------------------------------
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.background.busy:
@@ -181,69 +151,225 @@ class MainWindow(QMainWindow):
         event.acceptProposedAction()
         for path in dropped_files(event):
             # After the drop: the program that the files came from must not be kept waiting.
-            QTimer.singleShot(0, self, lambda path=path: self.files.open_path(path))
+            QTimer.singleShot(0, self, lambda path=path: self.open_path(path))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self.files.disk.check()  # network drives tell no watcher
+            self.files.watch.check()  # network drives tell no watcher
 
-    # ---- assembling ---------------------------------------------------------------------------
+    # ---- making -------------------------------------------------------------------------------
 
-    def _arrange_panels(self) -> None:
+    def _make_document(self) -> None:
+        self.background = Background(self)
+        self.document = Document(self, self.background.run)
+        self.autosave = Autosave(self.document, self.windows.journal)
+        self.navigation = Navigation(self)
+        self.evaluator = Evaluator(parent=self)
+
+    def _make_panels(self) -> None:
+        self.canvas = CanvasView(self)
+        self.canvas.favourites = self.windows.favourites
+        theme.follow_theme(self.canvas)
+        self.palette_panel = Palette(registry(), self.windows.favourites, self)
+        self.inspector = Inspector(self)
+        self.why = Why(self)
+        self.problems = Problems(self)
+        self.variables = Variables(self)
+        self.losses = Losses(self)
+        self.breadcrumbs = Breadcrumbs(self)
+        self.notice = Notice(self)
+        # Before the presenter hears of it: what it then says of the new diagram is to stay.
+        self.document.diagramChanged.connect(self.notice.dismiss)
+        self.progress = Progress(self)
+        self.find_bar = FindBar(self)
+        self.welcome = Welcome(self.canvas, examples())
+
+    def _make_controllers(self) -> None:
+        document, navigation, canvas = self.document, self.navigation, self.canvas
+        self.reveal = Reveal(document, navigation, canvas, self)
+        self.explanation = Explanation(document, navigation, canvas, self.why, self.reveal, self)
+        self.trial = Trial(document, navigation, canvas, self.losses, self.why, self.settings, self)
+        self.gradient_check = GradientCheck(document, canvas, self.notice, self)
+        self.doctor = DoctorController(document, self.settings, canvas, self.explanation, self)
+        self.loss_comparison = LossComparison(self.losses, self.explanation, self)
+        overlays = (self.losses.about, self.trial.over, self.gradient_check.over)
+        self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
+
+    def _make_commands(self) -> None:
+        document, navigation, canvas = self.document, self.navigation, self.canvas
+        background, settings = self.background, self.settings
+        self.edit = EditCommands(document, navigation, canvas, self)
+        self.view = ViewCommands(canvas, settings, self)
+        self.help = HelpCommands(lambda: menus, actions.shortcut_sections, self)
+        self.clipboard = ClipboardCommands(document, navigation, canvas, self)
+        self.pages = PageCommands(document, navigation, canvas, self.palette_panel, self)
+        self.actions_by_name, menus = actions.build(
+            self.menuBar(),
+            actions.Owners(
+                canvas=canvas,
+                clipboard=self.clipboard,
+                edit=self.edit,
+                files=self.files,
+                find_bar=self.find_bar,
+                frame=self,
+                gradient_check=self.gradient_check,
+                help=self.help,
+                history=document.undo_stack,
+                navigation=navigation,
+                pages=self.pages,
+                palette=self.palette_panel,
+                panels=PanelCommands(self, self.docks.by_name, canvas),
+                pictures=PictureCommands(
+                    document, navigation, self.evaluator, canvas, background, settings, self
+                ),
+                run=RunCommands(document, self.evaluator, settings, self),
+                trial=self.trial,
+                view=self.view,
+                windows=self.windows,
+            ),
+        )
+        self.actions_by_name["picture_legend"].setChecked(settings.picture_legend)
+        self.menus = Menus(menus, self.docks.by_name, self.losses, self.windows, self)
+        self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
+
+    def _arrange(self) -> None:
+        self.files = FileCommands(self.document, self.background, self.settings, self)
         centre = QWidget(self)
         column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.notice)
-        column.addWidget(self.background.bar)
-        column.addWidget(self.files.offer)
-        column.addWidget(self.trial.bar)
-        column.addWidget(self.breadcrumbs)
-        column.addWidget(self.find_bar)
+        bars = (
+            self.notice, self.progress, self.files.offer, self.trial.bar, self.breadcrumbs,
+            self.find_bar,
+        )  # fmt: skip
+        for bar in bars:
+            column.addWidget(bar)
         column.addWidget(self.canvas, 1)
         self.setCentralWidget(centre)
-        self.docks = docks(self)
+        self.docks = Docks(
+            self,
+            {
+                "palette": self.palette_panel,
+                "inspector": self.inspector,
+                "why": self.why,
+                "variables": self.variables,
+                "problems": self.problems,
+                "doctor": self.doctor.panel,
+                "matrix": self.loss_comparison.panel,
+            },
+        )
 
-    def _connect_history(self) -> None:
-        stack = self.document.undo_stack
-        stack.canUndoChanged.connect(self._show_history)
-        stack.undoTextChanged.connect(self._show_history)
-        stack.redoTextChanged.connect(self._show_history)
-        stack.canRedoChanged.connect(self._show_history)
+    # ---- connecting ---------------------------------------------------------------------------
+
+    def _connect_document(self) -> None:
+        document, stack = self.document, self.document.undo_stack
+        document.opened.connect(self._forget)
+        document.diagramChanged.connect(self._show_document)
+        document.pathChanged.connect(self._show_title)
+        document.cleanChanged.connect(self._show_title)
+        document.problem.connect(self.notice.tell)
+        self.autosave.failed.connect(self._warn_of_autosave)
+        self.background.progressed.connect(self.progress.tell)
+        self.background.ended.connect(self.progress.hide)
+        self.progress.cancelled.connect(self.background.cancel)
+        self.files.fileChosen.connect(self.open_path)
+        for changed in (
+            stack.canUndoChanged, stack.canRedoChanged, stack.undoTextChanged,
+            stack.redoTextChanged,
+        ):  # fmt: skip
+            changed.connect(self._show_history)
         self._show_history()
 
     def _connect_canvas(self) -> None:
         canvas = self.canvas
-        canvas.changeRequested.connect(self.commands.change)
+        canvas.changeRequested.connect(self.edit.change)
         canvas.selectionChanged.connect(self._show_selection)
         canvas.wireClicked.connect(self._show_wire)
         canvas.pageEntered.connect(self.navigation.enter)
-        canvas.statusMessage.connect(self.statusBar().showMessage)
         canvas.inspectRequested.connect(self._show_inspector)
         canvas.menuRequested.connect(self._show_menu)
-        canvas.zoomChanged.connect(self.status.show_zoom)
-        self.status.show_zoom(canvas.zoom())
+        canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
+        canvas.legend.clicked.connect(self.actions_by_name["legend"].trigger)
         self._show_selection(canvas.selection())
 
     def _connect_panels(self) -> None:
-        self.palette_panel.blockChosen.connect(self.commands.add_block)
-        self.inspector.changeRequested.connect(self.commands.change)
-        self.inspector.blockRequested.connect(self.commands.reveal_here)
-        self.find_bar.pathRequested.connect(self.commands.reveal_path)
+        self.palette_panel.blockChosen.connect(self.edit.add_block)
+        self.inspector.changeRequested.connect(self.edit.change)
+        self.inspector.blockRequested.connect(self.reveal.block)
+        self.find_bar.pathRequested.connect(self.reveal.path)
         self.find_bar.closed.connect(self.canvas.setFocus)
-        self.commands.findRequested.connect(self.find_bar.open)
-        self.variables.blockRequested.connect(self.commands.reveal_path)
-        self.problems.placeRequested.connect(self.commands.reveal)
-        self.problems.countChanged.connect(partial(count_in, self.docks["problems"]))
+        self.variables.blockRequested.connect(self.reveal.path)
+        self.problems.placeRequested.connect(self.reveal.location)
+        self.problems.countChanged.connect(partial(self.docks.show_count, "problems"))
+        self.doctor.countChanged.connect(partial(self.docks.show_count, "doctor"))
+        self.docks.by_name["doctor"].visibilityChanged.connect(self.doctor.see)
+        self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_comparison.see)
+        self.explanation.wireShown.connect(partial(self.docks.bring_up, "why"))
         self.breadcrumbs.trailRequested.connect(self.navigation.go)
-        self.losses.lossChosen.connect(self.presenter.show_place)
-        self.welcome.exampleRequested.connect(self.files.open_example)
-        self.welcome.fileRequested.connect(self.files.open_path)
-        self.commands.themeChosen.connect(self._choose_theme)
-        self.commands.looksChanged.connect(self.windows.restyle)
+        self.welcome.exampleRequested.connect(self.open_copy)
+        self.welcome.fileRequested.connect(self.open_path)
+        self.menus.exampleChosen.connect(self.open_copy)
+        self.menus.fileChosen.connect(self.open_path)
+        self.help.exampleRequested.connect(self.open_copy)
+        self.closed.connect(self.help.close_manual)
+        self.view.looksChanged.connect(self.windows.restyle)
+        for controller in (
+            self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_comparison,
+        ):  # fmt: skip
+            self.closed.connect(controller.asker.shutdown)
 
-    # ---- leading what one says to the others --------------------------------------------------
+    def _connect_presenter(self) -> None:
+        presenter = self.presenter
+        for chosen in (
+            self.losses.lossChosen, self.trial.changed, self.gradient_check.changed,
+        ):  # fmt: skip
+            chosen.connect(presenter.show_result)
+        for page_view in (
+            self.canvas, self.inspector, self.why, self.find_bar, self.palette_panel,
+        ):  # fmt: skip
+            presenter.pageShown.connect(page_view.set_diagram)
+        presenter.pageShown.connect(self._show_page)
+        for result_view in (
+            self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
+            self.variables, self.problems, self.doctor, self.loss_comparison,
+        ):  # fmt: skip
+            presenter.resultShown.connect(result_view.set_result)
+        presenter.resultShown.connect(self._show_error)
+
+    # ---- what the window itself shows ---------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Another diagram takes the place of the one that was open."""
+        self.notice.dismiss()
+        self.inspector.forget()
+        self.canvas.select(())
+        self.canvas.select_wire(None)
+        self._fit_wanted = True
+
+    def _show_document(self, diagram: Diagram) -> None:
+        self._show_title()
+        path = self.document.path
+        empty = not any(page.blocks or page.notes for page in diagram.pages.values())
+        if empty and path is None and not self.welcome.isVisible():
+            self.welcome.show_recent(self.settings.recent)
+        self.welcome.setVisible(empty and path is None)
+        if self._fit_wanted:
+            self._fit_wanted = False
+            self.canvas.zoom_to_fit()
+
+    def _show_page(self) -> None:
+        self.breadcrumbs.show_trail(self.navigation.trail, self.navigation.root)
+        self.actions_by_name["leave_page"].setEnabled(bool(self.navigation.prefix))
+
+    def _show_error(self, result: Result) -> None:
+        if result.error is not None:
+            self.notice.tell(result.error)
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(f"{self.document.name}[*] — Gradwire")
+        self.setWindowFilePath(str(self.document.path or ""))
+        self.setWindowModified(not self.document.is_clean)
 
     def _show_history(self) -> None:
         stack, by_name = self.document.undo_stack, self.actions_by_name
@@ -273,34 +399,12 @@ class MainWindow(QMainWindow):
         by_name["rename"].setEnabled(count == 1)
 
     def _show_inspector(self) -> None:
-        self.docks["inspector"].show()
-        self.docks["inspector"].raise_()
+        self.docks.bring_up("inspector")
         self.inspector.focus_name()
 
     def _show_menu(self, at: QPoint) -> None:
         menu = actions.context_menu(self, self.actions_by_name)
         menu.popup(self.canvas.mapToGlobal(at))
 
-    def _choose_theme(self, name: str) -> None:
-        self.settings.theme = name
-        self.windows.restyle()
-
-    def _follow_system(self) -> None:
-        if self.settings.theme == "system":
-            self._set_theme("system")
-
-    def _set_theme(self, name: str) -> None:
-        self._theme = look.THEMES.get(name) or look.system()
-        application = QApplication.instance()
-        if isinstance(application, QApplication):
-            look.apply(self._theme, application, self.settings.text)
-        self.setStyleSheet(sheet(self._theme))
-        dress(self.docks.values(), self._theme)
-        for panel in (
-            self.canvas, self.palette_panel, self.inspector, self.why, self.problems, self.notice,
-            self.files.offer, self.trial.bar, self.doctor.panel, self.background.bar,
-            self.loss_comparison.panel,
-        ):  # fmt: skip
-            panel.set_theme(self._theme)
-        chosen = name.replace(" ", "_") if name in look.THEMES else "system"
-        self.actions_by_name[f"theme_{chosen}"].setChecked(True)
+    def _warn_of_autosave(self, reason: str) -> None:
+        self.notice.tell(self.tr("Your changes are not safe until you save. {0}").format(reason))

@@ -8,30 +8,38 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QLabel
 
 if TYPE_CHECKING:
-    from app.shell.main_window import MainWindow
+    from PySide6.QtWidgets import QStatusBar
+
+    from app.canvas.view import CanvasView
+    from app.evaluation.evaluator import Evaluator
+    from app.panels.tables.losses import Losses
 
 _BUSY_SHOWS_AFTER = 300
-"""Milliseconds a run may take before the status bar speaks of it."""
+"""Milliseconds a run may take before the status bar mentions it."""
 
 
 class Status(QObject):
-    """Tells of one window what is always told."""
+    """Keeps the labels of one status bar up to date."""
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._canvas = window.canvas
-        self.busy, self.zoom = QLabel(window), QLabel(window)
+    def __init__(
+        self, bar: QStatusBar, canvas: CanvasView, losses: Losses, evaluator: Evaluator
+    ) -> None:
+        super().__init__(bar)
+        self._canvas = canvas
+        self.busy, self.zoom = QLabel(bar), QLabel(bar)
         for label in (self.busy, self.zoom):
             label.setContentsMargins(8, 0, 8, 0)
-        for widget in (self.busy, window.losses, self.zoom):
-            window.statusBar().addPermanentWidget(widget)
-        window.statusBar().setSizeGripEnabled(False)
+        for widget in (self.busy, losses, self.zoom):
+            bar.addPermanentWidget(widget)
+        bar.setSizeGripEnabled(False)
         self._timer = QTimer(self, singleShot=True, interval=_BUSY_SHOWS_AFTER)
         self._timer.timeout.connect(lambda: self.busy.setText(self.tr("Computing …")))
-        window.evaluator.busyChanged.connect(self._show_busy)
+        evaluator.busyChanged.connect(self._show_busy)
+        canvas.statusMessage.connect(bar.showMessage)
+        canvas.zoomChanged.connect(self._show_zoom)
+        self._show_zoom(canvas.zoom())
 
-    def show_zoom(self, zoom: float) -> None:
-        """Tell how large the page is shown; ``zoom`` is widget px per scene unit."""
+    def _show_zoom(self, zoom: float) -> None:
         self.zoom.setText(f"{100 * zoom / self._canvas.actual():.0f} %")
 
     def _show_busy(self, busy: bool) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.panels.dialogs.recovery import Recovery
+from app.services import theme
 from app.services.background import Cancelled
 from app.services.favourites import Favourites
 from app.services.journal import Journal
@@ -34,6 +35,8 @@ class Windows(QObject):
         self.favourites = Favourites(settings, self)
         self.journal = Journal(settings.folder / "recovery")
         self._windows: list[MainWindow] = []
+        self.apply_theme()
+        QApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
 
     @property
     def listed(self) -> tuple[MainWindow, ...]:
@@ -61,32 +64,40 @@ class Windows(QObject):
         made.come_forward()
         return made
 
-    def open(self, path: Path, asking: MainWindow) -> bool:
-        """Show a file in ``asking`` where nothing is open there, else in a new window.
+    def open(self, path: Path, window: MainWindow) -> bool:
+        """Show a file in ``window`` where nothing is open there, else in a new one.
 
         A file that is open already is shown where it is: two windows would overwrite each other.
         """
-        for window in self._windows:
-            if window.document.path is not None and _same(window.document.path, path):
-                window.come_forward()
+        for other in self._windows:
+            if other.document.path is not None and _same(other.document.path, path):
+                other.come_forward()
                 return True
-        loaded = asking.document.fetch(path)
+        loaded = window.document.fetch(path)
         if loaded is not None:
-            self._room(asking).document.take(loaded)
+            self._room(window).document.take(loaded)
             self.settings.remember(path)
         return loaded is not None
 
-    def open_copy(self, path: Path, asking: MainWindow) -> bool:
+    def open_copy(self, path: Path, window: MainWindow) -> bool:
         """Show a copy of a file, likewise."""
-        loaded = asking.document.fetch(path)
+        loaded = window.document.fetch(path)
         if loaded is not None:
-            self._room(asking).document.take(loaded.copy())
+            self._room(window).document.take(loaded.copy())
         return loaded is not None
 
     def restyle(self) -> None:
-        """Dress every window as the settings say."""
+        """Let every window look as the settings say."""
+        self.apply_theme()
         for window in self._windows:
             window.restyle()
+
+    def apply_theme(self) -> None:
+        """Dress the application in the theme and the size of text that the settings name."""
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            chosen = theme.THEMES.get(self.settings.theme) or theme.system()
+            theme.apply(chosen, application, self.settings.text)
 
     def close_all(self) -> bool:
         """Close every window, the newest first; False when one of them stays.
@@ -122,8 +133,12 @@ class Windows(QObject):
         window.autosave.write()
         self.journal.discard(entry)
 
-    def _room(self, asking: MainWindow) -> MainWindow:
-        return asking if _is_free(asking) else self.new()
+    def _follow_system(self) -> None:
+        if self.settings.theme not in theme.THEMES:
+            self.apply_theme()
+
+    def _room(self, window: MainWindow) -> MainWindow:
+        return window if _is_free(window) else self.new()
 
     def _free(self) -> MainWindow | None:
         """A window in which nothing is open and nothing was done."""

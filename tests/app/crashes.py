@@ -167,7 +167,7 @@ def _work(folder: Path, seed: int) -> None:
     application = QApplication(sys.argv[:1])
     store = QSettings(str(folder / "settings.ini"), QSettings.Format.IniFormat)
     window = Windows(Settings(store)).new()
-    assert window.files.open_path(folder / NAME)
+    assert window.open_path(folder / NAME)
     log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     dice, number = random.Random(seed), 0
 
@@ -179,7 +179,7 @@ def _work(folder: Path, seed: int) -> None:
             os.write(log, f"saved {number}\n".encode())
         else:
             number += 1
-            assert window.commands.change(change_to(number))
+            assert window.edit.change(change_to(number))
             os.write(log, f"edit {number}\n".encode())
         QTimer.singleShot(wait, act)
 

@@ -51,8 +51,8 @@ class Editor:
 
     def open(self, path: Path) -> None:
         """Open a file, with the palette hidden and the page as large as it fits."""
-        assert self.window.files.open_path(path)
-        self.window.docks["palette"].hide()
+        assert self.window.open_path(path)
+        self.window.docks.by_name["palette"].hide()
         self.rest()
         self.window.canvas.zoom_to_fit()
         self.rest()
@@ -94,7 +94,7 @@ class Editor:
 def tour(editor: Editor) -> None:
     """A stopped wire, why it is stopped, and what comes back once the stop is tried open."""
     canvas = editor.window.canvas
-    editor.window.docks["inspector"].hide()
+    editor.window.docks.by_name["inspector"].hide()
     editor.open(ASSETS / "diagrams" / f"mxnet_seed{SUFFIX}")
     editor.shoot(1800)
     editor.click(canvas.wire_position("triple.b"))

@@ -54,7 +54,7 @@ TYPICAL = ("Variable", "Constant", "Add", "Mul", "MatMul", "Tanh", "StopGradient
 
 def change(monkey: Monkey) -> None:
     """Any change of the document, possible or not."""
-    monkey.window.commands.change(_change(monkey.dice, monkey.window.document.diagram))
+    monkey.window.edit.change(_change(monkey.dice, monkey.window.document.diagram))
 
 
 def grow(monkey: Monkey) -> None:
@@ -74,7 +74,7 @@ def grow(monkey: Monkey) -> None:
                 add.append(
                     Connect(PortName(source, dice.choice(outputs)), PortName(name, number), title)
                 )
-    window.commands.change(Batch("Grow", tuple(add)))
+    window.edit.change(Batch("Grow", tuple(add)))
 
 
 def _change(dice: Random, diagram: Diagram) -> Change:
@@ -147,7 +147,7 @@ def cull(monkey: Monkey) -> None:
     monkey.window.actions_by_name["delete"].trigger()
     pages = monkey.window.document.diagram.pages
     for name in list(pages):
-        monkey.window.commands.change(RemovePage(name)) if name != MAIN else None
+        monkey.window.edit.change(RemovePage(name)) if name != MAIN else None
 
 
 def clipboard(monkey: Monkey) -> None:
@@ -196,7 +196,7 @@ def meddle(monkey: Monkey) -> None:
             path.write_text("{")
         case 2:
             path.unlink()
-    monkey.window.files.disk.check()
+    monkey.window.files.watch.check()
 
 
 def drop_any_file(monkey: Monkey) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF
+from PySide6.QtCore import QPointF, QRect, QRectF
 
 from app.canvas.input.gestures import Host
 from app.canvas.paint.open_wire import draw_open_wire
@@ -24,6 +24,7 @@ from app.canvas.scene.focus import (
 )
 from app.canvas.scene.geometry import Bend
 from app.canvas.state.spoken import describe
+from app.services.translation import editor
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import Connect, can_connect
 from runtime.diagram.paths import PortName
@@ -246,12 +247,8 @@ class KeyboardFocus:
 def _wire_hint(begun: Focus | None) -> str:
     """What can be done with the open wire."""
     if begun is None:
-        return _tr("No wire can begin here: go to a port with the arrow keys.")
-    return _tr(
+        return editor.tr("No wire can begin here: go to a port with the arrow keys.")
+    return editor.tr(
         "Wire from {0}: arrow keys go to ports that it fits, Space ends it there, Tab adds a block "
         "at its end, Esc drops it."
     ).format(begun.name)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("keyboard_focus", text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
 from app.canvas.input import changes
@@ -17,6 +17,7 @@ from app.canvas.input.cutting import clear_marks, toggle_mark
 from app.canvas.input.gestures import GRID, Host
 from app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
 from app.canvas.state.view_state import Selection
+from app.services.translation import editor
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -45,54 +46,136 @@ def _arrows(held: str = "") -> tuple[str, ...]:
 
 
 KEYS: tuple[CanvasKey, ...] = (
-    CanvasKey(_arrows(), "go",
-              "Go from block to port to block along the wires; move what is selected", "Arrows"),
-    CanvasKey(_arrows("Ctrl+"), "move_focus",
-              "Go on although something is selected", "Ctrl + arrows"),
-    CanvasKey(_arrows("Shift+"), "nudge",
-              "Move what is selected by one px", "Shift + arrows"),
-    CanvasKey(_arrows("Ctrl+Shift+"), "resize",
-              "Make the selected notes, or the one with the focus, larger or smaller",
-              "Ctrl + Shift + arrows"),
-    CanvasKey(("Home", "End"), "jump", "Go to the first block, or to the last", "Home, End"),
-    CanvasKey(("N", "Shift+N"), "next_note",
-              "Go to the next note or frame, or to the one before", "N, Shift + N"),
-    CanvasKey(("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"), "scroll",
-              "Move the page up and down; with Shift, to the sides", "Page Up, Page Down"),
-    CanvasKey(("S",), "select_focused",
-              "Select the block or note with the focus besides the others, or no more"),
-    CanvasKey(("Space",), "space",
-              "Begin a wire where the focus or the selection is, or end it there; held, the mouse "
-              "moves the page"),
-    CanvasKey(("Tab",), "add",
-              "Add a block by typing: at the wire's end, into the selected wire, where the pointer "
-              "has just been, or beside the selected block"),
-    CanvasKey(("I",), "insert",
-              "Put the selected block, which has no wires, into the wire with the focus"),
-    CanvasKey(("B",), "bend", "Bend the selected wire: S takes the reroute point, arrows move it"),
-    CanvasKey(("W",), "why",
-              "Why: the route from the loss to the selected wire, or to the variable; on a port, "
-              "Σ: what adds up there"),
-    CanvasKey(("T",), "trace",
-              "Show the selected wire from end to end, all else dimmed, or no more"),
-    CanvasKey(("X",), "preview_cuts",
-              "While held: what a cut of the wire under the pointer would change", "X held"),
-    CanvasKey(("Return", "Enter"), "enter",
-              "Show the fields of a block, enter a page, write a note", "Enter"),
-    CanvasKey(("F2",), "rename",
-              "Write the name of the block with the focus, or the text of the note"),
-    CanvasKey(("Del", "Backspace"), "delete",
-              "Remove the marked wires, what is selected, or else what has the focus; what a frame "
-              "holds stays", "Delete"),
-    CanvasKey(("C",), "mark_cut",
-              "Mark the wire with the focus for a cut, or no more; Delete cuts all marked ones"),
+    CanvasKey(
+        _arrows(),
+        "go",
+        editor.noop("Go from block to port to block along the wires; move what is selected"),
+        editor.noop("Arrows"),
+    ),
+    CanvasKey(
+        _arrows("Ctrl+"),
+        "move_focus",
+        editor.noop("Go on although something is selected"),
+        editor.noop("Ctrl + arrows"),
+    ),
+    CanvasKey(
+        _arrows("Shift+"),
+        "nudge",
+        editor.noop("Move what is selected by one px"),
+        editor.noop("Shift + arrows"),
+    ),
+    CanvasKey(
+        _arrows("Ctrl+Shift+"),
+        "resize",
+        editor.noop("Make the selected notes, or the one with the focus, larger or smaller"),
+        editor.noop("Ctrl + Shift + arrows"),
+    ),
+    CanvasKey(
+        ("Home", "End"),
+        "jump",
+        editor.noop("Go to the first block, or to the last"),
+        editor.noop("Home, End"),
+    ),
+    CanvasKey(
+        ("N", "Shift+N"),
+        "next_note",
+        editor.noop("Go to the next note or frame, or to the one before"),
+        editor.noop("N, Shift + N"),
+    ),
+    CanvasKey(
+        ("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"),
+        "scroll",
+        editor.noop("Move the page up and down; with Shift, to the sides"),
+        editor.noop("Page Up, Page Down"),
+    ),
+    CanvasKey(
+        ("S",),
+        "select_focused",
+        editor.noop("Select the block or note with the focus besides the others, or no more"),
+    ),
+    CanvasKey(
+        ("Space",),
+        "space",
+        editor.noop(
+            "Begin a wire where the focus or the selection is, or end it there; held, the mouse "
+            "moves the page"
+        ),
+    ),
+    CanvasKey(
+        ("Tab",),
+        "add",
+        editor.noop(
+            "Add a block by typing: at the wire's end, into the selected wire, where the pointer "
+            "has just been, or beside the selected block"
+        ),
+    ),
+    CanvasKey(
+        ("I",),
+        "insert",
+        editor.noop("Put the selected block, which has no wires, into the wire with the focus"),
+    ),
+    CanvasKey(
+        ("B",),
+        "bend",
+        editor.noop("Bend the selected wire: S takes the reroute point, arrows move it"),
+    ),
+    CanvasKey(
+        ("W",),
+        "why",
+        editor.noop(
+            "Why: the route from the loss to the selected wire, or to the variable; on a port, "
+            "Σ: what adds up there"
+        ),
+    ),
+    CanvasKey(
+        ("T",),
+        "trace",
+        editor.noop("Show the selected wire from end to end, all else dimmed, or no more"),
+    ),
+    CanvasKey(
+        ("X",),
+        "preview_cuts",
+        editor.noop("While held: what a cut of the wire under the pointer would change"),
+        editor.noop("X held"),
+    ),
+    CanvasKey(
+        ("Return", "Enter"),
+        "enter",
+        editor.noop("Show the fields of a block, enter a page, write a note"),
+        editor.noop("Enter"),
+    ),
+    CanvasKey(
+        ("F2",),
+        "rename",
+        editor.noop("Write the name of the block with the focus, or the text of the note"),
+    ),
+    CanvasKey(
+        ("Del", "Backspace"),
+        "delete",
+        editor.noop(
+            "Remove the marked wires, what is selected, or else what has the focus; what a frame "
+            "holds stays"
+        ),
+        editor.noop("Delete"),
+    ),
+    CanvasKey(
+        ("C",),
+        "mark_cut",
+        editor.noop(
+            "Mark the wire with the focus for a cut, or no more; Delete cuts all marked ones"
+        ),
+    ),
     CanvasKey(("Ctrl+A",), "select_all"),
-    CanvasKey(("M",), "menu", "Show the menu of what has the focus"),
-    CanvasKey(("Esc",), "leave",
-              "Drop what is in the hand, then the selection, then the focus; from a panel, come "
-              "back"),
-    CanvasKey(("?",), "sheet", "This sheet"),
-)  # fmt: skip
+    CanvasKey(("M",), "menu", editor.noop("Show the menu of what has the focus")),
+    CanvasKey(
+        ("Esc",),
+        "leave",
+        editor.noop(
+            "Drop what is in the hand, then the selection, then the focus; from a panel, come back"
+        ),
+    ),
+    CanvasKey(("?",), "sheet", editor.noop("This sheet")),
+)
 """Every key that the canvas itself handles."""
 
 
@@ -252,7 +335,7 @@ class Keys:
         view = self._canvas.view
         item = changes.focused(view)
         if item == Selection():
-            self._canvas.hint(_tr("A wire with the focus is selected already."))
+            self._canvas.hint(editor.tr("A wire with the focus is selected already."))
         else:
             self._canvas.select(*view.selection.toggled(item))
 
@@ -299,7 +382,7 @@ class Keys:
         change = changes.insertion(self._canvas.view)
         if change is None:
             self._canvas.hint(
-                _tr("Select a block without wires, go to a wire with Ctrl + arrows, press I.")
+                editor.tr("Select a block without wires, go to a wire with Ctrl + arrows, press I.")
             )
         self._canvas.request(change)
 
@@ -318,10 +401,10 @@ class Keys:
     def mark_cut(self, event: QKeyEvent) -> None:
         """Toggle whether the selected wire is marked for a cut."""
         if self._canvas.view.wire is None:
-            self._canvas.hint(_tr("Go to a wire with the arrows: C marks it for a cut."))
+            self._canvas.hint(editor.tr("Go to a wire with the arrows: C marks it for a cut."))
         elif self._mouse.gesture is None:
             count = toggle_mark(self._canvas, self._canvas.view.wire)
-            self._canvas.hint(_tr("Marked for a cut: {0}. Delete cuts them.").format(count))
+            self._canvas.hint(editor.tr("Marked for a cut: {0}. Delete cuts them.").format(count))
 
     # Result
 
@@ -386,7 +469,3 @@ def _pressed(event: QKeyEvent) -> QKeySequence:
     if event.key() == Qt.Key.Key_Question:
         held &= ~Qt.KeyboardModifier.ShiftModifier
     return QKeySequence(held.value | event.key())
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("keys", text)

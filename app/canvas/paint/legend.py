@@ -7,7 +7,7 @@ from dataclasses import Field, dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSizeF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.paint import glyphs, lanes
@@ -19,6 +19,7 @@ from app.canvas.state.badge_labels import BadgeLabel, badge_label
 from app.canvas.state.codes import CODES
 from app.canvas.state.formatting import number, power_of_ten
 from app.services.theme import SMALL, Theme, font
+from app.services.translation import editor
 from runtime.flow.badges import Mark
 from runtime.flow.numbers.rules import THRESHOLDS
 from runtime.flow.words.states import STATES, State
@@ -82,7 +83,7 @@ def paint_legend(painter: QPainter, corner: QPointF, theme: Theme, content: Lege
 def title(state: State, thresholds: Thresholds) -> str:
     """What a state means, with the thresholds that define it."""
     values = {field.name: _limit(thresholds, field) for field in fields(thresholds)}
-    return _tr(state.row.legend).format(**values)
+    return editor.tr(state.row.legend).format(**values)
 
 
 def _limit(thresholds: Thresholds, field: Field[float]) -> str:
@@ -93,20 +94,20 @@ def _limit(thresholds: Thresholds, field: Field[float]) -> str:
 
 def _badges(content: LegendContent) -> list[tuple[BadgeLabel | str, str]]:
     """Badges, and labels of lanes, with their meanings."""
-    cancels = _tr("the sum is below {0} of its largest term").format(
+    cancels = editor.tr("the sum is below {0} of its largest term").format(
         _power(content.thresholds.cancels)
     )
     return [
         (badge_label(Mark.CANCELS), cancels),
-        (badge_label(Mark.UNOWNED), _tr("trained, and no optimiser updates it")),
-        (badge_label(Mark.IDLE_STOP), _tr("a stop without effect")),
-        (badge_label(Mark.OPEN_STOP), _tr("a stop that lets gradient through")),
-        (badge_label(Mark.SURROGATE), _tr("its gradient is not the derivative, on purpose")),
-        (BadgeLabel("✓"), _tr("a gradient check agrees")),
-        (BadgeLabel("✗", serious=True), _tr("a gradient check does not agree")),
-        (_LEAVES, _tr("leaves of a tree that carry gradient")),
-        (ORIGIN, _tr("the first NaN or infinity appears here")),
-        (badge_label(Mark.STALE), _tr("numbers of an older diagram")),
+        (badge_label(Mark.UNOWNED), editor.tr("trained, and no optimiser updates it")),
+        (badge_label(Mark.IDLE_STOP), editor.tr("a stop without effect")),
+        (badge_label(Mark.OPEN_STOP), editor.tr("a stop that lets gradient through")),
+        (badge_label(Mark.SURROGATE), editor.tr("its gradient is not the derivative, on purpose")),
+        (BadgeLabel("✓"), editor.tr("a gradient check agrees")),
+        (BadgeLabel("✗", serious=True), editor.tr("a gradient check does not agree")),
+        (_LEAVES, editor.tr("leaves of a tree that carry gradient")),
+        (ORIGIN, editor.tr("the first NaN or infinity appears here")),
+        (badge_label(Mark.STALE), editor.tr("numbers of an older diagram")),
     ]
 
 
@@ -114,8 +115,8 @@ def _losses(content: LegendContent) -> list[str]:
     """The loss of each lane; none if there is one lane beside a wire."""
     if not content.losses:
         return []
-    found = [_tr("gradient of {0}").format(name) for name in content.losses]
-    return [*found, _tr("left out: no path to that loss")]
+    found = [editor.tr("gradient of {0}").format(name) for name in content.losses]
+    return [*found, editor.tr("left out: no path to that loss")]
 
 
 def _widths(content: LegendContent) -> tuple[float, float]:
@@ -183,7 +184,3 @@ def _power(value: float) -> str:
     """``10⁻⁷`` for a power of ten, else the number."""
     size = math.log10(value) if value > 0 else 0.5
     return power_of_ten(value) if abs(size - round(size)) < 1e-9 else number(value, 3)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("legend", text)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
+from app.services.translation import editor
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class BadgeLabel:
 
 def badge_label(mark: Mark) -> BadgeLabel:
     """The label of a badge."""
-    text = QCoreApplication.translate("badges", mark.value)
+    text = editor.tr(mark.value)
     return BadgeLabel(_SYMBOLS.get(mark) or text, serious=mark in _SERIOUS)
 
 

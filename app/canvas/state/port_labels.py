@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication
 
 from app.canvas.scene.tracing import origin, readers
 from app.canvas.state.formatting import dimensions, readout
+from app.services.translation import editor
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -52,6 +52,6 @@ def wire_ends(page: PageResult, key: str) -> tuple[str, str]:
         return head, key
     named = ", ".join(beyond[:MOST_NAMED])
     if len(beyond) > MOST_NAMED:
-        more = QCoreApplication.translate("tracing", "{0} and {1} more")
+        more = editor.tr("{0} and {1} more")
         named = more.format(named, len(beyond) - MOST_NAMED)
     return head, f"{key} → {named}" if named else key

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
 from app.canvas.scene.focus import FocusKind
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.formatting import number
 from app.canvas.state.looks import type_name
 from app.canvas.state.tooltips import badge_sentences
+from app.services.translation import editor
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -28,13 +27,13 @@ def describe(annotations: Annotations, focus: Focus) -> str:
             return _wire(annotations, focus.name)
         case FocusKind.BEND:
             bends = int(scene.bend_counts[scene.wire_index[focus.name]])
-            position = _tr("bend {0} of {1}").format(focus.number + 1, bends)
+            position = editor.tr("bend {0} of {1}").format(focus.number + 1, bends)
             return f"{position}, {_wire(annotations, focus.name)}"
         case FocusKind.BLOCK:
             return _block(annotations, focus.name)
         case FocusKind.NOTE:
             note = scene.page.notes[focus.name]
-            return f"{_tr('frame') if note.frame else _tr('note')} {note.text}"
+            return " ".join([editor.tr("frame") if note.frame else editor.tr("note"), note.text])
         case FocusKind.INPUT:
             return _input(scene, PortName.parse(focus.name))
         case FocusKind.OUTPUT:
@@ -47,7 +46,7 @@ def _block(annotations: Annotations, name: str) -> str:
     i = scene.index[name]
     parts = [name, type_name(scene.blocks[i])]
     for section in annotations.look(i).sections:
-        noun = {"": _tr("value"), "∇": _tr("gradient")}.get(section.mark, section.mark)
+        noun = {"": editor.tr("value"), "∇": editor.tr("gradient")}.get(section.mark, section.mark)
         rows = "; ".join(" ".join(row) for row in section.readout.cells)
         parts.append(f"{noun} {rows}")
     parts += badge_sentences(page, i)
@@ -58,20 +57,20 @@ def _block(annotations: Annotations, name: str) -> str:
 def _output(scene: Scene, name: PortName) -> str:
     """``output out of w, to 2 inputs``."""
     readers = sum(source == name for source in scene.page.wires.values())
-    end = _tr("not read") if not readers else _tr("to {0} inputs").format(readers)
-    return f"{_tr('output')} {name.port} {_tr('of')} {name.block}, {end}"
+    end = editor.tr("not read") if not readers else editor.tr("to {0} inputs").format(readers)
+    return editor.tr("output {0} of {1}").format(name.port, name.block) + f", {end}"
 
 
 def _input(scene: Scene, name: PortName) -> str:
     """``input a of mul1, from w``; without a wire, its number if it has one."""
-    head = f"{_tr('input')} {name.port} {_tr('of')} {name.block}"
+    head = editor.tr("input {0} of {1}").format(name.port, name.block)
     source = scene.page.wires.get(name)
     if source is not None:
-        return f"{head}, {_tr('from')} {source.block}"
+        return ", ".join([head, editor.tr("from {0}").format(source.block)])
     literal = scene.page.blocks[name.block].literals.get(name.port)
     if literal is not None and not literal.tensor.shape:
         return f"{head}, {number(literal.array[()])}"
-    return f"{head}, {_tr('not wired')}"
+    return ", ".join([head, editor.tr("not wired")])
 
 
 def _wire(annotations: Annotations, key: str) -> str:
@@ -79,10 +78,10 @@ def _wire(annotations: Annotations, key: str) -> str:
     scene, page = annotations.scene, annotations.page
     source, wire = scene.page.wires[PortName.parse(key)], scene.wire_index[key]
     several = len(scene.slots[scene.index[source.block]].outputs) > 1
-    head = f"{_tr('wire')} {source if several else source.block} {_tr('to')} {key}"
+    head = editor.tr("wire {0} to {1}").format(source if several else source.block, key)
     parts = [head, *(_lane(lanes, wire) for lanes in annotations.lanes)]
     if page.stale:
-        parts.append(_tr("stale, of an older diagram"))
+        parts.append(editor.tr("stale, of an older diagram"))
     return ", ".join(filter(None, parts))
 
 
@@ -92,13 +91,9 @@ def _lane(lanes: Lanes, wire: int) -> str:
     if state is None:
         return ""
     cutters = lanes.cutters(wire) if state.row.cut else ()
-    by = f" {_tr('by')} {', '.join(cutters)}" if cutters else ""
+    by = " " + editor.tr("by {0}").format(", ".join(cutters)) if cutters else ""
     leaves = lanes.leaves(wire)
-    count = "" if leaves is None else ", " + _tr("{0} of {1} leaves carry").format(*leaves)
-    origin = ", " + _tr("first appears here") if lanes.is_origin(wire) else ""
+    count = "" if leaves is None else ", " + editor.tr("{0} of {1} leaves carry").format(*leaves)
+    origin = ", " + editor.tr("first appears here") if lanes.is_origin(wire) else ""
     about = f"{lanes.name}: " if lanes.name else ""
-    return f"{about}{_tr(state.row.spoken)}{by}{count}{origin}"
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("spoken", text)
+    return f"{about}{editor.tr(state.row.spoken)}{by}{count}{origin}"

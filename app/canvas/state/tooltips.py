@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
 from app.canvas.state.badge_labels import badge_labels
 from app.canvas.state.formatting import described
 from app.canvas.state.looks import type_name
 from app.canvas.state.outlines import listed
+from app.services.translation import editor
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -63,9 +62,5 @@ def _unwired(block: Block, port: str) -> str:
         return described(literal.array)
     declared = block.port(port)
     if declared is None or declared.required:
-        return _tr("Not wired.")
-    return _tr("Not wired: defaults to {0}.").format(declared.default)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("tooltips", text)
+        return editor.tr("Not wired.")
+    return editor.tr("Not wired: defaults to {0}.").format(declared.default)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPa
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
 
 from app.panels import labels
+from app.services.theme import follow_theme
 
 if TYPE_CHECKING:
     from app.services.theme import Theme
@@ -33,6 +34,7 @@ class Notice(QFrame):
         row.addWidget(self._label, 1)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
+        follow_theme(self)
 
     def tell(self, text: str) -> None:
         """Show ``text``; screen readers say it."""

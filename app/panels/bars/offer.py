@@ -10,6 +10,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPa
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.panels import labels
+from app.services.theme import follow_theme
 
 if TYPE_CHECKING:
     from app.services.theme import Theme
@@ -28,6 +29,7 @@ class Offer(QFrame):
         self._row.setContentsMargins(12, 6, 12, 6)
         self._row.addWidget(self._label, 1)
         self.hide()
+        follow_theme(self)
 
     def ask(self, text: str, answers: Mapping[str, Callable[[], object]]) -> None:
         """Show ``text`` with these answers; screen readers say it."""

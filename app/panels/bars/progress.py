@@ -9,6 +9,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPa
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QWidget
 
 from app.panels import labels
+from app.services.theme import follow_theme
 
 if TYPE_CHECKING:
     from app.services.theme import Theme
@@ -39,6 +40,7 @@ class Progress(QFrame):
         row.addWidget(self.bar)
         row.addWidget(self.button)
         self.hide()
+        follow_theme(self)
 
     def tell(self, text: str, share: float) -> None:
         """Show what is done and, as far as that is known, the share that is done, 0 … 1."""

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.panels import labels
+from app.services.theme import follow_theme
 
 if TYPE_CHECKING:
     from app.services.theme import Theme
@@ -56,6 +57,7 @@ class TrialBar(QFrame):
         row.addWidget(self.apply_button)
         row.addWidget(self.discard_button)
         self.hide()
+        follow_theme(self)
 
     def tell(self, text: str, *, ready: bool) -> None:
         """Show ``text``; only what is ``ready`` can be applied."""

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from typing import NamedTuple
 
-from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
 from app.canvas.input.keys import KEYS
 from app.canvas.input.mouse_help import MOUSE
 from app.panels.dialogs.command_palette import plain
-from app.shell.actions import MENUS, TABLE, translated
+from app.services.translation import editor
+
+
+class Section(NamedTuple):
+    """A menu with its actions: keys, text and tip of each."""
+
+    title: str
+    rows: list[tuple[QKeySequence, str, str]]
 
 
 class Shortcuts(QDialog):
-    """Menu by menu the actions that have keys, then what mouse and keys do on the canvas."""
+    """The given sections, then what mouse and keys do on the canvas."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, sections: list[Section], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
         self.text = QTextBrowser(self)
         self.text.setAccessibleName(self.windowTitle())
-        self.text.setHtml("".join(self._sections()))
+        self.text.setHtml("".join(self._tables(sections)))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
@@ -31,31 +38,24 @@ class Shortcuts(QDialog):
         column.addWidget(buttons)
         self.resize(640, 620)
 
-    def _sections(self) -> Iterator[str]:
-        for menu, title in MENUS.items():
-            rows = [
-                (_native(command.shortcut), translated(command.text), translated(command.tip))
-                for command in TABLE
-                if command.menu == menu and command.shortcut is not None
-            ]
+    def _tables(self, sections: list[Section]) -> Iterator[str]:
+        for title, rows in sections:
             if rows:
-                yield _table(plain(translated(title)), rows)
+                yield _table(plain(title), [(_native(keys), text, tip) for keys, text, tip in rows])
         keys = [
-            (_said(row.shown) or ", ".join(map(_native, row.keys)), _said(row.text), "")
+            (editor.tr(row.shown) or ", ".join(map(_native, row.keys)), editor.tr(row.text), "")
             for row in KEYS
             if row.text
         ]
         yield _table(self.tr("On the canvas, by keyboard"), keys)
         title = self.tr("On the canvas, with the mouse, and by keyboard")
-        yield _table(title, [(_said(w.mouse), _said(w.text), _said(w.keys)) for w in MOUSE], 170)
+        yield _table(
+            title, [(editor.tr(w.mouse), editor.tr(w.text), editor.tr(w.keys)) for w in MOUSE], 170
+        )
 
 
-def _said(text: str) -> str:
-    return QCoreApplication.translate("keys", text) if text else ""
-
-
-def _native(keys: QKeySequence.StandardKey | str | None) -> str:
-    return QKeySequence(keys or "").toString(QKeySequence.SequenceFormat.NativeText)
+def _native(keys: QKeySequence | str) -> str:
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def _table(title: str, rows: list[tuple[str, str, str]], last: int = 0) -> str:

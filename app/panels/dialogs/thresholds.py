@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLineEdit, QVBoxLayout
 
 from app.panels import labels
+from app.services.translation import editor
 from runtime.flow import Thresholds
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class ThresholdsDialog(QDialog):
         self._fill()
 
     def _words(self) -> dict[str, str]:
-        return {field.name: self.tr(field.metadata["words"]) for field in fields(Thresholds)}
+        return {field.name: editor.tr(field.metadata["words"]) for field in fields(Thresholds)}
 
     def _take(self) -> None:
         """Take what is typed, where it is a number that can be a threshold."""

@@ -27,28 +27,29 @@ from app.document import arrays
 from app.panels import labels
 from app.panels.inspector.grid import Grid
 from app.services.background import Cancelled, worker_of
+from app.services.translation import editor
 from blocks.errors import FileError, GradwireError
 from blocks.values import DTYPES, Tensor
 
 RULES: Mapping[str, str] = {
-    "zeros": "zeros",
-    "ones": "ones",
-    "constant": "one number",
-    "normal": "normal",
-    "uniform": "uniform",
-    "linspace": "evenly spaced",
-    "identity": "identity",
+    "zeros": editor.noop("zeros"),
+    "ones": editor.noop("ones"),
+    "constant": editor.noop("one number"),
+    "normal": editor.noop("normal"),
+    "uniform": editor.noop("uniform"),
+    "linspace": editor.noop("evenly spaced"),
+    "identity": editor.noop("identity"),
 }
 """Words for the rules of :data:`app.document.arrays.KINDS`."""
 NUMBERS: Mapping[str, str] = {
-    "value": "Value",
-    "mean": "Mean",
-    "deviation": "Standard deviation",
-    "least": "Least",
-    "largest": "Largest",
-    "first": "First",
-    "last": "Last",
-    "seed": "Seed",
+    "value": editor.noop("Value"),
+    "mean": editor.noop("Mean"),
+    "deviation": editor.noop("Standard deviation"),
+    "least": editor.noop("Least"),
+    "largest": editor.noop("Largest"),
+    "first": editor.noop("First"),
+    "last": editor.noop("Last"),
+    "seed": editor.noop("Seed"),
 }
 """Words for the numbers they take."""
 MOST_CELLS = 2_500
@@ -132,7 +133,7 @@ class ArrayTools(QToolButton):
 
     def _read(self, path: Path) -> dict[str, arrays.Array] | None:
         """The arrays of a file; None where there are none, or nobody waits for them any more."""
-        text = self.tr("Result {0}").format(path.name)
+        text = self.tr("Reading {0}").format(path.name)
         try:
             found = worker_of(self)(text, lambda pulse: arrays.read(path), pure=True)
         except Cancelled:
@@ -234,13 +235,13 @@ class Generate(_ArrayDialog):
         self._dtype = "float64" if tensor is None else tensor.dtype
         self.kind = QComboBox(self)
         for kind in arrays.KINDS:
-            self.kind.addItem(self.tr(RULES[kind]), kind)
+            self.kind.addItem(editor.tr(RULES[kind]), kind)
         self.shape_line = QLineEdit("" if tensor is None else ", ".join(map(str, tensor.shape)))
         self.numbers = {name: QLineEdit(str(n)) for name, n in arrays.DEFAULTS.items()}
         self.rows.addRow(self.tr("Rule"), self.kind)
         self.rows.addRow(self.tr("Shape"), self.shape_line)
         for name, line in self.numbers.items():
-            self.rows.addRow(self.tr(NUMBERS[name]), line)
+            self.rows.addRow(editor.tr(NUMBERS[name]), line)
             line.textChanged.connect(self.look)
         self.kind.currentIndexChanged.connect(self.look)
         self.shape_line.textChanged.connect(self.look)

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from app.panels import labels
 from app.panels.inspector.block_form import BlockForm, form_shape
 from app.panels.inspector.diagram_form import DiagramForm
-from app.services.theme import LIGHT, Theme
+from app.services.theme import LIGHT, Theme, follow_theme
+from app.services.translation import editor
 from blocks.errors import GradwireError
 from blocks.values import Tensor
 from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, apply
@@ -44,6 +45,7 @@ class Inspector(QScrollArea):
         self._drafts: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
         self._contracts: str | None = None
         self._rebuild()
+        follow_theme(self)
 
     @property
     def form(self) -> BlockForm | None:
@@ -80,8 +82,9 @@ class Inspector(QScrollArea):
 
     def set_theme(self, theme: Theme) -> None:
         """Take the tints of ``theme``."""
-        self._theme = theme
-        self._rebuild()
+        if theme != self._theme:
+            self._theme = theme
+            self._rebuild()
 
     def focus_name(self) -> None:
         """Put the cursor into the name of the selected block."""
@@ -180,11 +183,11 @@ def _several(names: list[str], inspector: Inspector) -> QWidget:
     card = QWidget()
     column = QVBoxLayout(card)
     column.setContentsMargins(12, 2, 12, 12)
-    column.addWidget(labels.body(inspector.tr("{0} blocks selected").format(len(names))))
+    column.addWidget(labels.body(editor.tr("{0} blocks selected").format(len(names))))
     more = "" if len(names) <= 50 else " …"
     links = labels.body(", ".join(labels.link(name) for name in names[:50]) + more)
     links.linkActivated.connect(inspector.blockRequested)
     column.addWidget(links)
-    column.addWidget(labels.caption(inspector.tr("Parameters are edited one block at a time.")))
+    column.addWidget(labels.caption(editor.tr("Parameters are edited one block at a time.")))
     column.addStretch(1)
     return card

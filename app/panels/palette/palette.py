@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QV
 
 from app.canvas.paint.blocks.rows import BLOCK_ROLE, PAGE_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 from app.panels.palette.stock import Search, Stock
+from app.services.theme import follow_theme
 
 if TYPE_CHECKING:
     from app.services.favourites import Favourites
@@ -59,6 +60,7 @@ class Palette(QWidget):
         column.setSpacing(8)
         column.addWidget(self.search_line)
         column.addWidget(self.tree)
+        follow_theme(self)
 
     def set_theme(self, theme: Theme) -> None:
         """Take the tints of ``theme``."""

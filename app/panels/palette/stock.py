@@ -8,7 +8,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import (
-    QCoreApplication,
     QMimeData,
     QModelIndex,
     QObject,
@@ -24,6 +23,7 @@ from app.canvas.input.dropping import BLOCK_MIME, PAGE_MIME
 from app.canvas.input.entry.candidates import matches, page_refusal, sort_key
 from app.canvas.paint.blocks.rows import ASIDE_ROLE, BLOCK_ROLE, PAGE_ROLE, REFUSAL_ROLE, STAR_ROLE
 from app.panels import formula
+from app.services.translation import editor
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import MAIN
 from runtime.diagram.model import page_ports
@@ -172,8 +172,8 @@ class PageRow(NamedTuple):
     def tip(self) -> str:
         """All of it, as HTML."""
         parts = [f"<b>{escape(self.name)}</b>{' — ' if self.ports else ''}{escape(self.ports)}"]
-        times = QCoreApplication.translate("Stock", "Used {0} times.").format(self.used)
-        parts.append(times if self.used else QCoreApplication.translate("Stock", "Not used yet."))
+        times = editor.tr("Used {0} times.").format(self.used)
+        parts.append(times if self.used else editor.tr("Not used yet."))
         if self.refusal:
             parts.append(escape(self.refusal))
         return "".join(f"<p>{part}</p>" for part in parts)

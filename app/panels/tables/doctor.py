@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QBrush, QColor
 
 from app.panels.tables.lines import Lines
-from app.services.theme import LIGHT, Theme
+from app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -63,7 +63,7 @@ class FindingModel(QAbstractTableModel):
         return None
 
 
-class Doctor(Lines):
+class Findings(Lines):
     """One line a finding; a click, or Enter, asks for its place."""
 
     findingRequested = Signal(object)
@@ -75,6 +75,7 @@ class Doctor(Lines):
         self.lay_out(self.table, self.tr("Doctor"))
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
+        follow_theme(self)
 
     def show_findings(self, findings: Sequence[Finding], instead: str = "") -> None:
         """Show what the doctor found; ``instead`` where that is nothing."""

@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from app.panels.tables.lines import Table
-from app.services.theme import LIGHT, Theme
+from app.services.theme import LIGHT, Theme, follow_theme
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ class Matrix(Table):
         header.sectionClicked.connect(self._choose)
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
+        follow_theme(self)
 
     def show_matrix(self, matrix: LossMatrix | None, instead: str = "") -> None:
         """Show a matrix; ``instead`` where there is none, or nothing in it."""

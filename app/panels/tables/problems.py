@@ -9,11 +9,12 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QBrush, QColor
 
 from app.panels.tables.lines import Lines
-from app.services.theme import LIGHT, Theme
+from app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+    from app.evaluation.result import Result
     from runtime.diagram import Diagnostic
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -84,11 +85,12 @@ class Problems(Lines):
         self.say_when_empty(self.tr("No problems."))
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
+        follow_theme(self)
 
-    def show_problems(self, problems: Sequence[Diagnostic]) -> None:
-        """Show what the newest result found."""
+    def set_result(self, result: Result) -> None:
+        """Show the problems of the newest result."""
         before = len(self.table.problems)
-        self.table.show_problems(problems)
+        self.table.show_problems(result.diagnostics)
         if len(self.table.problems) != before:
             self.countChanged.emit(len(self.table.problems))
 

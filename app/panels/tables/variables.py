@@ -26,7 +26,7 @@ class VariableModel(QAbstractTableModel):
         self._result: Result | None = None
         self.names: tuple[str, ...] = ()
 
-    def show_result(self, result: Result | None) -> None:
+    def set_result(self, result: Result | None) -> None:
         """Show another run."""
         names = tuple(result.gradients) if result else ()
         if names != self.names:
@@ -123,9 +123,9 @@ class Variables(Table):
         self.clicked.connect(self._ask)
         self.activated.connect(self._ask)
 
-    def show_result(self, result: Result | None) -> None:
+    def set_result(self, result: Result | None) -> None:
         """Show what the newest result found."""
-        self.table.show_result(result)
+        self.table.set_result(result)
 
     def _ask(self, index: QModelIndex) -> None:
         self.blockRequested.emit(self.table.names[index.row()])

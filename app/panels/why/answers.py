@@ -6,11 +6,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.canvas.state.formatting import number
 from app.panels import labels, notation
+from app.services.translation import editor
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QLabel
@@ -39,12 +40,14 @@ class Repair(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        column.addWidget(labels.heading(_tr("What would let it through")))
+        column.addWidget(labels.heading(editor.tr("What would let it through")))
         column.addWidget(sentence)
-        self.try_button = QPushButton(_tr("&Try"), self)
-        self.try_button.setToolTip(_tr("Show what it changes, with the diagram left as it is"))
-        self.apply_button = QPushButton(_tr("A&pply"), self)
-        self.apply_button.setToolTip(_tr("Make it a change of the diagram, one undo"))
+        self.try_button = QPushButton(editor.tr("&Try"), self)
+        self.try_button.setToolTip(
+            editor.tr("Show what it changes, with the diagram left as it is")
+        )
+        self.apply_button = QPushButton(editor.tr("A&pply"), self)
+        self.apply_button.setToolTip(editor.tr("Make it a change of the diagram, one undo"))
         self.try_button.clicked.connect(lambda: self.tried.emit(found))
         self.apply_button.clicked.connect(lambda: self.applied.emit(found))
         row = QHBoxLayout()
@@ -60,10 +63,10 @@ def sections(answers: Reasons) -> list[QLabel]:
     """Labels, from top to bottom; links lead to blocks, or to wires after :data:`WIRE`."""
     shown: list[QLabel] = []
     if answers.dialects:
-        shown.append(labels.heading(_tr("What other systems say")))
+        shown.append(labels.heading(editor.tr("What other systems say")))
         shown += [_dialect(told) for told in answers.dialects]
     if answers.account is not None:
-        shown.append(labels.heading("Σ " + _tr("What adds up at {0}").format(answers.port)))
+        shown.append(labels.heading("Σ " + editor.tr("What adds up at {0}").format(answers.port)))
         shown.append(_ledger(answers.account))
     return shown
 
@@ -82,7 +85,7 @@ def _dialect(told: Dialects) -> QLabel:
         for fate in fates
     )
     name = labels.link(told.variable)
-    after = escape(_tr("Then in {0}").format(told.reports[0].system))
+    after = escape(editor.tr("Then in {0}").format(told.reports[0].system))
     return labels.body(f"{name}<table>{rows}</table><small>{after}<br>{ends}</small>")
 
 
@@ -113,7 +116,3 @@ def sign(amount: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
     if not signs:
         return "0"
     return "±" if len(signs) > 1 else ("+" if signs == {"1"} else "−")
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("answers", text)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QCoreApplication
-
 from app.panels import labels
+from app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +36,14 @@ def leaf_rows(rows: Sequence[LeafRow]) -> QLabel:
         for row in rows[:_MOST]
     ]
     if len(rows) > _MOST:
-        more = QCoreApplication.translate("leaves", "{0} more").format(len(rows) - _MOST)
+        more = editor.tr("{0} more").format(len(rows) - _MOST)
         lines.append(f"<tr><td>… {more}</td></tr>")
     return labels.body(f"<table cellspacing='2'>{''.join(lines)}</table>")
 
 
 def leaf_head(path: str) -> QLabel:
     """Which leaf is shown by itself, and the way back to all of them."""
-    back = labels.link(LEAF, QCoreApplication.translate("leaves", "all leaves"))
+    back = labels.link(LEAF, editor.tr("all leaves"))
     return labels.body(f"<b>{escape(path)}</b> · {back}")
 
 

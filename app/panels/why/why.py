@@ -24,7 +24,8 @@ from app.panels.inspector.block_form import linked
 from app.panels.inspector.grid import Grid
 from app.panels.why.answers import Repair, sections
 from app.panels.why.leaves import LEAF, LeafRow, leaf_head, leaf_rows
-from app.services.theme import LIGHT, Theme
+from app.services.theme import LIGHT, Theme, follow_theme
+from app.services.translation import editor
 from blocks.paths import path_text
 from runtime.diagram import MAIN, Diagram, PortName
 from runtime.diagram.paths import PortPath, WirePath
@@ -62,6 +63,7 @@ class Why(QScrollArea):
         self._key = ""
         self._leaf = ""
         self._answers: Reasons | None = None
+        self._answers_column: QVBoxLayout | None = None
         self._theme = LIGHT
         self._column = QVBoxLayout()
         self._column.setContentsMargins(12, 2, 12, 12)
@@ -70,16 +72,17 @@ class Why(QScrollArea):
         self._sheet.setLayout(self._column)
         self.setWidget(self._sheet)
         self._rebuild()
+        follow_theme(self)
 
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
-        """Show the wire as it is in another diagram."""
+        """Take another diagram; its wires are shown with the result that follows."""
         self._diagram, self._page = diagram, page
-        self._rebuild()
 
     def set_wire(self, key: str) -> None:
         """Show another wire of the page, by its target port; none for an empty text."""
-        self._key, self._leaf = key, ""
-        self._rebuild()
+        if (key, "") != (self._key, self._leaf):
+            self._key, self._leaf = key, ""
+            self._rebuild()
 
     @property
     def leaf(self) -> str:
@@ -94,26 +97,37 @@ class Why(QScrollArea):
             self.leafChosen.emit(path)
 
     def set_result(self, result: Result | None, prefix: str = "") -> None:
-        """Take verdicts and numbers from another run."""
+        """Take verdicts and numbers from another run; the same ones rebuild nothing."""
+        known = result is self._result or (
+            result is not None and self._result is not None and result.agrees_with(self._result)
+        )
         self._result, self._prefix = result, prefix
-        self._rebuild()
+        if not known or self._subject() != self._shown:
+            self._rebuild()
 
     def show_answers(self, answers: Reasons | None) -> None:
         """Show the fix, other systems and the ledger of the wire; None while they are awaited."""
         if answers is not self._answers:
             self._answers = answers
-            self._rebuild()
+            self._fill_answers()
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of ``theme``."""
-        self._theme = theme
-        self._rebuild()
+        if theme != self._theme:
+            self._theme = theme
+            self._rebuild()
 
     def text(self) -> str:
         """All that is shown, as plain text."""
         return "\n".join(label.text() for label in self._sheet.findChildren(QLabel))
 
+    def _subject(self) -> tuple[str, PortName | None]:
+        """What the panel is about: the wire, or a leaf of it, and where it comes from."""
+        return self._wire if self._key else "", self._source()
+
     def _rebuild(self) -> None:
+        self._shown = self._subject()
+        self._answers_column = None
         labels.clear(self._column)
         source = self._source()
         if source is None:
@@ -127,7 +141,10 @@ class Why(QScrollArea):
             self._add_verdicts()
             if not self._leaf:
                 self._add_leaves()
-            self._add_answers()
+            self._answers_column = QVBoxLayout()
+            self._answers_column.setSpacing(6)
+            self._column.addLayout(self._answers_column)
+            self._fill_answers()
             self._add_numbers(source)
         self._column.addStretch(1)
 
@@ -159,7 +176,7 @@ class Why(QScrollArea):
             state, norm = result.states[wire], result.norms.get(wire)
             colour = self._theme.lane(state).name()
             size = "" if norm is None else number(norm, 3)
-            rows.append(LeafRow(path_text(path), self.tr(state.row.title), colour, size))
+            rows.append(LeafRow(path_text(path), editor.tr(state.row.title), colour, size))
         return rows
 
     def _add_verdicts(self) -> None:
@@ -195,7 +212,7 @@ class Why(QScrollArea):
         row = QHBoxLayout()
         row.setSpacing(6)
         row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state)), self))
-        words = self.tr(verdict.state.row.title)
+        words = editor.tr(verdict.state.row.title)
         row.addWidget(QLabel(f"<b>{words}</b>"))
         row.addStretch(1)
         if title:
@@ -209,7 +226,12 @@ class Why(QScrollArea):
             cut.linkActivated.connect(self.blockRequested)
             self._column.addWidget(cut)
 
-    def _add_answers(self) -> None:
+    def _fill_answers(self) -> None:
+        """Put the answers into their place, which stays empty while they are awaited."""
+        column = self._answers_column
+        if column is None:
+            return
+        labels.clear(column)
         if self._answers is None or self._answers.wire != self._wire:
             return
         if (found := self._answers.fix) is not None and found.sentence:
@@ -217,10 +239,10 @@ class Why(QScrollArea):
             repair.linkActivated.connect(self.blockRequested)
             repair.tried.connect(self.repairTried)
             repair.applied.connect(self.repairRequested)
-            self._column.addWidget(repair)
+            column.addWidget(repair)
         for section in sections(self._answers):
             section.linkActivated.connect(self.blockRequested)
-            self._column.addWidget(section)
+            column.addWidget(section)
 
     def _add_numbers(self, source: PortName) -> None:
         result = self._result

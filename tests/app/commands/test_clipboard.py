@@ -117,7 +117,7 @@ def test_without_a_selection_there_is_nothing_to_copy(window):
 
 
 def test_notes_and_frames_are_copied_with_blocks_and_selected_after(window, qtbot):
-    change = window.commands.change
+    change = window.edit.change
     change(SetNote("f", Note("Scale", Point(0, -60), 400, 300, frame=True)))
     change(SetNote("n", Note("why", Point(10, 200))))
     window.canvas.select({"mul1"}, {"f"})
@@ -133,7 +133,7 @@ def test_notes_and_frames_are_copied_with_blocks_and_selected_after(window, qtbo
 
 
 def test_nudges_of_notes_with_blocks_are_one_undo(window, qtbot):
-    window.commands.change(SetNote("n", Note("why", Point(10, 200))))
+    window.edit.change(SetNote("n", Note("why", Point(10, 200))))
     before = window.document.diagram
     window.canvas.select({"mul1"}, {"n"})
     for _ in range(3):
@@ -154,7 +154,7 @@ class TestFrames:
             "n": Note("times 3", Point(at.x, at.y + 120), 120, 40),
             "far": Note("elsewhere", Point(at.x + 5000, at.y)),
         }.items():
-            window.commands.change(SetNote(name, note))
+            window.edit.change(SetNote(name, note))
         window.canvas.select((), {"f"})
         return window
 
@@ -209,13 +209,13 @@ class TestPages:
 
     @pytest.fixture
     def nested(self, window):
-        window.commands.change(group(window.document.diagram, "main", ["mul1"]))
+        window.edit.change(group(window.document.diagram, "main", ["mul1"]))
         window.canvas.select({"group1"})
         return window
 
     def test_a_use_is_not_pasted_on_its_own_page(self, nested, qtbot):
         press(qtbot, nested, Qt.Key.Key_C)
-        nested.place.enter("group1")
+        nested.navigation.enter("group1")
         before = nested.document.diagram
         press(qtbot, nested, Qt.Key.Key_V)
         assert nested.document.diagram is before
@@ -223,27 +223,27 @@ class TestPages:
         assert "can't be used on itself" in nested.notice.text()
 
     def test_nor_is_one_that_stands_on_it(self, nested, qtbot):
-        nested.commands.change(group(nested.document.diagram, "main", ["group1"]))
+        nested.edit.change(group(nested.document.diagram, "main", ["group1"]))
         (outer,) = set(nested.document.diagram.pages) - {"main", "group1"}
         nested.canvas.select({outer})
         press(qtbot, nested, Qt.Key.Key_C)
-        nested.place.go((outer, "group1"))
-        assert nested.place.page == "group1"
+        nested.navigation.go((outer, "group1"))
+        assert nested.navigation.page == "group1"
         before = nested.document.diagram
         press(qtbot, nested, Qt.Key.Key_V)
         assert nested.document.diagram is before
-        assert "stands on page 'group1' itself" in nested.notice.text()
+        assert "uses page 'group1' itself" in nested.notice.text()
 
     def test_a_new_page_that_leads_back_here_is_not_pasted(self, nested, qtbot):
         text = """{"gradwire": 1, "pages": {
             "main": {"blocks": {"u": {"type": "Page", "page": "other"}}},
             "other": {"blocks": {"v": {"type": "Page", "page": "group1"}}}}}"""
         QGuiApplication.clipboard().setText(text.replace('"gradwire": 1', HEAD))
-        nested.place.enter("group1")
+        nested.navigation.enter("group1")
         before = nested.document.diagram
         press(qtbot, nested, Qt.Key.Key_V)
         assert nested.document.diagram is before
-        assert "stands on page 'group1' itself" in nested.notice.text()
+        assert "uses page 'group1' itself" in nested.notice.text()
 
     def test_elsewhere_a_use_is_pasted(self, nested, qtbot):
         press(qtbot, nested, Qt.Key.Key_C)

@@ -13,9 +13,9 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 @pytest.fixture
 def window(window):
     for kind in ("Variable", "Tanh", "Loss"):
-        window.commands.add_block(kind)
-    window.commands.change(Connect(PortName("variable1", "out"), PortName("tanh1", "x")))
-    window.commands.change(Connect(PortName("tanh1", "out"), PortName("loss", "x")))
+        window.edit.add_block(kind)
+    window.edit.change(Connect(PortName("variable1", "out"), PortName("tanh1", "x")))
+    window.edit.change(Connect(PortName("tanh1", "out"), PortName("loss", "x")))
     return window
 
 
@@ -61,7 +61,7 @@ def test_a_frame_goes_into_the_page_and_comes_back_selected(window):
 
 @pytest.mark.parametrize("command", ["ungroup", "unique_page"])
 def test_a_block_whose_page_is_missing_is_told_of(window, command):
-    window.commands.change(AddBlock("use", PageBlock(page="gone")))
+    window.edit.change(AddBlock("use", PageBlock(page="gone")))
     before = window.document.diagram
     window.canvas.select(["use"])
     window.actions_by_name[command].trigger()

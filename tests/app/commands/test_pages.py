@@ -23,8 +23,8 @@ Key = Qt.Key
 @pytest.fixture
 def window(qtbot, window):
     window.document._begin(seed(), None)
-    window.commands.change(group(window.document.diagram, "main", ["mul1"]))
-    window.commands.change(InsertPage("idle"))
+    window.edit.change(group(window.document.diagram, "main", ["mul1"]))
+    window.edit.change(InsertPage("idle"))
     qtbot.waitUntil(window.isActiveWindow)
     return window
 
@@ -85,7 +85,7 @@ class TestReuse:
         press(window, Key.Key_Return)
         first, second = uses(window, "main", "group1")
         assert window.canvas.selection() == {second}
-        window.commands.change(AddBlock("extra", registry().get("PageOutput")(), page="group1"))
+        window.edit.change(AddBlock("extra", registry().get("PageOutput")(), page="group1"))
         for use in (first, second):
             assert window.canvas.port_position(use, "extra")
 
@@ -166,7 +166,7 @@ class TestNew:
         window.actions_by_name["unique_page"].trigger()
         assert uses(window, "main", "group1") == [first]
         assert uses(window, "main", "group2") == [second]
-        window.commands.change(SetParameters("mul1", {"a": 7.0}, page="group2"))
+        window.edit.change(SetParameters("mul1", {"a": 7.0}, page="group2"))
         diagram = window.document.diagram
         assert diagram.pages["group1"] != diagram.pages["group2"]
 
@@ -197,7 +197,7 @@ class TestKept:
         press(window, Key.Key_Return, CONTROL)
         assert window.navigation.page == "idle"
         assert window.breadcrumbs.isVisible()
-        window.commands.add_block("Tanh")
+        window.edit.add_block("Tanh")
         assert "tanh1" in window.document.diagram.pages["idle"].blocks
         window.pages.rename("idle", "draft")
         assert window.navigation.page == "draft"
@@ -217,7 +217,7 @@ class TestKept:
         assert pages(window) == ["main", "group1"]
 
     def test_a_page_stays_when_its_last_use_goes(self, window):
-        window.commands.change(RemoveBlocks(("group1",)))
+        window.edit.change(RemoveBlocks(("group1",)))
         page_row(window, "group1")
         press(window, Key.Key_Return, CONTROL)
         assert window.navigation.page == "group1"
@@ -238,8 +238,8 @@ class TestKept:
 
 def test_a_page_by_itself_can_be_asked_about_although_nothing_of_it_ran(window, qtbot):
     window.document._begin(seed(), None)
-    window.commands.change(group(window.document.diagram, "main", ["stop", "mul1"]))
-    window.commands.change(RemoveBlocks(("group1",)))
+    window.edit.change(group(window.document.diagram, "main", ["stop", "mul1"]))
+    window.edit.change(RemoveBlocks(("group1",)))
     qtbot.waitUntil(lambda: not window.evaluator.busy)
     window.pages.open("group1")
     qtbot.waitUntil(lambda: not window.evaluator.busy)

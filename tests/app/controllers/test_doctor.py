@@ -16,7 +16,7 @@ def ill():
 
 
 def looked(qtbot, window):
-    window.docks["doctor"].raise_()
+    window.docks.by_name["doctor"].raise_()
     qtbot.waitUntil(lambda: not window.doctor.panel.visibleRegion().isEmpty())
     qtbot.waitUntil(lambda: not window.doctor.asker.waits("doctor"))
     table = window.doctor.panel.table
@@ -47,7 +47,7 @@ def test_the_gravest_comes_first(opened, qtbot):  # noqa: F811
     assert rows[0][0] == "✕"
     assert "root" in rows[0][2]
     assert "sg" in rows[row_of(rows, "No gradient")][2]
-    assert window.docks["doctor"].windowTitle() == f"Doctor ({len(rows)})"
+    assert window.docks.by_name["doctor"].windowTitle() == f"Doctor ({len(rows)})"
 
 
 def test_a_click_leads_to_the_wire_and_its_route(opened, qtbot):  # noqa: F811
@@ -84,7 +84,7 @@ def test_the_route_to_the_variable_is_numbered_from_the_loss(opened, qtbot):  # 
 def test_after_an_edit_it_looks_again(opened, qtbot):  # noqa: F811
     window = opened(ill())
     before = looked(qtbot, window)
-    window.commands.change(SetParameters("y", {"value": [4.0]}))
+    window.edit.change(SetParameters("y", {"value": [4.0]}))
     qtbot.waitUntil(lambda: not window.evaluator.busy)
     after = looked(qtbot, window)
     assert after != before
@@ -95,7 +95,7 @@ def test_a_diagram_that_is_well_is_said_to_be(opened, qtbot):  # noqa: F811
     window = opened(build(loss(variable("w", [2.0]), name="loss")))
     assert looked(qtbot, window)[0][2] == "Every variable that is trained gets a gradient."
     click(qtbot, window, 0)
-    assert window.docks["doctor"].windowTitle() == "Doctor"
+    assert window.docks.by_name["doctor"].windowTitle() == "Doctor"
 
 
 def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
@@ -109,10 +109,10 @@ def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
     broken = rows[row_of(rows, "is broken")]
     assert broken[:2] == ["✕", "w"]
     assert broken[2].startswith("flows(loss -> w) is broken. sg stops every route to loss.")
-    window.commands.change(SetTitle(contracts=("blocked(loss -> v)",)))
+    window.edit.change(SetTitle(contracts=("blocked(loss -> v)",)))
     rows = looked(qtbot, window)
     assert rows[row_of(rows, "blocked(loss -> v) is broken")][1] == "v"
     assert rows[row_of(rows, "flows(loss -> w) is broken")][1] == "w"
-    window.commands.change(SetTitle(contracts=("block(loss -> v)",)))
+    window.edit.change(SetTitle(contracts=("block(loss -> v)",)))
     ((_, _, told),) = looked(qtbot, window)
     assert "This line is not a contract" in told

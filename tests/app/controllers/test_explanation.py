@@ -40,7 +40,7 @@ def opened(qtbot, settings, tmp_path):
         qtbot.waitExposed(window)
         path = tmp_path / "why.gradwire.json"
         save(diagram, path)
-        assert window.files.open_path(path)
+        assert window.open_path(path)
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         window.canvas.zoom_to_fit()
         window.canvas.setFocus()
@@ -154,7 +154,7 @@ class TestRoute:
     def test_the_route_of_a_variable_stays_over_a_new_reading(self, window, qtbot):
         click_block(qtbot, window, "w")
         qtbot.keyClick(window.canvas, W)
-        window.commands.change(SetParameters("w", {"value": [5.0]}))
+        window.edit.change(SetParameters("w", {"value": [5.0]}))
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert "w" in window.canvas.route().numbers
         click_wire(qtbot, window, "add1.b")

@@ -55,7 +55,7 @@ def _wrong(xp, x):
 
 def test_they_go_with_the_next_change(window, qtbot):
     check(qtbot, window)
-    window.commands.change(SetParameters("w", {"value": [0.25]}))
+    window.edit.change(SetParameters("w", {"value": [0.25]}))
     qtbot.waitUntil(lambda: not window.evaluator.busy)
     assert pills(window, "smooth") == []
 

@@ -22,7 +22,7 @@ def shared():
 @pytest.fixture
 def window(opened, qtbot):  # noqa: F811
     made = opened(shared())
-    made.docks["matrix"].raise_()
+    made.docks.by_name["matrix"].raise_()
     settled(qtbot, made)
     return made
 
@@ -57,7 +57,7 @@ def header(window):
 
 def test_a_variable_that_is_gone_since_leads_nowhere(window, qtbot):
     row = list(rows(window)).index("u")
-    window.commands.change(RemoveBlocks(("u",)))
+    window.edit.change(RemoveBlocks(("u",)))
     click(qtbot, window, row, 0)
     assert window.canvas.selection() == frozenset()
 
@@ -103,7 +103,7 @@ def test_a_click_on_a_header_chooses_the_loss(window, qtbot):
 
 
 def test_after_an_edit_it_compares_again(window, qtbot):
-    window.commands.change(SetParameters("w", {"value": [3.0]}))
+    window.edit.change(SetParameters("w", {"value": [3.0]}))
     settled(qtbot, window)
     assert rows(window)["w"][0] == "24.0 · ∠ 1.00"
 
@@ -116,12 +116,12 @@ def test_a_screen_reader_is_told_which_cell_it_is(window):
 
 def test_without_a_loss_and_with_too_many_it_says_so(opened, qtbot):  # noqa: F811
     window = opened(build(variable("w", [1.0]) * 2.0 + [0.0, 1.0]))
-    window.docks["matrix"].raise_()
+    window.docks.by_name["matrix"].raise_()
     settled(qtbot, window)
     assert list(rows(window)) == ["There is no loss yet."]
     click(qtbot, window, 0, 0)
     w = variable("w", [1.0])
     many = opened(build(*(loss(w * float(i), name=f"L{i}") for i in range(MOST_LOSSES + 1))))
-    many.docks["matrix"].raise_()
+    many.docks.by_name["matrix"].raise_()
     settled(qtbot, many)
     assert "too many" in next(iter(rows(many)))

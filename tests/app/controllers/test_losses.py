@@ -36,7 +36,7 @@ def two() -> Diagram:
 def window(qtbot, window, tmp_path):
     path = tmp_path / "two.gradwire.json"
     save(two(), path)
-    assert window.files.open_path(path)
+    assert window.open_path(path)
     qtbot.waitUntil(lambda: not window.evaluator.busy)
     return window
 
@@ -106,7 +106,7 @@ class TestSwitch:
 
     def test_the_choice_outlives_an_edit_and_not_its_loss(self, window, qtbot):
         window.losses.choose("L2.out")
-        window.commands.change(SetParameters("w", {"value": [4.0]}))
+        window.edit.change(SetParameters("w", {"value": [4.0]}))
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert window.losses.chosen == "L2.out"
         window.canvas.select({"L2"})
@@ -225,15 +225,15 @@ class TestWithoutALoss:
         assert window.why.text().count("no loss yet") == 1
 
     def test_a_loss_brings_the_lanes(self, window, qtbot):
-        window.commands.change(AddBlock("loss", registry().get("Loss")()))
-        window.commands.change(Connect(PortName("mul2", "out"), PortName("loss", "x")))
+        window.edit.change(AddBlock("loss", registry().get("Loss")()))
+        window.edit.change(Connect(PortName("mul2", "out"), PortName("loss", "x")))
         self.wait(window, qtbot)
         assert lane(window, "loss.x") is State.CARRIES
         assert "No loss" not in window.losses.label.text()
         qtbot.waitUntil(lambda: "no loss" not in window.why.text())
 
     def test_a_loss_behind_an_error_leaves_the_hatch(self, window, qtbot):
-        window.commands.change(AddBlock("loss", registry().get("Loss")()))
+        window.edit.change(AddBlock("loss", registry().get("Loss")()))
         self.wait(window, qtbot)
         assert set(window.canvas.view.annotations.total.codes.tolist()) == {CODES[State.UNKNOWN]}
 

@@ -145,7 +145,7 @@ class TestTrial:
 
     def test_an_edit_ends_it(self, window, qtbot):
         click_sign(qtbot, window)
-        window.commands.change(SetParameters("w", {"value": [2.0]}))
+        window.edit.change(SetParameters("w", {"value": [2.0]}))
         idle(qtbot, window)
         assert not window.trial.active
         assert lane(window, "sg.x") is State.STOPPED

@@ -66,7 +66,7 @@ def in_sight(window, *names):
 
 
 def test_removed_blocks_come_back_selected_and_in_sight(window, qtbot):
-    window.commands.change(RemoveBlocks(("b", "mul1")))
+    window.edit.change(RemoveBlocks(("b", "mul1")))
     away(window)
     undo(qtbot, window)
     assert window.canvas.selection() == {"b", "mul1"}
@@ -75,7 +75,7 @@ def test_removed_blocks_come_back_selected_and_in_sight(window, qtbot):
 
 def test_what_is_in_sight_does_not_move(window, qtbot):
     window.canvas.zoom_to_fit()
-    window.commands.change(SetParameters("mul1", {"a": 5.0}))
+    window.edit.change(SetParameters("mul1", {"a": 5.0}))
     before = window.canvas.view.camera
     undo(qtbot, window)
     assert window.canvas.view.camera == before
@@ -84,8 +84,8 @@ def test_what_is_in_sight_does_not_move(window, qtbot):
 
 def test_a_redo_shows_where_blocks_were_removed(window, qtbot):
     change = Batch("x", (AddBlock("far", registry().get("Mul")(), FAR),))
-    window.commands.change(change)
-    window.commands.change(RemoveBlocks(("far",)))
+    window.edit.change(change)
+    window.edit.change(RemoveBlocks(("far",)))
     undo(qtbot, window)
     assert in_sight(window, "far")
     away(window)
@@ -98,7 +98,7 @@ def test_a_redo_shows_where_blocks_were_removed(window, qtbot):
 
 def test_a_wire_that_comes_back_is_selected(window, qtbot):
     wire = PortName("stop", "x")
-    window.commands.change(Disconnect(wire))
+    window.edit.change(Disconnect(wire))
     undo(qtbot, window)
     assert window.canvas.selected_wire() == "stop.x"
     assert window.canvas.selection() == frozenset()
@@ -108,17 +108,17 @@ def test_a_wire_that_comes_back_is_selected(window, qtbot):
 
 
 def test_notes_are_selected_too(window, qtbot):
-    window.commands.change(SetNote("n", Note("why", Point(0, 400))))
-    window.commands.change(MoveBlocks({"a": FAR}, notes={"n": FAR}))
+    window.edit.change(SetNote("n", Note("why", Point(0, 400))))
+    window.edit.change(MoveBlocks({"a": FAR}, notes={"n": FAR}))
     away(window)
     undo(qtbot, window)
     assert window.canvas.view.selection[:2] == ({"a"}, {"n"})
 
 
 def test_it_goes_to_the_page_where_it_happened(window, qtbot):
-    window.commands.change(group(window.document.diagram, "main", ["b", "mul1"]))
+    window.edit.change(group(window.document.diagram, "main", ["b", "mul1"]))
     window.navigation.enter("group1")
-    window.commands.change(MoveBlocks({"mul1": FAR}, page="group1"))
+    window.edit.change(MoveBlocks({"mul1": FAR}, page="group1"))
     window.navigation.leave()
     undo(qtbot, window)
     assert window.navigation.trail == ("group1",)
@@ -134,7 +134,7 @@ def test_it_goes_to_the_page_where_it_happened(window, qtbot):
 def test_an_edit_itself_leaves_selection_and_view_alone(window):
     window.canvas.select({"a"})
     before = window.canvas.view.camera
-    window.commands.change(MoveBlocks({"b": FAR}))
+    window.edit.change(MoveBlocks({"b": FAR}))
     assert window.canvas.selection() == {"a"}
     assert window.canvas.view.camera == before
 

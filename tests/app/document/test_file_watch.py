@@ -28,7 +28,7 @@ def path(window, tmp_path):
     folder.mkdir()
     path = folder / "mine.gradwire.json"
     save(drawn(a=Add()), path)
-    assert window.files.open_path(path)
+    assert window.open_path(path)
     return path
 
 
@@ -78,7 +78,7 @@ class TestChangedByOthers:
         assert window.isWindowModified()
 
     def test_keep_mine_lets_the_next_save_replace_it(self, window, qtbot, path):
-        window.commands.change(AddBlock("mine", Add()))
+        window.edit.change(AddBlock("mine", Add()))
         renamed_over(path, drawn(b=Mul()))
         qtbot.mouseClick(offered(window, qtbot)["&Keep Mine"], LEFT)
         assert window.isWindowModified()
@@ -100,7 +100,7 @@ class TestChangedByOthers:
         ],
     )
     def test_saving_over_it_asks(self, window, path, choice, on_disk, shown):
-        window.commands.change(AddBlock("mine", Add()))
+        window.edit.change(AddBlock("mine", Add()))
         renamed_over(path, drawn(b=Mul()))
         answer(choice)
         window.actions_by_name["save"].trigger()
@@ -110,7 +110,7 @@ class TestChangedByOthers:
     def test_saving_elsewhere_keeps_both(self, window, path, monkeypatch):
         other = path.with_name("both.gradwire.json")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(other), ""))
-        window.commands.change(AddBlock("mine", Add()))
+        window.edit.change(AddBlock("mine", Add()))
         renamed_over(path, drawn(b=Mul()))
         answer("Save &As…")
         window.actions_by_name["save"].trigger()
@@ -119,7 +119,7 @@ class TestChangedByOthers:
         assert window.document.path == other
 
     def test_own_saves_and_the_same_diagram_again_are_no_change(self, window, qtbot, path):
-        window.commands.change(AddBlock("mine", Add()))
+        window.edit.change(AddBlock("mine", Add()))
         window.actions_by_name["save"].trigger()
         path.write_text(path.read_text() + "\n")
         qtbot.wait(600)
@@ -176,9 +176,9 @@ class TestNotWritable:
 
     @pytest.fixture
     def edited(self, window, path):
-        assert window.commands.change(AddBlock("w", Variable(value=np.ones(LARGE))))
+        assert window.edit.change(AddBlock("w", Variable(value=np.ones(LARGE))))
         assert window.files.save()
-        assert window.commands.change(AddBlock("v", Variable(value=np.zeros(LARGE))))
+        assert window.edit.change(AddBlock("v", Variable(value=np.zeros(LARGE))))
         return window
 
     def refused(self, window, path):

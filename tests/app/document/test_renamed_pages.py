@@ -21,8 +21,8 @@ def test_it_is_told_by_the_very_same_page():
 @pytest.fixture
 def window(window):
     window.document._begin(seed(), None)
-    window.commands.change(group(window.document.diagram, "main", ["mul1"]))
-    window.commands.change(InsertPage("idle", window.document.diagram.pages["group1"]))
+    window.edit.change(group(window.document.diagram, "main", ["mul1"]))
+    window.edit.change(InsertPage("idle", window.document.diagram.pages["group1"]))
     return window
 
 

@@ -77,7 +77,7 @@ def pills(window, name):
 def warns(window, name):
     """Whether the foot of a face has a pill in the colour of warnings."""
     window.canvas.set_zoom(1.0)
-    window.commands.reveal_here(name)
+    window.reveal.block(name)
     foot = window.canvas.block_rect(name)
     image = window.canvas.grab(foot.adjusted(0, foot.height() - 9, 0, 9)).toImage()
     spots = [(x, y) for x in range(image.width()) for y in range(image.height())]

@@ -17,10 +17,10 @@ LOSS = PortName("loss", "x")
 @pytest.fixture
 def wired(window):
     """tanh1 → loss, laid out by hand, in view at 100 %."""
-    window.commands.add_block("Tanh")
-    window.commands.add_block("Loss")
-    window.commands.change(MoveBlocks({"tanh1": Point(0, 0), "loss": Point(500, 0)}))
-    window.commands.change(Connect(PortName("tanh1", "out"), LOSS))
+    window.edit.add_block("Tanh")
+    window.edit.add_block("Loss")
+    window.edit.change(MoveBlocks({"tanh1": Point(0, 0), "loss": Point(500, 0)}))
+    window.edit.change(Connect(PortName("tanh1", "out"), LOSS))
     window.canvas.zoom_to_fit()
     window.canvas.setFocus()
     return window

@@ -38,7 +38,7 @@ def way(mouse: str) -> Callable[[Callable[[MainWindow], None]], Callable[[MainWi
 @pytest.fixture
 def window(qtbot, window):
     window.document._begin(seed(), None)
-    window.commands.change(SetNote("n", Note("why", Point(0, 400))))
+    window.edit.change(SetNote("n", Note("why", Point(0, 400))))
     qtbot.waitUntil(window.isActiveWindow)
     window.canvas.setFocus()
     window.canvas.zoom_to_fit()
@@ -252,7 +252,7 @@ def _(window):
 
 @way("Click on a page above the canvas")
 def _(window):
-    window.commands.change(group(window.document.diagram, "main", ["mul1"]))
+    window.edit.change(group(window.document.diagram, "main", ["mul1"]))
     go(window, FocusKind.BLOCK, "group1")
     press(window, Key.Key_Return)
     assert window.navigation.page == "group1"
@@ -312,10 +312,10 @@ def _(window):
 @way("Drag the edge of a panel")
 def _(window):
     press(window, Key.Key_F6)
-    before = window.docks["palette"].width()
+    before = window.docks.by_name["palette"].width()
     press(window, Key.Key_Right, Key.Key_Right, held=ALT | SHIFT)
     QApplication.processEvents()
-    assert window.docks["palette"].width() > before
+    assert window.docks.by_name["palette"].width() > before
     press(window, Key.Key_Left, held=ALT | SHIFT)
 
 
@@ -324,7 +324,7 @@ def _(window):
     press(window, Key.Key_F6)
     at = QApplication.focusWidget()
     window.actions_by_name["move_panel"].trigger()
-    dock = window.docks["palette"]
+    dock = window.docks.by_name["palette"]
     assert window.dockWidgetArea(dock) == Qt.DockWidgetArea.BottomDockWidgetArea
     assert QApplication.focusWidget() is at
     window.actions_by_name["move_panel"].trigger()

@@ -155,7 +155,7 @@ def touches(points, box):
 class TestWindow:
     @pytest.mark.parametrize("name", NAMES)
     def test_it_opens_and_its_numbers_appear(self, qtbot, window, name):
-        assert window.files.open_path(path(name))
+        assert window.open_path(path(name))
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         result = window.evaluator.result
         assert result.diagram == diagram(name)
@@ -167,7 +167,7 @@ class TestWindow:
 
     @pytest.mark.parametrize("name", [name for name in NAMES if stops(name)])
     def test_a_click_on_the_stopped_wire_says_by_what(self, qtbot, window, name):
-        window.files.open_path(path(name))
+        window.open_path(path(name))
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         for stop in stops(name):
             result = window.evaluator.result
@@ -180,7 +180,7 @@ class TestWindow:
             assert stop in window.why.text()
 
     def test_a_page_is_entered_and_tells_of_the_use_it_was_entered_by(self, qtbot, window):
-        window.files.open_path(path("contrastive_divergence_stopped"))
+        window.open_path(path("contrastive_divergence_stopped"))
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         face = window.canvas.block_rect("gibbs")
         qtbot.mouseDClick(window.canvas, LEFT, pos=face.center())

@@ -16,5 +16,5 @@ def test_it_shows_results_in_a_dock(window, qtbot):
     dock.setWidget(panel)
     window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
     window.evaluator.resultChanged.connect(panel.show_result)
-    assert window.files.open_path(ASSETS / "diagrams" / f"mxnet_seed{SUFFIX}")
+    assert window.open_path(ASSETS / "diagrams" / f"mxnet_seed{SUFFIX}")
     qtbot.waitUntil(lambda: panel.label.text() == "1 of 2 variables have a gradient")

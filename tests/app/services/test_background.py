@@ -49,7 +49,7 @@ def path(window, tmp_path):
     path = tmp_path / "folder" / "mine.gradwire.json"
     path.parent.mkdir()
     save(build(loss(variable("w", np.zeros(2000, np.float32)))), path)
-    assert window.files.open_path(path)
+    assert window.open_path(path)
     new = AddBlock("v", Variable(value=np.ones(3000, np.float32)), Point(0, 200))
     assert window.document.apply(new)
     return path
@@ -60,7 +60,7 @@ def meanwhile(window, *acts):
     waiting = list(acts)
 
     def look():
-        if window.background.bar.isVisible() and waiting:
+        if window.progress.isVisible() and waiting:
             waiting.pop(0)()
         if waiting:
             QTimer.singleShot(20, window, look)
@@ -78,7 +78,7 @@ def contents(path):
 
 
 def cancel(window, qtbot):
-    return lambda: qtbot.mouseClick(window.background.bar.button, LEFT)
+    return lambda: qtbot.mouseClick(window.progress.button, LEFT)
 
 
 class TestSaving:
@@ -87,13 +87,13 @@ class TestSaving:
 
         def look():
             qtbot.keyClick(window.canvas, Qt.Key.Key_Plus, CTRL)
-            bar = window.background.bar
+            bar = window.progress
             seen.append((bar.text(), window.isWindowModified(), window.canvas.zoom() > zoom))
 
         meanwhile(window, look, slow_disk.open)
         saved(window, qtbot)
         assert seen == [("Saving mine.gradwire.json …", True, True)]
-        assert not window.background.bar.isVisible()
+        assert not window.progress.isVisible()
         assert not window.isWindowModified()
         assert load(path) == window.document.diagram
 
@@ -145,7 +145,7 @@ class TestSaving:
         assert not window.isWindowModified()
 
     def test_the_watch_of_the_disk_takes_it_for_its_own(self, window, qtbot, path, slow_disk):
-        meanwhile(window, window.files.disk.check, slow_disk.open)
+        meanwhile(window, window.files.watch.check, slow_disk.open)
         saved(window, qtbot)
         qtbot.wait(600)
         assert not window.files.offer.isVisible()
@@ -191,7 +191,7 @@ class TestSaving:
 
     def test_quitting_waits_for_it(self, window, qtbot, path, slow_disk):
         window.windows.new()
-        meanwhile(window, window.files.quit, slow_disk.open)
+        meanwhile(window, window.windows.close_all, slow_disk.open)
         with qtbot.waitSignal(window.closed):
             qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
         assert window.windows.listed == ()
@@ -221,7 +221,7 @@ class TestOpening:
     def test_the_window_lives_on(self, window, qtbot, path, slow_reading):
         window.document.new()
         texts = []
-        meanwhile(window, lambda: texts.append(window.background.bar.text()), slow_reading.open)
+        meanwhile(window, lambda: texts.append(window.progress.text()), slow_reading.open)
         drop_file(window, path)
         qtbot.waitUntil(lambda: window.document.path == path)
         assert texts == ["Opening mine.gradwire.json …"]
@@ -231,7 +231,7 @@ class TestOpening:
         save(Diagram({"main": Page(many)}), tmp_path / "many.gradwire.json")
         shown = window.document.diagram
         meanwhile(window, cancel(window, qtbot), slow_reading.open)
-        assert not window.files.open_path(tmp_path / "many.gradwire.json")
+        assert not window.open_path(tmp_path / "many.gradwire.json")
         assert window.document.diagram is shown
         assert window.windows.listed == (window,)
         assert not window.notice.isVisible()
@@ -240,7 +240,7 @@ class TestOpening:
         broken = tmp_path / "broken.gradwire.json"
         broken.write_text("{")
         meanwhile(window, slow_reading.open)
-        assert not window.files.open_path(broken)
+        assert not window.open_path(broken)
         assert "broken.gradwire.json was not opened" in window.notice.text()
 
 
@@ -257,7 +257,7 @@ class TestArranging:
 
     def test_the_window_lives_on_and_it_is_one_undo(self, window, qtbot, slow_layout):
         before, texts = window.document.diagram, []
-        meanwhile(window, lambda: texts.append(window.background.bar.text()), slow_layout.open)
+        meanwhile(window, lambda: texts.append(window.progress.text()), slow_layout.open)
         self.arrange(window, qtbot)
         assert texts == ["Arranging …"]
         assert len(set(window.document.diagram.main.layout.values())) > 500
@@ -332,7 +332,7 @@ class TestWork:
             pulse(0.25)
             return gate.wait(10)
 
-        meanwhile(window, lambda: seen.append(waiting.bar.bar.value()), gate.set)
+        meanwhile(window, lambda: seen.append(window.progress.bar.value()), gate.set)
         assert waiting.run("x", job)
         assert seen == [25]
 

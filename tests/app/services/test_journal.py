@@ -78,7 +78,7 @@ class TestAutosave:
         def add():
             nonlocal number
             number += 1
-            window.commands.change(AddBlock(f"b{number}", Add()))
+            window.edit.change(AddBlock(f"b{number}", Add()))
 
         timer = QTimer(interval=AFTER // 6)
         timer.timeout.connect(add)
@@ -90,19 +90,19 @@ class TestAutosave:
         qtbot.waitUntil(lambda: len(entries(tmp_path)[0].main.blocks) == number)
 
     def test_what_is_saved_is_not_in_the_journal(self, window, qtbot, tmp_path):
-        window.commands.change(AddBlock("a", Add()))
+        window.edit.change(AddBlock("a", Add()))
         qtbot.waitUntil(lambda: bool(entries(tmp_path)))
         assert window.document.save_as(tmp_path / "x.gradwire.json")
         qtbot.waitUntil(lambda: not entries(tmp_path))
 
     def test_what_is_undone_is_not_in_the_journal(self, window, qtbot, tmp_path):
-        window.commands.change(AddBlock("a", Add()))
+        window.edit.change(AddBlock("a", Add()))
         qtbot.waitUntil(lambda: bool(entries(tmp_path)))
         window.actions_by_name["undo"].trigger()
         qtbot.waitUntil(lambda: not entries(tmp_path))
 
     def test_what_is_given_up_on_closing_leaves_nothing(self, window, qtbot, tmp_path):
-        window.commands.change(AddBlock("a", Add()))
+        window.edit.change(AddBlock("a", Add()))
         qtbot.waitUntil(lambda: bool(entries(tmp_path)))
         discard = QMessageBox.StandardButton.Discard
         QTimer.singleShot(0, lambda: QApplication.activeModalWidget().button(discard).click())
@@ -111,9 +111,9 @@ class TestAutosave:
 
     def test_a_journal_that_can_not_be_written_is_told_once(self, window, qtbot, tmp_path):
         (tmp_path / "recovery").write_text("a file in the way")
-        window.commands.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: "not kept safe" in window.notice.text())
-        window.commands.change(AddBlock("b", Add()))
+        window.edit.change(AddBlock("a", Add()))
+        qtbot.waitUntil(lambda: "not safe" in window.notice.text())
+        window.edit.change(AddBlock("b", Add()))
         qtbot.wait(3 * AFTER)
         assert not window.notice.isVisible()
 
@@ -144,7 +144,7 @@ class TestRecovery:
     def test_the_window_lives_on_while_a_huge_journal_is_read(self, window, tmp_path, monkeypatch):
         left_behind(tmp_path, one=(drawn("One", a=Add()), None))
         gate, seen = Gate(monkeypatch, journal, "_read"), []
-        meanwhile(window, lambda: seen.append(window.background.bar.text()), gate.open)
+        meanwhile(window, lambda: seen.append(window.progress.text()), gate.open)
         assert window.windows.offer_recovery().list.topLevelItemCount() == 1
         assert seen == ["Reading what was not saved …"]
 

@@ -32,7 +32,7 @@ def test_panels_and_menus_have_it(window, qapp, size):
     choose(window, qapp, size)
     px = SIZES[size]
     for widget in (window.menuBar(), window.menus.by_name["file"], window.inspector.form.name_line,
-                   window.variables, window.statusBar(), window.docks["why"]):  # fmt: skip
+                   window.variables, window.statusBar(), window.docks.by_name["why"]):  # fmt: skip
         assert widget.fontInfo().pixelSize() == px, widget
     captions = [
         label

@@ -10,7 +10,7 @@ from app.canvas.input.entry.quick_add import QuickAdd
 
 @pytest.fixture
 def window(window):
-    window.commands.add_block("Tanh")
+    window.edit.add_block("Tanh")
     return window
 
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, Q
 
 from app.services import theme
 from app.services.examples import examples
+from app.services.translation import editor
 from app.shell import actions
 from app.shell.main_window import MainWindow
 from blocks.library.arithmetic import Add, Mul
@@ -61,7 +62,7 @@ def opened(window, qtbot, tmp_path):
     def open_diagram(diagram):
         path = tmp_path / "diagram.gradwire.json"
         save(diagram, path)
-        assert window.files.open_path(path)
+        assert window.open_path(path)
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         return window
 
@@ -87,11 +88,10 @@ def names(window):
 
 class TestActions:
     def test_every_row_can_be_done_and_says_what_it_does(self, window):
-        for command in actions.TABLE:
-            if command.name and not command.submenu:
-                action = window.actions_by_name[command.name]
-                assert action.statusTip()
-                assert action.text()
+        for name in actions.COMMANDS:
+            action = window.actions_by_name[name]
+            assert action.statusTip()
+            assert action.text()
 
     def test_no_two_actions_have_the_same_keys(self, window):
         keys = [
@@ -118,7 +118,7 @@ class TestActions:
         assert not by_name["rename"].isEnabled()
 
     def test_undo_says_what_it_takes_back(self, window):
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         undo = window.actions_by_name["undo"]
         assert undo.text() == "&Undo Add c"
         undo.trigger()
@@ -127,10 +127,10 @@ class TestActions:
 
     def test_translations_are_asked_for(self, window, monkeypatch):
         monkeypatch.setattr(
-            "app.shell.actions.QCoreApplication.translate",
+            "app.services.translation.QCoreApplication.translate",
             lambda context, text: f"{context}:{text}",
         )
-        assert actions.translated("&File") == "actions:&File"
+        assert editor.tr("&File") == "editor:&File"
 
 
 class TestEditing:
@@ -202,14 +202,14 @@ class TestEditing:
         opened(seed())
         window.actions_by_name["select_all"].trigger()
         assert window.canvas.selection() == frozenset(names(window))
-        window.commands.change(MoveBlocks({"a": Point(5000.0, 5000.0)}))
+        window.edit.change(MoveBlocks({"a": Point(5000.0, 5000.0)}))
         window.actions_by_name["arrange"].trigger()
         assert window.document.diagram.main.layout["a"] != Point(5000.0, 5000.0)
 
     def test_only_the_selected_blocks_are_arranged(self, window, opened):
         opened(seed())
         far = {"b": Point(700.0, 900.0), "mul1": Point(100.0, 900.0), "a": Point(3.0, 4.0)}
-        window.commands.change(MoveBlocks(far))
+        window.edit.change(MoveBlocks(far))
         window.canvas.select({"b", "mul1"})
         window.actions_by_name["arrange"].trigger()
         layout = window.document.diagram.main.layout
@@ -232,10 +232,10 @@ class TestEditing:
 
     def test_a_refused_change_is_told_and_the_next_one_takes_the_message_away(self, window, opened):
         opened(seed())
-        assert not window.commands.change(AddBlock("a", Add()))
+        assert not window.edit.change(AddBlock("a", Add()))
         assert window.notice.isVisible()
         assert "already" in window.notice.text()
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         assert not window.notice.isVisible()
 
 
@@ -256,9 +256,9 @@ class TestRunning:
         assert window.document.diagram is before
 
     def test_a_step_that_can_not_be_made_is_told(self, window, qtbot):
-        window.commands.change(AddBlock("v", Variable(value=[1.0, 2.0])))
+        window.edit.change(AddBlock("v", Variable(value=[1.0, 2.0])))
         window.actions_by_name["step"].trigger()
-        qtbot.waitUntil(lambda: "No step was made" in window.notice.text())
+        qtbot.waitUntil(lambda: "The step was not made" in window.notice.text())
         qtbot.waitUntil(lambda: not window.evaluator.busy)
 
     def test_evaluate_runs_again(self, window, opened, qtbot):
@@ -277,10 +277,10 @@ class TestProblemsAndReasons:
     def test_a_click_on_a_problem_selects_its_block(self, window, opened, qtbot):
         opened(Diagram({"main": Page({"far": Mul(), "a": Variable(value=1.0)})}))
         table = window.problems
-        assert "Problems (" in window.docks["problems"].windowTitle()
+        assert "Problems (" in window.docks.by_name["problems"].windowTitle()
         rows = [table.table.index(row, 1).data() for row in range(table.table.rowCount())]
         row = next(i for i, place in enumerate(rows) if place.startswith("far"))
-        window.docks["problems"].raise_()
+        window.docks.by_name["problems"].raise_()
         at = table.visualRect(table.table.index(row, 2)).center()
         qtbot.mouseClick(table.viewport(), LEFT, pos=at)
         assert window.canvas.selection() == {"far"}
@@ -334,7 +334,7 @@ class TestPages:
     def test_edits_inside_a_page_go_to_that_page(self, window, opened):
         opened(nested())
         window.navigation.enter("enc")
-        window.commands.add_block("Tanh")
+        window.edit.add_block("Tanh")
         assert "tanh1" in window.document.diagram.pages["twice"].blocks
         assert "tanh1" not in names(window)
         window.canvas.select({"tanh1"})
@@ -343,7 +343,7 @@ class TestPages:
 
     def test_a_reason_inside_a_page_leads_there(self, window, opened):
         opened(nested())
-        window.commands.reveal_path("enc/stop")
+        window.reveal.path("enc/stop")
         assert window.navigation.trail == ("enc",)
         assert window.canvas.selection() == {"stop"}
         window.actions_by_name["leave_page"].trigger()
@@ -351,7 +351,7 @@ class TestPages:
 
     def test_undoing_the_page_away_leads_out_of_it(self, window, opened):
         opened(nested())
-        window.commands.change(AddBlock("again", PageBlock(page="twice")))
+        window.edit.change(AddBlock("again", PageBlock(page="twice")))
         window.navigation.enter("again")
         window.actions_by_name["undo"].trigger()
         assert window.navigation.trail == ()
@@ -363,26 +363,26 @@ class TestFiles:
         opened(seed())
         assert window.windowTitle() == "diagram.gradwire.json[*] — Gradwire"
         assert not window.isWindowModified()
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         assert window.isWindowModified()
         window.actions_by_name["undo"].trigger()
         assert not window.isWindowModified()
 
     def test_cancel_keeps_the_window_open(self, window):
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         asked = answer(Button.Cancel)
         assert not window.close()
         assert window.isVisible()
         assert "Untitled" in asked[0]
 
     def test_discard_closes(self, window):
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         answer(Button.Discard)
         assert window.close()
 
     def test_save_saves_and_closes(self, window, opened):
         opened(seed())
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         answer(Button.Save)
         assert window.close()
         assert "c" in load(window.document.path).main.blocks
@@ -399,7 +399,7 @@ class TestFiles:
     def test_a_closed_window_tells_nobody_of_its_canvas(self, window, qtbot):
         told = []
         window.canvas.selectionChanged.connect(told.append)
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         answer(Button.Discard)
         assert window.close()
         window.canvas.select(["c"])
@@ -407,7 +407,7 @@ class TestFiles:
 
     def test_a_save_that_is_given_up_keeps_the_window_open(self, window, monkeypatch):
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: ("", ""))
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         answer(Button.Save)
         assert not window.close()
         assert window.isVisible()
@@ -415,7 +415,7 @@ class TestFiles:
     def test_a_save_that_fails_keeps_the_window_open(self, window, tmp_path, monkeypatch):
         nowhere = str(tmp_path / "no" / "such" / "folder")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (nowhere, ""))
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         answer(Button.Save)
         assert not window.close()
         assert "was not saved" in window.notice.text()
@@ -430,7 +430,7 @@ class TestFiles:
 
     def test_new_asks_first(self, window, opened):
         opened(seed())
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         answer(Button.Cancel)
         window.actions_by_name["new"].trigger()
         assert "c" in names(window)
@@ -451,7 +451,7 @@ class TestFiles:
         opened(seed())
         broken = tmp_path / "broken.gradwire.json"
         broken.write_text("{", encoding="utf-8")
-        assert not window.files.open_path(broken)
+        assert not window.open_path(broken)
         assert "broken.gradwire.json" in window.notice.text()
         assert "a" in names(window)
         assert window.settings.recent[0].name == "diagram.gradwire.json"
@@ -574,12 +574,12 @@ class TestLooks:
         assert not legend.isChecked()
 
     def test_the_arrangement_is_remembered(self, qtbot, settings, window):
-        window.docks["palette"].hide()
+        window.docks.by_name["palette"].hide()
         window.close()
         again = MainWindow(settings)
         qtbot.addWidget(again)
         again.show()
-        assert not again.docks["palette"].isVisible()
+        assert not again.docks.by_name["palette"].isVisible()
         again.close()
 
     def test_about_names_the_version(self, window, monkeypatch):
@@ -589,7 +589,9 @@ class TestLooks:
         assert "Gradwire" in shown[0]
 
     def test_keys_of_the_table_are_standard(self):
-        standard = {c.name: QKeySequence(c.shortcut) for c in actions.TABLE if c.shortcut}
+        standard = {
+            c.name: QKeySequence(c.shortcut) for c in actions.COMMANDS.values() if c.shortcut
+        }
         assert standard["undo"] == QKeySequence("Ctrl+Z")
         assert standard["save"] == QKeySequence("Ctrl+S")
 

@@ -91,7 +91,7 @@ class TestDialog:
         assert not dialog.isVisible()
 
     def test_the_doctor_looks_again(self, window, dialog, qtbot):
-        window.docks["doctor"].raise_()
+        window.docks.by_name["doctor"].raise_()
         asker = window.doctor.asker
         qtbot.waitUntil(lambda: not asker.waits("doctor"))
         assert not window.doctor.panel.table.findings

@@ -22,7 +22,7 @@ def files(tmp_path):
 
 
 def titles(window):
-    return [each.files.title() for each in window.windows.listed]
+    return [each.document.name for each in window.windows.listed]
 
 
 def entries(window, menu):
@@ -45,22 +45,22 @@ def test_a_new_window_comes_by_its_keys_and_is_empty(window, qtbot):
 
 def test_a_file_comes_into_an_empty_window_else_into_a_new_one(window, files):
     for path in files:
-        assert window.files.open_path(path)
+        assert window.open_path(path)
     assert titles(window) == ["one.gradwire.json", "two.gradwire.json"]
     assert list(window.document.diagram.main.blocks) == ["one"]
 
 
 def test_a_changed_diagram_is_not_given_up_for_a_file(window, files):
-    window.commands.change(AddBlock("mine", Add()))
-    assert window.files.open_path(files[0])
+    window.edit.change(AddBlock("mine", Add()))
+    assert window.open_path(files[0])
     assert list(window.document.diagram.main.blocks) == ["mine"]
     assert titles(window) == ["Untitled", "one.gradwire.json"]
 
 
 def test_a_file_that_is_open_is_shown_where_it_is(window, files, qtbot):
-    window.files.open_path(files[0])
-    window.files.open_path(files[1])
-    assert window.windows.listed[1].files.open_path(files[0])
+    window.open_path(files[0])
+    window.open_path(files[1])
+    assert window.windows.listed[1].open_path(files[0])
     assert len(window.windows.listed) == 2
     qtbot.waitUntil(window.isActiveWindow)
 
@@ -74,10 +74,10 @@ def test_examples_come_into_windows_of_their_own(window):
 
 
 def test_all_windows_are_in_the_menu_of_each(window, files, qtbot):
-    window.files.open_path(files[0])
-    window.files.open_path(files[1])
+    window.open_path(files[0])
+    window.open_path(files[1])
     other = window.windows.listed[1]
-    other.commands.change(AddBlock("x", Add()))
+    other.edit.change(AddBlock("x", Add()))
     listed = entries(window, "windows")
     assert list(listed) == ["one.gradwire.json", "two.gradwire.json*"]
     assert [action.isChecked() for action in listed.values()] == [True, False]
@@ -104,7 +104,7 @@ def test_several_files_are_dropped(window, files, qtbot):
 
 
 def test_a_file_dropped_on_a_full_window_opens_another(window, files, qtbot):
-    window.files.open_path(files[0])
+    window.open_path(files[0])
     assert drop_file(window, files[1])
     qtbot.waitUntil(lambda: titles(window) == ["one.gradwire.json", "two.gradwire.json"])
 
@@ -148,7 +148,7 @@ def test_closing_one_leaves_the_others(window, qtbot):
 def test_quitting_closes_all_but_stops_at_one_that_is_not_given_up(window):
     windows = window.windows
     windows.new()
-    window.commands.change(AddBlock("mine", Add()))
+    window.edit.change(AddBlock("mine", Add()))
     answer(QMessageBox.StandardButton.Cancel)
     window.actions_by_name["quit"].trigger()
     assert windows.listed == (window,)

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QPointF
+from PySide6.QtCore import QPointF
 
 from app.canvas.input import changes
 from app.canvas.input.entry.candidates import Candidate, candidates
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.gestures import Host
 from app.canvas.paint.open_wire import draw_open_wire
+from app.services.translation import editor
 from runtime.diagram import Change
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class BlockAdder:
         def place(candidate: Candidate) -> tuple[str, Change]:
             inserted = changes.inserting(view, candidate, corner, wire)
             if inserted is None:
-                text = _tr("{0} does not fit into the wire to {1}.")
+                text = editor.tr("{0} does not fit into the wire to {1}.")
                 canvas.hint(text.format(candidate.title, wire))
             return inserted or changes.placing(view, candidate, corner, None)
 
@@ -141,7 +142,3 @@ class BlockAdder:
         if self._wire is not None:
             port, at = self._wire
             draw_open_wire(painter, self._canvas.view, port, np.array([at.x(), at.y()]))
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("adding", text)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
+from app.services.translation import editor
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.registry import registry
@@ -78,17 +77,13 @@ def page_candidate(diagram: Diagram, name: str) -> Candidate:
 def page_refusal(diagram: Diagram, page: str, used: str) -> str | None:
     """Why page ``used`` can't be used on ``page``, as a sentence; None if it can."""
     if used not in diagram.pages:
-        return _tr("There is no page '{0}' in this diagram.").format(used)
+        return editor.tr("There is no page '{0}' in this diagram.").format(used)
     if used == page:
-        return _tr("Page '{0}' can't be used on itself: it would never end.").format(used)
+        return editor.tr("Page '{0}' can't be used on itself: it would never end.").format(used)
     if page in _within(diagram, used):
-        reason = _tr("Page '{0}' can't be used here: it uses page '{1}' itself.")
+        reason = editor.tr("Page '{0}' can't be used here: it uses page '{1}' itself.")
         return reason.format(used, page)
     return None
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("candidates", text)
 
 
 def search(

@@ -110,7 +110,7 @@ class TestPalette:
         assert f"Examples: {titles[0]}" in shown(palette)
 
     def test_undo_from_it_takes_back_the_last_change(self, window, qtbot):
-        window.commands.change(AddBlock("c", Add()))
+        window.edit.change(AddBlock("c", Add()))
         window.actions_by_name["find_command"].trigger()
         dialog = QApplication.activeModalWidget()
         qtbot.keyClicks(dialog.line, "undo")

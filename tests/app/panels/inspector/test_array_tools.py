@@ -112,7 +112,7 @@ class TestLoading:
     def test_the_window_lives_on_while_a_large_file_is_read(self, window, monkeypatch, tmp_path):
         np.save(tmp_path / "a.npy", np.ones((40, 50), np.float32))
         gate, seen = Gate(monkeypatch, arrays, "read"), []
-        meanwhile(window, lambda: seen.append(window.background.bar.text()), gate.open)
+        meanwhile(window, lambda: seen.append(window.progress.text()), gate.open)
         self.load(window, monkeypatch, tmp_path / "a.npy")
         assert seen == ["Result a.npy …"]
         assert value(window).shape == (40, 50)

@@ -13,15 +13,15 @@ def words(table):
 
 def test_an_empty_list_says_so(window, qtbot):
     for name in ("variables", "problems"):
-        window.docks[name].raise_()
+        window.docks.by_name[name].raise_()
         qtbot.wait(20)
-        assert words(window.docks[name].widget()) > 5, name
+        assert words(window.docks.by_name[name].widget()) > 5, name
 
 
 def test_with_rows_it_says_nothing_more(window, qtbot):
     window.document._begin(build(loss(variable("w", [1.0, 2.0]) * 2)), None)
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    window.docks["variables"].raise_()
+    window.docks.by_name["variables"].raise_()
     table = window.variables
     shown = words(table)
     table.say_when_empty("")

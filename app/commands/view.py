@@ -1,0 +1,63 @@
+"""What the View menu changes: zoom, theme, size of text, motion, thresholds of the states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from app.panels.dialogs.thresholds import ThresholdsDialog
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.canvas.view import CanvasView
+    from app.services.settings import Settings
+    from runtime.flow import Thresholds
+
+
+class ViewCommands(QObject):
+    """Moves the camera of one canvas and changes how all windows look."""
+
+    looksChanged = Signal()
+    """A setting of how all windows look was changed."""
+
+    def __init__(self, canvas: CanvasView, settings: Settings, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._canvas = canvas
+        self._settings = settings
+
+    def zoom_by(self, factor: float) -> None:
+        """Show the page larger by ``factor``."""
+        self._canvas.set_zoom(self._canvas.zoom() * factor)
+
+    def zoom_actual(self) -> None:
+        """Show the page at 100 %."""
+        self._canvas.set_zoom(self._canvas.actual())
+
+    def choose_theme(self, name: str) -> None:
+        """Look as the theme ``name`` says; ``system`` follows the desktop."""
+        self._settings.theme = name
+        self.looksChanged.emit()
+
+    def choose_text(self, size: str) -> None:
+        """Show text of ``size``, a key of ``TEXT_SIZES``."""
+        self._settings.text = size
+        self.looksChanged.emit()
+
+    def toggle_motion(self) -> None:
+        """Stop what moves by itself, or let it move again."""
+        self._settings.still = not self._settings.still
+        self.looksChanged.emit()
+
+    def thresholds(self) -> None:
+        """Ask for the thresholds of the states, with the lanes in sight."""
+        dialog = ThresholdsDialog(self._settings.thresholds, self._parent)
+        dialog.chosen.connect(self._take_thresholds)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.show()
+
+    def _take_thresholds(self, chosen: Thresholds) -> None:
+        self._settings.thresholds = chosen
+        self.looksChanged.emit()

@@ -1,0 +1,78 @@
+"""Going to places of the diagram: a block, the block of a message, what an undo has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QObject
+
+from app.document.diff import page_diff, renamed_pages
+from blocks.errors import Location
+from runtime.diagram import MAIN, Diagram, PortName
+from runtime.diagram.layout.measures import HEADER, WIDTH
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.view import CanvasView
+    from app.document.diff import PageDiff
+    from app.document.document import Document
+    from app.document.navigation import Navigation
+
+
+class Reveal(QObject):
+    """Goes to the page of what is wanted, selects it, and brings it into view."""
+
+    def __init__(
+        self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._navigation = navigation
+        self._canvas = canvas
+        document.restored.connect(self.restored)
+
+    def location(self, location: Location) -> None:
+        """Show the block of ``location``, wherever in the diagram it is."""
+        name = self._navigation.reveal(location)
+        if name is not None:
+            self.block(name)
+
+    def path(self, path: str) -> None:
+        """Show a block by its instance path, ``enc/W1``."""
+        self.location(Location(MAIN, path))
+
+    def block(self, name: str) -> None:
+        """Show a block of this page."""
+        self._canvas.select({name})
+        if not self._canvas.rect().contains(self._canvas.block_rect(name)):
+            self._canvas.zoom_to_selection()
+
+    def restored(self, before: Diagram, after: Diagram) -> None:
+        """Show what an undo or a redo has changed; one changed wire is selected as a wire."""
+        found = page_diff(before, after, self._navigation.page)
+        if found is None:
+            return
+        if found.page != self._navigation.page:
+            if renamed_pages(before, after):
+                return  # the page that is shown may be the one: its uses elsewhere are no news
+            self._navigation.open(found.page)
+        blocks = found.blocks
+        if found.wires_only:
+            blocks = found.cut.union(PortName.parse(wire).block for wire in found.wires)
+        alone = found.wires_only and len(found.wires) == 1
+        self._canvas.select(() if alone else blocks, found.notes)
+        self._canvas.select_wire(found.wires[0] if alone else None)
+        bounds = self._canvas.view.scene.bounds_of(blocks, found.notes)
+        if bounds is None:
+            bounds = _bounds_of_gone(found)
+        if bounds is not None:
+            self._canvas.reveal(bounds, roughly=True)
+
+
+def _bounds_of_gone(found: PageDiff) -> Floats | None:
+    """Where blocks and notes were that are there no more; None if there were none."""
+    if not found.gone:
+        return None
+    places = np.array(found.gone)
+    size = np.array([WIDTH, HEADER])
+    return np.concatenate([places.min(axis=0), places.max(axis=0) + size])

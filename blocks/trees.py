@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 from blocks.errors import TraceError
@@ -38,12 +39,12 @@ class Tree:
 
     nodes: Mapping[Path, Any]
 
-    @property
+    @cached_property
     def leaves(self) -> dict[Path, Any]:
         """All leaves by path, in order."""
         return {path: node for path, node in self.nodes.items() if not isinstance(node, Kind)}
 
-    @property
+    @cached_property
     def arrays(self) -> dict[Path, Any]:
         """The leaves that are not passive."""
         return {path: leaf for path, leaf in self.leaves.items() if not isinstance(leaf, Passive)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError
 from runtime.diagram.paths import WirePath
-from runtime.flow import Badge, State, badges, contracts_of
+from runtime.flow import PASSING, Badge, State, badges, contracts_of
 from runtime.flow.badges import surrogate_badges
 
 if TYPE_CHECKING:
@@ -74,6 +74,6 @@ def _stated(flow: ObservedFlow) -> list[Contract]:
 def _leaves(flow: ObservedFlow, loss: str | None) -> dict[str, tuple[int, int]]:
     states = flow.states(loss)
     return {
-        wire: (sum(states[leaf].row.passes for leaf in tree.arrays.values()), len(tree.arrays))
+        wire: (sum(states[leaf] in PASSING for leaf in tree.arrays.values()), len(tree.arrays))
         for wire, tree in flow.program.wire_trees.items()
     }

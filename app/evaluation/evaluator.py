@@ -15,9 +15,10 @@ from app.evaluation.result import Result, numbered
 from blocks.errors import GradwireError
 from runtime.diagram import Diagram
 from runtime.diagram.model import same_meaning
-from runtime.engine import SGD, Run, Session
-from runtime.flow import Flow, ObservedFlow, Thresholds, analyse
+from runtime.engine import SGD, Session
+from runtime.flow import ObservedFlow, Thresholds, analyse
 from runtime.flow.numbers.rules import THRESHOLDS
+from runtime.flow.observed import run_losses
 
 PATIENCE = 2.0
 """Seconds that closing waits for a run to end before it leaves it behind."""
@@ -63,17 +64,17 @@ class Evaluation:
             )
             if superseded():
                 return None
-            runs = _runs(session, flow, superseded)
+            runs = run_losses(session, flow, most=MOST_LOSSES, superseded=superseded)
             if runs is None:
                 return None
-            told = ObservedFlow(flow, runs, self.thresholds, diagram)
+            first = next(iter(runs.values()))
             result = replace(
                 result,
-                diagnostics=tuple(session.diagnostics),  # those of the run are among them now
-                values=next(iter(runs.values())).values,
+                diagnostics=(*session.program.diagnostics, *first.problems),
+                values=first.values,
             )
             flow.prepare()  # here, not when the window asks
-            return numbered(result, told)
+            return numbered(result, ObservedFlow(flow, runs, self.thresholds, diagram))
         except GradwireError as error:
             return replace(result, error=str(error))
         except Exception as error:  # a plug-in's block may raise anything; the window must live on
@@ -87,20 +88,6 @@ class Evaluation:
             session.update(diagram)
         self._session = session
         return session
-
-
-def _runs(session: Session, flow: Flow, superseded: Superseded) -> dict[str, Run] | None:
-    """The run of all losses together, under "" where there are several, and of each by itself."""
-    losses = flow.losses
-    groups = {"" if len(losses) != 1 else losses[0]: losses}
-    if 1 < len(losses) <= MOST_LOSSES:
-        groups |= {loss: (loss,) for loss in losses}
-    runs = {}
-    for name, heads in groups.items():
-        runs[name] = session.backward(heads, adjoints="stops")
-        if superseded():
-            return None
-    return runs
 
 
 def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:

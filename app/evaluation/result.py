@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[np.generic]
 MOST_APART = 4
 """Losses whose lanes are shown side by side; there is no room for more."""
+SHOWING_ZEROS = frozenset(state for state in State if "{zeros}" in state.row.label)
+"""States whose lanes are labelled with the share of zeros."""
 
 
 def _no_verdict(name: str, loss: str | None = None) -> Verdict | None:
@@ -155,7 +157,7 @@ def _sized(result: Result, flow: ObservedFlow, loss: str | None = None) -> Resul
     shares = {
         wire: 1.0 - np.count_nonzero(amount) / amount.size
         for wire, amount in run.contributions.items()
-        if amount is not None and wire in states and "{zeros}" in states[wire].row.label
+        if amount is not None and states.get(wire) in SHOWING_ZEROS
     }
     return replace(
         result,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,8 @@ Array = NDArray[Any]
 
 _TILE = 8192
 """Elements that are added up in their own precision; their sums are added in float64."""
+_SMALL = 256
+"""Elements up to which arrays are measured many at once: there the calls are what takes time."""
 
 
 def rms(array: Array) -> float:
@@ -50,28 +52,96 @@ def _scaled(x: NDArray[np.float64]) -> float:
     return top * math.sqrt(float(np.dot(x, x)) / x.size)
 
 
+def rms_of_each(arrays: Sequence[Array]) -> NDArray[np.float64]:
+    """The root mean square of every array, like ``rms``; small ones of a kind take one pass."""
+    found = np.zeros(len(arrays))
+    for places, rows in batches(arrays):
+        if rows is None:
+            found[places] = [rms(arrays[place]) for place in places]
+        else:
+            found[places] = rms_of_rows(rows, np.max(np.abs(rows), axis=1))
+    return found
+
+
+def rms_of_rows(rows: Array, peaks: Array) -> NDArray[np.float64]:
+    """The root mean square of every row, given the largest magnitude in it."""
+    top = peaks.astype(np.float64)
+    if rows.shape[1] == 1:
+        return top
+    plain = (top > 0.0) & (top < math.inf)
+    unit = np.where(plain, top, 1.0)
+    with np.errstate(all="ignore"):
+        shares = rows / unit[:, None]
+        means = np.einsum("ij,ij->i", shares, shares) / rows.shape[1]
+        return np.where(plain, top * np.sqrt(means), top)
+
+
+def batches(arrays: Sequence[Array]) -> Iterator[tuple[list[int], Array | None]]:
+    """The places of arrays of one size and dtype, and these as the rows of one array; of large
+    and of empty arrays the places alone.
+    """
+    alike: dict[tuple[int, np.dtype[Any]], list[int]] = {}
+    for place, array in enumerate(arrays):
+        alike.setdefault((array.size, array.dtype), []).append(place)
+    for (size, dtype), places in alike.items():
+        if not 0 < size <= _SMALL:
+            yield places, None
+        elif size == 1:
+            numbers = [arrays[place].item() for place in places]
+            yield places, np.array(numbers, dtype).reshape(-1, 1)
+        else:
+            yield places, np.array([arrays[place].ravel() for place in places])
+
+
 def together(parts: Iterable[tuple[float | None, int]]) -> float | None:
     """The root mean square over several arrays, from that of each and its number of elements; None
     where none of them has one.
     """
-    known = [(size, count) for size, count in parts if size is not None]
-    if not known:
-        return None
-    top = max(size for size, _ in known)
-    if not 0.0 < top < math.inf or any(math.isnan(size) for size, _ in known):
-        return math.nan if any(math.isnan(size) for size, _ in known) else top
-    total = sum(count * (size / top) ** 2 for size, count in known)
-    return top * math.sqrt(total / max(1, sum(count for _, count in known)))
+    return together_by_name({"": list(parts)})[""]
+
+
+def together_by_name(
+    groups: Mapping[str, Iterable[tuple[float | None, int]]],
+) -> dict[str, float | None]:
+    """The root mean squares over groups of arrays, likewise."""
+    known = {
+        name: [(size, count) for size, count in parts if size is not None]
+        for name, parts in groups.items()
+    }
+    found: dict[str, float | None] = dict.fromkeys(groups)
+    filled = {name: parts for name, parts in known.items() if parts}
+    if filled:
+        sizes, counts = zip(*(part for parts in filled.values() for part in parts), strict=True)
+        starts = np.cumsum([0, *map(len, filled.values())])[:-1]
+        each = together_each(np.array(sizes, float), np.array(counts), starts)
+        found |= dict(zip(filled, each.tolist(), strict=True))
+    return found
+
+
+def together_each(
+    sizes: NDArray[np.float64], counts: NDArray[np.int64], starts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The root mean square over each run of arrays; runs begin at ``starts``, none is empty."""
+    top = np.maximum.reduceat(sizes, starts)
+    plain = (top > 0.0) & (top < math.inf)
+    unit = np.repeat(np.where(plain, top, 1.0), np.diff(starts, append=len(sizes)))
+    with np.errstate(all="ignore"):
+        squares = np.add.reduceat(counts * (sizes / unit) ** 2, starts)
+        means = squares / np.maximum(1, np.add.reduceat(counts, starts))
+        return np.where(plain, top * np.sqrt(means), top)
 
 
 def with_trees(program: Program, norms: Mapping[str, Array | None]) -> dict[str, float | None]:
     """Norms by wire as numbers, and those of the wires with trees whose leaves are among them."""
+    if not norms:
+        return {}
     found = {wire: None if norm is None else float(norm) for wire, norm in norms.items()}
-    for wire, tree in program.wire_trees.items():
-        leaves = [leaf for leaf in tree.arrays.values() if leaf in found]
-        if leaves:
-            found[wire] = together((found[leaf], program.wires[leaf].size) for leaf in leaves)
-    return found
+    trees = {
+        wire: [(found[leaf], program.wires[leaf].size) for leaf in leaves]
+        for wire, tree in program.wire_trees.items()
+        if (leaves := [leaf for leaf in tree.arrays.values() if leaf in found])
+    }
+    return found | together_by_name(trees)
 
 
 def norm_of(value: Value) -> Value:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import rms, together
+from runtime.engine.norms import rms_of_each, together_by_name
 
 if TYPE_CHECKING:
     from blocks.block import Shape
     from blocks.trees import Tree
+    from runtime.diagram.checks.diagnostics import Diagnostic
     from runtime.diagram.paths import PortPath
 
 Array = NDArray[Any]
@@ -44,26 +46,26 @@ class Run:
     """Norms by wire that were asked for; see ``norms``."""
     trees: Mapping[str, Tree] = field(default_factory=dict)
     wire_trees: Mapping[str, Tree] = field(default_factory=dict)
+    problems: tuple[Diagnostic, ...] = ()
+    """Why some blocks of a partial session have no values."""
 
-    @property
+    @cached_property
     def norms(self) -> dict[str, float | None]:
         """Root mean square of what each wire brings back, to five digits or better; None where
         that is nothing. Of the wires whose norm or contribution was asked for; that of a tree is
         over all elements of the leaves that bring something back.
         """
-        found = {
-            wire: None if array is None else rms(array)
-            for wire, array in self.contributions.items()
-            if wire not in self.measured
+        arrays = {w: a for w, a in self.contributions.items() if a is not None}
+        sizes = rms_of_each(list(arrays.values())).tolist()
+        found: dict[str, float | None] = dict.fromkeys(self.contributions)
+        found |= dict(zip(arrays, sizes, strict=True))
+        found |= self.measured
+        trees = {
+            wire: [(found[leaf], arrays[leaf].size) for leaf in leaves if leaf in arrays]
+            for wire, tree in self.wire_trees.items()
+            if (leaves := [leaf for leaf in tree.arrays.values() if leaf in self.contributions])
         }
-        for wire, tree in self.wire_trees.items():
-            arrays = {w: self.contributions.get(w) for w in tree.arrays.values()}
-            if wire not in self.measured and any(w in self.contributions for w in arrays):
-                sizes = {**self.measured, **found}
-                found[wire] = together(
-                    (sizes[w], a.size) for w, a in arrays.items() if a is not None
-                )
-        return {**self.measured, **found}
+        return found | together_by_name(trees) | dict(self.measured)
 
     def tree(self, port: str) -> Any:
         """The value of a port as nested dicts and lists of arrays, and of what is no array.

@@ -166,6 +166,7 @@ class Session:
             values=compiled.values(),
             trees=program.trees,
             wire_trees=program.wire_trees,
+            problems=tuple(self._run_problems.values()),
         )
 
     def backward(
@@ -227,6 +228,7 @@ class Session:
             measured=with_trees(program, compiled.read("norms")),
             trees=program.trees,
             wire_trees=program.wire_trees,
+            problems=tuple(self._run_problems.values()),
         )
 
     def prepare(

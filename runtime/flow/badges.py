@@ -16,6 +16,7 @@ from runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
+    from runtime.engine.program import Program
     from runtime.flow.analyse import Flow
     from runtime.flow.observed import ObservedFlow
 
@@ -77,13 +78,17 @@ def surrogate_badges(flow: Flow) -> list[Badge]:
 def _blocks(observed: ObservedFlow) -> Iterator[Badge]:
     program = observed.program
     yield from surrogate_badges(observed.flow)
+    yield from program.derived("open stops", lambda: tuple(_open_stops(program)))
+    for stop, text in observed.idle_stops().items():
+        yield Badge(Mark.IDLE_STOP, stop, text)
+
+
+def _open_stops(program: Program) -> Iterator[Badge]:
     for path, instance in program.instances.items():
         block = instance.block
         if isinstance(block, StopGradient) and (block.open or block.spare):
             what = "all gradient" if block.open else f"the gradient of {names(block.spare)}"
             yield Badge(Mark.OPEN_STOP, path, f"{path} lets {what} through.")
-    for stop, text in observed.idle_stops().items():
-        yield Badge(Mark.IDLE_STOP, stop, text)
 
 
 def _leaves(observed: ObservedFlow) -> Iterator[Badge]:

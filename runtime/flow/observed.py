@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import RunError
-from blocks.library.gradient import Gradient, StopGradient
+from blocks.library.gradient import Gradient
 from blocks.paths import path_text
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine.norms import rms
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers.contributions import Contributions
-from runtime.flow.numbers.magnitudes import combined_size, measure
-from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify
+from runtime.flow.numbers.magnitudes import measure
+from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify, classify_each
 from runtime.flow.structure.leaves import together
+from runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
 from runtime.flow.structure.surrogates import surrogates
-from runtime.flow.words import sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.numeric_sentences import NumericSentences
 from runtime.flow.words.states import State, Verdict
@@ -79,22 +78,57 @@ def observe(
     feeds: Mapping[str, ArrayLike] | None = None,
     thresholds: Thresholds = THRESHOLDS,
 ) -> ObservedFlow:
-    """Run each loss by itself, and their sum, and read it all; raises what ``backward`` does.
+    """Run the losses together, and each by itself, and judge what comes back; raises what
+    ``backward`` does.
 
     The session's accumulated gradients stay as they are.
     """
     flow = analyse(session.program, losses)
-    inside = any(isinstance(i.block, Gradient) for i in session.program.instances.values())
-    kept = dict(session.gradients)
-    groups: dict[str, list[PortPath]] = {head: [head] for head in flow.losses}
-    if len(groups) > 1:
-        groups[ALL] = list(flow.losses)
-    runs = {
-        name: session.backward(heads, feeds=feeds, adjoints="all" if inside else "stops")
-        for name, heads in groups.items()
-    }
-    session.gradients = kept
-    return ObservedFlow(flow, runs, thresholds, session.diagram)
+    runs = run_losses(session, flow, feeds=feeds) if flow.losses else {}
+    return ObservedFlow(flow, runs or {}, thresholds, session.diagram)
+
+
+def run_losses(
+    session: Session,
+    flow: Flow,
+    *,
+    feeds: Mapping[str, ArrayLike] | None = None,
+    most: int | None = None,
+    superseded: Callable[[], bool] = lambda: False,
+) -> dict[str, Run] | None:
+    """The runs that an observation is made of: of the sum of several losses, under ALL, and of each
+    loss, under its port. Of more than ``most`` losses only the sum is run.
+
+    None where the runs were superseded on the way. The session's accumulated gradients stay as
+    they are. Raises what ``backward`` does.
+    """
+    heads, kept = flow.losses, dict(session.gradients)
+    groups = {ALL if len(heads) != 1 else heads[0]: heads}
+    if len(heads) > 1 and (most is None or len(heads) <= most):
+        groups |= {head: (head,) for head in heads}
+    adjoints: Literal["all", "stops"] = "all" if _differentiates(flow.program) else "stops"
+    runs: dict[str, Run] = {}
+    try:
+        for name, group in groups.items():
+            if not runs:
+                first = session.backward(group, feeds=feeds, adjoints=adjoints)
+                runs[name] = first
+            else:
+                run = session.backward(group, feeds=feeds, adjoints=adjoints, ports=())
+                runs[name] = replace(run, values=first.values, problems=first.problems)
+            if superseded():
+                return None
+    finally:
+        session.gradients = kept
+    return runs
+
+
+def _differentiates(program: Program) -> bool:
+    """Whether there are Gradient blocks: what comes back through them is on no wire."""
+    blocks = (instance.block for instance in program.instances.values())
+    return program.derived(
+        "differentiates", lambda: any(isinstance(block, Gradient) for block in blocks)
+    )
 
 
 class ObservedFlow:
@@ -205,18 +239,14 @@ class ObservedFlow:
         contributions, found = self._of(self._key(loss)), {}
         if contributions is None:
             return {}
-        for port in self.program.ports:
-            wires = contributions.leaving(port)
-            sizes = [contributions.sizes[wire] for wire in wires]
-            total = contributions.arriving(port) if len(wires) > 1 else None
-            if total is None or not all(size.finite for size in sizes):
-                continue
-            largest, summed = max(size.rms for size in sizes), rms(total)
-            if largest > 0 and summed < self.thresholds.cancels * largest:
+        for port, largest in contributions.cancelling(self.thresholds.cancels):
+            total = contributions.arriving(port)
+            summed = largest if total is None else rms(total)
+            if summed < self.thresholds.cancels * largest:
                 found[port] = Cancel(port, summed, largest)
         return found
 
-    @cached_property
+    @property
     def surrogates(self) -> tuple[InstancePath, ...]:
         """Blocks whose gradient is deliberately not the derivative (badge ≈)."""
         return surrogates(self.flow)
@@ -224,13 +254,18 @@ class ObservedFlow:
     @property
     def stops(self) -> tuple[InstancePath, ...]:
         """The StopGradient blocks that are not open."""
-        blocks = {path: instance.block for path, instance in self.program.instances.items()}
-        return tuple(p for p, b in blocks.items() if isinstance(b, StopGradient) and not b.open)
+        return closed_stops(self.flow)
 
-    def idle_stops(self) -> dict[str, str]:
+    def idle_stops(self) -> dict[InstancePath, str]:
         """StopGradients that cut nothing, for any of the losses, and why in a sentence."""
-        reasons = {stop: self._why_idle(stop) for stop in self.stops if self.losses}
-        return {s: f"This stop cuts nothing: {why}." for s, why in reasons.items() if why}
+        if not self.losses:
+            return {}
+        found = {}
+        for stop, ports in stopped_ports(self.flow).items():
+            reasons = [port.idle or self._zero_at(port) for port in ports]
+            if reasons and all(reasons):
+                found[stop] = f"This stop cuts nothing: {reasons[0]}."
+        return found
 
     def stale(self, diagram: Diagram) -> bool:
         """Whether blocks or wires have changed since the run (badge STALE); places don't count."""
@@ -261,17 +296,13 @@ class ObservedFlow:
     def _refined(self, key: PortPath, states: Mapping[str, State]) -> dict[str, State]:
         contributions, found = self._of(key), dict(states)
         if contributions is not None:
-            for wire, size in contributions.sizes.items():
-                if found[wire] is State.CARRIES:
-                    found[wire] = classify(size, contributions.scale, self.thresholds)
-            for wire, tree in self.program.wire_trees.items():
-                sizes = [
-                    contributions.sizes[w] for w in tree.arrays.values() if w in contributions.sizes
-                ]
-                if sizes and found[wire] is State.CARRIES:
-                    found[wire] = classify(
-                        combined_size(sizes), contributions.scale, self.thresholds
-                    )
+            trees = {wire: tree.arrays.values() for wire, tree in self.program.wire_trees.items()}
+            sizes = contributions.sizes
+            for measured in (sizes, sizes.combined(trees)):
+                numeric = classify_each(measured, contributions.scale, self.thresholds)
+                for wire, state in numeric.items():
+                    if found[wire] is State.CARRIES:
+                        found[wire] = state
         return found
 
     def _sentences_about(self, key: PortPath, contributions: Contributions) -> NumericSentences:
@@ -283,44 +314,11 @@ class ObservedFlow:
             self._sentences[key] = NumericSentences(contributions, label, self.thresholds)
         return self._sentences[key]
 
-    def _why_idle(self, stop: InstancePath) -> str | None:
-        """Why a stop cuts nothing, or None where it cuts something."""
-        port, wires = stop.port("out"), self.program.instances[stop].wires
-        if "x" not in wires:
-            return None
-        if port not in self.program.trees:
-            return self._why_idle_at(port, (wires["x"][0],))
-        leaves = self.program.leaf_ports(port)
-        stopped = [leaf for leaf in leaves if self.program.ports[leaf].primitive.stops]
-        reasons = [self._why_idle_at(leaf, self._into(wires["x"][0], leaf)) for leaf in stopped]
-        if not reasons:
-            return "it spares every array that it selects"
-        return reasons[0] if all(reasons) else None
-
-    def _into(self, wire: WirePath, port: PortPath) -> tuple[WirePath, ...]:
-        """The wire of the same leaf as a port's; all leaves where sequences have changed."""
-        leaves = self.program.leaf_wires(wire)
-        same = [leaf for leaf in leaves if leaf.leaf == port.leaf]
-        return tuple(same) or leaves
-
-    def _why_idle_at(self, port: PortPath, wires: Sequence[WirePath]) -> str | None:
-        if port not in self.program.ports:
-            return None
-        arriving = [loss for loss in self.losses if self.flow.arrives(port, loss)]
-        if not arriving:
-            if not (others := self.flow.ahead(port)):
-                if set(self.losses) >= set(self.program.heads()):
-                    return "no loss depends on its output"
-                losses = sentences.names([loss.block for loss in self.losses])
-                verb = "does" if len(self.losses) == 1 else "do"
-                return f"{losses} {verb} not depend on its output"
-            return f"{sentences.names(others)} already cut{'s' * (len(others) == 1)} its routes"
-        if not any(map(self.flow.trained_before, wires)):
-            return "no trained variable could get a gradient through it"
-        runs = [run for loss in arriving if (run := self.run(loss)) is not None]
-        adjoints = [run.adjoints.get(port) for run in runs]
-        known = [a for a in adjoints if a is not None]
-        if known and len(known) == len(arriving) and not any(np.any(a) for a in known):
+    def _zero_at(self, stopped: StoppedPort) -> str | None:
+        """That what comes to a stop is 0 for every loss, where it is."""
+        runs = [run for loss in stopped.losses if (run := self.run(loss)) is not None]
+        known = [a for run in runs if (a := run.adjoints.get(stopped.port)) is not None]
+        if known and len(known) == len(stopped.losses) and not any(np.any(a) for a in known):
             return "the gradient that arrives here is 0"
         return None
 

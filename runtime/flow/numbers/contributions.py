@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.flow.numbers.magnitudes import Scale, Size, measure, scale_of
+from runtime.flow.numbers.magnitudes import Scale, Sizes, measure, measure_each, scale_of
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 Array = NDArray[Any]
+_SLACK = 1e-3
+"""By how much norms, good to five digits, may mislead about what cancels, as a share."""
 
 
 class Blame(NamedTuple):
@@ -54,6 +56,27 @@ class RouteFactors(NamedTuple):
         )
 
 
+class _Forks(NamedTuple):
+    """Ports that several wires leave; the wires of each follow one another from ``starts`` on."""
+
+    ports: tuple[PortPath, ...]
+    wires: tuple[WirePath, ...]
+    starts: NDArray[np.int64]
+
+
+def _forks(program: Program) -> _Forks:
+    return program.derived("forks", lambda: _find_forks(program))
+
+
+def _find_forks(program: Program) -> _Forks:
+    leaving: dict[PortPath, list[WirePath]] = {port: [] for port in program.ports}
+    for wire in program.wires:
+        leaving[program.wire_sources[wire]].append(wire)
+    forks = {port: wires for port, wires in leaving.items() if len(wires) > 1}
+    starts = np.cumsum([0, *map(len, forks.values())])[:-1]
+    return _Forks(tuple(forks), tuple(w for wires in forks.values() for w in wires), starts)
+
+
 class Contributions:
     """The contributions of one run, which has one loss or is the sum of several."""
 
@@ -62,24 +85,46 @@ class Contributions:
         self.run = run
         self._blames: dict[str, dict[WirePath, Blame]] = {}
         self._route_factors: dict[WirePath, RouteFactors] = {}
-        self._leaving: dict[PortPath, list[WirePath]] = {}
-        for wire, source in program.wire_sources.items():
-            if run.contributions.get(wire) is not None:
-                self._leaving.setdefault(source, []).append(wire)
 
     @cached_property
-    def sizes(self) -> dict[str, Size]:
+    def sizes(self) -> Sizes:
         """The size of every contribution there is."""
-        return {w: measure(c) for w, c in self.run.contributions.items() if c is not None}
+        return measure_each({w: c for w, c in self.run.contributions.items() if c is not None})
 
     @cached_property
     def scale(self) -> Scale:
         """What sizes of this loss are compared with."""
-        return scale_of(self.sizes.values())
+        return scale_of(self.sizes)
 
     def leaving(self, port: PortPath) -> list[WirePath]:
         """The wires that leave a port and bring something back."""
         return self._leaving.get(port, [])
+
+    @cached_property
+    def _leaving(self) -> dict[PortPath, list[WirePath]]:
+        found: dict[PortPath, list[WirePath]] = {}
+        for wire, source in self.program.wire_sources.items():
+            if self.run.contributions.get(wire) is not None:
+                found.setdefault(source, []).append(wire)
+        return found
+
+    def cancelling(self, share: float) -> Iterator[tuple[PortPath, float]]:
+        """Ports whose wires may cancel to less than a share of the largest, each with the size of
+        that one: all others bring back nearly as much together, or more, or it is a loss.
+        """
+        forks, sizes, losses = _forks(self.program), self.sizes, set(self.run.losses)
+        if not forks.ports:
+            return
+        at = np.array([sizes.index.get(wire, -1) for wire in forks.wires])
+        norms, finite = np.append(sizes.rms, 0.0)[at], np.append(sizes.finite, True)[at]
+        with np.errstate(invalid="ignore"):
+            largest = np.maximum.reduceat(norms, forks.starts)
+            others = np.add.reduceat(norms, forks.starts) - largest
+            near = largest - others <= (share + _SLACK) * largest
+        near |= [port in losses for port in forks.ports]
+        near &= (largest > 0.0) & (others > 0.0)
+        for place in np.flatnonzero(near & np.logical_and.reduceat(finite, forks.starts)).tolist():
+            yield forks.ports[place], float(largest[place])
 
     def arriving(self, port: PortPath) -> Array | None:
         """The adjoint of a port, None where nothing arrives."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from statistics import median
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import rms, together
+from runtime.engine.norms import batches, rms, rms_of_rows, together_each
 
 Array = NDArray[Any]
 
@@ -39,20 +38,86 @@ def measure(array: Array) -> Size:
     finite = bool(np.isfinite(array).all())
     zeros = array.size - int(np.count_nonzero(array))
     peak = float(np.max(np.abs(array))) if array.size else 0.0
-    subnormal = 0.0 < peak < np.finfo(array.dtype).tiny
+    subnormal = 0.0 < peak < float(np.finfo(array.dtype).tiny)
     return Size(rms(array), zeros, array.size, finite, subnormal, peak)
 
 
-def combined_size(sizes: Sequence[Size]) -> Size:
-    """The size of several arrays taken as one."""
-    return Size(
-        together((size.rms, size.total) for size in sizes) or 0.0,
-        sum(size.zeros for size in sizes),
-        sum(size.total for size in sizes),
-        all(size.finite for size in sizes),
-        any(s.subnormal for s in sizes) and all(s.subnormal or s.is_zero for s in sizes),
-        max((size.peak for size in sizes), default=0.0),
-    )
+class Sizes(Mapping[str, Size]):
+    """The sizes of many arrays by name; what is measured is kept by column, in that order."""
+
+    def __init__(self, names: Iterable[str], columns: Sequence[NDArray[Any]]) -> None:
+        self.index = {name: place for place, name in enumerate(names)}
+        """The place of each name in the columns."""
+        self.rms, self.zeros, self.total, self.finite, self.subnormal, self.peak = columns
+
+    @property
+    def is_zero(self) -> NDArray[np.bool_]:
+        """Where all elements are exactly 0."""
+        zero: NDArray[np.bool_] = (self.zeros == self.total) & (self.total > 0)
+        return zero
+
+    def __getitem__(self, name: str) -> Size:
+        place = self.index[name]
+        return Size(*(column[place].item() for column in self._columns))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.index
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.index)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        return self.rms, self.zeros, self.total, self.finite, self.subnormal, self.peak
+
+    def combined(self, groups: Mapping[str, Iterable[str]]) -> Sizes:
+        """The sizes of groups of these arrays, each taken as one; of those of which any is here."""
+        known = {
+            name: places
+            for name, members in groups.items()
+            if (places := [self.index[member] for member in members if member in self.index])
+        }
+        if not known:
+            return Sizes((), [column[:0] for column in self._columns])
+        starts = np.cumsum([0, *map(len, known.values())])[:-1]
+        at = np.array([place for places in known.values() for place in places])
+        small = self.subnormal[at]
+        return Sizes(
+            known,
+            (
+                together_each(self.rms[at], self.total[at], starts),
+                np.add.reduceat(self.zeros[at], starts),
+                np.add.reduceat(self.total[at], starts),
+                np.logical_and.reduceat(self.finite[at], starts),
+                np.logical_or.reduceat(small, starts)
+                & np.logical_and.reduceat(small | (self.peak[at] == 0), starts),
+                np.maximum.reduceat(self.peak[at], starts),
+            ),
+        )
+
+
+def measure_each(arrays: Mapping[str, Array]) -> Sizes:
+    """The sizes of arrays of floats by name; small ones of a kind are measured in one pass."""
+    listed = list(arrays.values())
+    found = np.zeros((len(Size._fields), len(listed)))
+    for places, rows in batches(listed):
+        if rows is None:
+            found[:, places] = np.array([measure(listed[place]) for place in places]).T
+            continue
+        peaks = np.max(np.abs(rows), axis=1)
+        found[:, places] = (
+            rms_of_rows(rows, peaks),
+            rows.shape[1] - np.count_nonzero(rows, axis=1),
+            np.full(len(rows), rows.shape[1]),
+            np.isfinite(rows).all(axis=1),
+            (0.0 < peaks) & (peaks < np.finfo(rows.dtype).tiny),
+            peaks,
+        )
+    kinds = (float, int, int, bool, bool, float)
+    return Sizes(arrays, [c.astype(kind) for c, kind in zip(found, kinds, strict=True)])
 
 
 class Scale(NamedTuple):
@@ -62,7 +127,7 @@ class Scale(NamedTuple):
     median: float
 
 
-def scale_of(sizes: Iterable[Size]) -> Scale:
+def scale_of(sizes: Sizes) -> Scale:
     """Over what is finite and not 0."""
-    found = [s.rms for s in sizes if s.finite and 0 < s.rms < float("inf")]
-    return Scale(max(found), median(found)) if found else Scale(0.0, 0.0)
+    found = sizes.rms[sizes.finite & (sizes.rms > 0.0) & (sizes.rms < np.inf)]
+    return Scale(float(np.max(found)), float(np.median(found))) if found.size else Scale(0.0, 0.0)

@@ -2,18 +2,22 @@
 
 A rule is a predicate over what was measured on a wire, over the scale of its loss, and over the
 thresholds. The first rule that applies gives the state; where none does the wire just CARRIES.
+What was measured is that of one wire or columns for all wires: a rule joins conditions by ``&``,
+``|`` and ``np.logical_not``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from runtime.flow.numbers.magnitudes import Scale, Size
+    from runtime.flow.numbers.magnitudes import Scale, Size, Sizes
 
 
 def _threshold(default: float, words: str, *, percent: bool = False) -> float:
@@ -47,24 +51,25 @@ class Rule(NamedTuple):
     """A wire is in ``state`` where ``applies`` is true of its size and no rule before does."""
 
     state: State
-    applies: Callable[[Size, Scale, Thresholds], bool]
+    applies: Callable[[Size | Sizes, Scale, Thresholds], Any]
 
 
-def _floods(size: Size, scale: Scale, limits: Thresholds) -> bool:
-    return size.rms > limits.flood or size.rms > limits.flood_relative * scale.median > 0
+def _floods(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
+    relative = limits.flood_relative * scale.median
+    return (size.rms > limits.flood) | ((size.rms > relative) & (relative > 0))
 
 
-def _is_faint(size: Size, scale: Scale, limits: Thresholds) -> bool:
+def _is_faint(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
     least = max(limits.faint, limits.faint_relative * scale.largest)
-    return size.subnormal or size.rms < least
+    return size.subnormal | (size.rms < least)
 
 
-def _is_partial(size: Size, scale: Scale, limits: Thresholds) -> bool:
+def _is_partial(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
     return size.zeros >= limits.partial * size.total
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(State.NONFINITE, lambda size, scale, limits: not size.finite),
+    Rule(State.NONFINITE, lambda size, scale, limits: np.logical_not(size.finite)),
     Rule(State.ZERO, lambda size, scale, limits: size.is_zero),
     Rule(State.FLOOD, _floods),
     Rule(State.FAINT, _is_faint),
@@ -80,3 +85,15 @@ def classify(size: Size, scale: Scale, thresholds: Thresholds = THRESHOLDS) -> S
             if rule.applies(size, scale, thresholds):
                 return rule.state
     return State.CARRIES
+
+
+def classify_each(
+    sizes: Sizes, scale: Scale, thresholds: Thresholds = THRESHOLDS
+) -> dict[str, State]:
+    """The numeric states of wires that carry gradient, by name."""
+    states = [State.CARRIES, *(rule.state for rule in RULES)]
+    codes = np.zeros(len(sizes), int)
+    for code in range(len(RULES), 0, -1):
+        codes[RULES[code - 1].applies(sizes, scale, thresholds)] = code
+    codes[sizes.total == 0] = 0
+    return dict(zip(sizes, map(states.__getitem__, codes.tolist()), strict=True))

@@ -19,10 +19,13 @@ def surrogates(flow: Flow) -> tuple[InstancePath, ...]:
     A Loss with a scale of its own does; any other one where gradient comes back to it from
     behind, in place of which it sends its own.
     """
-    instances = flow.program.instances.items()
+    return flow.program.derived(("surrogates", flow.losses), lambda: _surrogates(flow))
+
+
+def _surrogates(flow: Flow) -> tuple[InstancePath, ...]:
     return tuple(
         path
-        for path, instance in instances
+        for path, instance in flow.program.instances.items()
         if instance.block.surrogate
         and (_deviates(instance.block) or (instance.block.head and _ignores(flow, path)))
     )

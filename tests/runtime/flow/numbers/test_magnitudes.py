@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime.flow import State, Thresholds
-from runtime.flow.numbers.magnitudes import Scale, measure, scale_of
-from runtime.flow.numbers.rules import classify
+from runtime.flow.numbers.magnitudes import Scale, measure, measure_each, scale_of
+from runtime.flow.numbers.rules import classify, classify_each
 
 ALONE = Scale(1.0, 1.0)
 NAN, INF = float("nan"), float("inf")
@@ -66,6 +68,46 @@ def test_their_order():
 
 
 def test_the_scale_is_of_what_is_finite_and_not_zero():
-    sizes = [measure(np.array([x])) for x in (NAN, INF, 0.0, 1.0, 3.0, 100.0)]
-    assert scale_of(sizes) == Scale(100.0, 3.0)
-    assert scale_of([]) == Scale(0.0, 0.0)
+    numbers = (NAN, INF, 0.0, 1.0, 3.0, 100.0)
+    assert scale_of(measure_each({str(x): np.array([x]) for x in numbers})) == Scale(100.0, 3.0)
+    assert scale_of(measure_each({})) == Scale(0.0, 0.0)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["float16", "float32", "float64"]),
+            st.lists(
+                st.floats(-1e3, 1e3) | st.sampled_from([0.0, NAN, INF, 1e-42, 1e-320, 1e300]),
+                max_size=5,
+            ),
+        ),
+        max_size=8,
+    )
+)
+def test_many_arrays_measure_as_each_does(drawn):
+    with np.errstate(over="ignore"):
+        arrays = {str(i): np.array(x).astype(dtype) for i, (dtype, x) in enumerate(drawn)}
+    sizes = measure_each(arrays)
+    assert list(sizes) == list(arrays)
+    scale = scale_of(sizes)
+    states = classify_each(sizes, scale)
+    for name, array in arrays.items():
+        alone = measure(array)
+        assert sizes[name][1:5] == alone[1:5]
+        assert np.allclose((sizes[name].rms, sizes[name].peak), (alone.rms, alone.peak), 1e-5, 0.0,
+                           equal_nan=True)  # fmt: skip
+        assert states[name] is classify(sizes[name], scale)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0.0, 1.0, -2.0, 1e-42, INF, NAN]), max_size=3), max_size=4)
+)
+def test_a_group_measures_as_its_arrays_joined(parts):
+    arrays = {str(i): np.array(part, np.float32) for i, part in enumerate(parts)}
+    sizes = measure_each(arrays).combined({"all": [*arrays, "missing"], "none": ["missing"]})
+    assert set(sizes) == ({"all"} if arrays else set())
+    for size in sizes.values():
+        joined = measure(np.concatenate(list(arrays.values())))
+        assert size[1:] == joined[1:] or (np.isnan(joined.peak) and np.isnan(size.peak))
+        assert np.isclose(size.rms, joined.rms, 1e-5, 0.0, equal_nan=True)

@@ -191,7 +191,11 @@ def test_a_leaf_is_opened_by_the_path_that_its_stop_selects_by(parameters, leaf)
 
 
 def test_a_stop_that_selects_leaves_in_vain_cuts_nothing() -> None:
-    for only, told in (("data", "trained variable"), ("nothing", "no array"), ("enc/b", "no loss")):
+    for only, told in (
+        ("data", "trained variable"),
+        ("nothing", "spares every array"),
+        ("enc/b", "no loss"),
+    ):
         stop = block("StopGradient", packed(), only=only, name="stop")
         _, flow = observed(stop, "enc/w", "data")
         assert told in flow.idle_stops()["stop"]

@@ -1,0 +1,87 @@
+"""StopGradient blocks that cut nothing, as far as structure alone shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from blocks.library.gradient import StopGradient
+from runtime.flow.words import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from runtime.flow.analyse import Flow
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedPort:
+    """An output that a StopGradient stops, or the leaf of a tree.
+
+    ``idle`` is why nothing is cut there, whatever the numbers; None where gradient of ``losses``
+    comes to it and would go on.
+    """
+
+    port: PortPath
+    idle: str | None
+    losses: tuple[PortPath, ...] = ()
+
+
+def stopped_ports(flow: Flow) -> dict[InstancePath, tuple[StoppedPort, ...]]:
+    """What every StopGradient that is not open stops; empty for one that nothing goes into."""
+    key = "stopped ports", flow.losses
+    return flow.program.derived(
+        key, lambda: {stop: _ports_of(flow, stop) for stop in closed_stops(flow)}
+    )
+
+
+def closed_stops(flow: Flow) -> tuple[InstancePath, ...]:
+    """The StopGradient blocks that are not open."""
+    return flow.program.derived(
+        "closed stops",
+        lambda: tuple(
+            path
+            for path, instance in flow.program.instances.items()
+            if isinstance(instance.block, StopGradient) and not instance.block.open
+        ),
+    )
+
+
+def _ports_of(flow: Flow, stop: InstancePath) -> tuple[StoppedPort, ...]:
+    program, port = flow.program, stop.port("out")
+    wires = program.instances[stop].wires
+    if "x" not in wires:
+        return ()
+    wire = wires["x"][0]
+    if port not in program.trees:
+        return (_port(flow, port, (wire,)),) if port in program.ports else ()
+    stopped = [leaf for leaf in program.leaf_ports(port) if program.ports[leaf].primitive.stops]
+    if not stopped:
+        return (StoppedPort(port, "it spares every array that it selects"),)
+    return tuple(_port(flow, leaf, _wires_into(flow, wire, leaf)) for leaf in stopped)
+
+
+def _wires_into(flow: Flow, wire: WirePath, port: PortPath) -> tuple[WirePath, ...]:
+    """The wire of the same leaf as a port's; all leaves where sequences have changed."""
+    leaves = flow.program.leaf_wires(wire)
+    same = [leaf for leaf in leaves if leaf.leaf == port.leaf]
+    return tuple(same) or leaves
+
+
+def _port(flow: Flow, port: PortPath, wires: Sequence[WirePath]) -> StoppedPort:
+    losses = tuple(loss for loss in flow.losses if flow.arrives(port, loss))
+    if not losses:
+        return StoppedPort(port, _why_nothing_arrives(flow, port))
+    if not any(map(flow.trained_before, wires)):
+        return StoppedPort(port, "no trained variable could get a gradient through it")
+    return StoppedPort(port, None, losses)
+
+
+def _why_nothing_arrives(flow: Flow, port: PortPath) -> str:
+    if others := flow.ahead(port):
+        return f"{sentences.names(others)} already cut{'s' * (len(others) == 1)} its routes"
+    if set(flow.losses) >= set(flow.program.heads()):
+        return "no loss depends on its output"
+    asked = sentences.names([loss.block for loss in flow.losses])
+    return f"{asked} {'does' if len(flow.losses) == 1 else 'do'} not depend on its output"

@@ -32,6 +32,7 @@ def imports_of_the_stub() -> dict[str, str]:
 def test_a_public_name_is_the_object_of_its_floor_and_documented(name):
     found = getattr(gw, name)
     assert found is getattr(importlib.import_module(imports_of_the_stub()[name]), name)
+    assert vars(gw)[name] is found  # looked up once
     if inspect.isclass(found) or callable(found):
         assert inspect.getdoc(found)
 
@@ -72,7 +73,7 @@ def run(code: str) -> str:
 
 
 def test_importing_it_loads_no_floor():
-    loaded = run("import gradwire; print(*sys.modules)").split()
+    loaded = run("import gradwire; hasattr(gradwire, '__wrapped__'); print(*sys.modules)").split()
     assert not {"numpy", "pydantic", "runtime", "blocks", "app"} & set(loaded)
 
 

@@ -33,6 +33,7 @@ def test_chapters_are_the_sections_of_the_index(small):
 def test_headings_are_anchors_and_comments_in_code_are_not(small):
     assert [section.anchor for section in small.pages["one.md"].sections] == ["one", "red-apples"]
     assert '<h2 id="red-apples">' in html(small.pages["one.md"])
+    assert "# no heading</code>" in html(small.pages["one.md"])
 
 
 def test_tables_are_rendered_and_raw_html_is_text(small):

@@ -8,11 +8,12 @@ from PySide6.QtGui import QImage, QTextDocument
 from PySide6.QtWidgets import QToolButton
 
 from app.panels.help.browser import page_of
-from app.panels.help.manual import manual
+from app.panels.help.manual import FOLDER, manual
 from app.panels.help.window import ManualWindow
 from app.services import theme
 
 LEFT = Qt.MouseButton.LeftButton
+PICTURE = QTextDocument.ResourceType.ImageResource.value
 
 
 @pytest.fixture
@@ -87,6 +88,7 @@ def test_search_lists_sections_marks_words_and_enter_goes_to_the_best(shown, qtb
     hits = manual().search("stopped")
     rows = [shown.contents.topLevelItem(i).text(0) for i in range(len(hits))]
     assert rows == [hit.title for hit in hits]
+    assert shown.contents.topLevelItem(0).toolTip(0) == hits[0].line
     qtbot.keyClick(shown.search_line, Qt.Key.Key_Return)
     assert page(shown) == hits[0].page
     assert shown.browser.source().fragment() == hits[0].anchor
@@ -119,6 +121,7 @@ def test_a_link_opens_an_example_in_the_editor(shown, window):
         "manual:/nowhere.md",
         "example:../icons/gradwire",
         "example:nowhere",
+        "example:../diagrams/gan",
         "/etc/passwd",
     ],
 )
@@ -131,11 +134,27 @@ def test_nothing_but_the_manual_is_followed(shown, window, target):
 
 @pytest.mark.parametrize(
     "name",
-    ["file:///etc/hostname", "../icons/gradwire.svg", "https://example.org/a.png", "/etc/x.png"],
+    [
+        "file:///etc/hostname",
+        "../icons/gradwire.svg",
+        "manual:/../icons/gradwire.svg",
+        "..%2ficons/gradwire.svg",
+        "manual:/index.md",
+        "https://example.org/a.png",
+        "/etc/x.png",
+    ],
 )
 def test_no_picture_comes_from_elsewhere(shown, name):
-    kind = QTextDocument.ResourceType.ImageResource.value
-    assert not isinstance(shown.browser.loadResource(kind, QUrl(name)), QImage)
+    assert shown.browser.loadResource(PICTURE, QUrl(name)) is None
+
+
+def test_pictures_and_lines_are_no_wider_than_can_be_read(shown):
+    picture = shown.browser.loadResource(PICTURE, QUrl("pictures/carrying.png"))
+    assert QImage(str(FOLDER / "pictures" / "carrying.png")).width() > picture.width() == 640
+    shown.resize(1600, 700)
+    assert shown.browser.lineWrapColumnOrWidth() == 840
+    shown.resize(700, 700)
+    assert shown.browser.lineWrapColumnOrWidth() == shown.browser.viewport().width() < 700
 
 
 def test_it_follows_the_theme_and_keeps_its_place(shown, window, qapp):
@@ -157,5 +176,6 @@ def test_escape_closes_it(shown, qtbot):
 
 
 def test_it_closes_with_its_window(shown, window):
+    assert not shown.testAttribute(Qt.WidgetAttribute.WA_QuitOnClose)  # the last window decides
     window.close()
     assert not shown.isVisible()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from blocks.block import Opaque
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import MAIN
+from runtime.diagram.pages import all_blocks
+from runtime.diagram.paths import InstancePath, WirePath
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
@@ -30,14 +30,14 @@ def search(diagram: Diagram, result: Result | None, text: str) -> list[str]:
     known = _known_words(result)
     return [
         path
-        for path, block in _blocks(diagram)
+        for path, block in islice(all_blocks(diagram), MOST)
         if all(word in _words(path, block) or word in known.get(path, "") for word in words)
     ]
 
 
-def _words(path: str, block: Block) -> str:
+def _words(path: InstancePath, block: Block) -> str:
     kind = block.original_type if isinstance(block, Opaque) else type(block).type_name()
-    return f"{path.rpartition('/')[2]} {kind} {type(block).symbol}".casefold()
+    return f"{path.name} {kind} {type(block).symbol}".casefold()
 
 
 def _known_words(result: Result | None) -> dict[str, str]:
@@ -47,22 +47,8 @@ def _known_words(result: Result | None) -> dict[str, str]:
         return {}
     for key, state in result.states.items():
         words = f"{state.value} {state.row.search}"
-        known.setdefault(key.partition(".")[0], []).append(words)
+        known.setdefault(WirePath(key).block, []).append(words)
     for diagnostic in result.diagnostics:
         place = diagnostic.location
         known.setdefault(place.block or "", []).append(f"{diagnostic.severity} {diagnostic.what}")
     return {path: " ".join(dict.fromkeys(words)).casefold() for path, words in known.items()}
-
-
-def _blocks(diagram: Diagram) -> Iterator[tuple[str, Block]]:
-    """Blocks with their paths; those of a page come before those inside the pages it uses."""
-    waiting = [("", MAIN, frozenset({MAIN}))]
-    count = 0
-    for prefix, page, above in waiting:
-        for name, block in diagram.pages[page].blocks.items():
-            count += 1
-            if count > MOST:
-                return
-            yield f"{prefix}{name}", block
-            if isinstance(block, PageBlock) and block.page in diagram.pages.keys() - above:
-                waiting.append((f"{prefix}{name}/", block.page, above | {block.page}))

@@ -25,6 +25,7 @@ from app.document.diff import renamed_pages
 from app.services.theme import Theme, system
 from runtime.diagram import Diagram
 from runtime.diagram.model import MAIN, Point
+from runtime.diagram.paths import ROOT, InstancePath
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Stage(QWidget):
         scene = Scene(Diagram(), MAIN)
         self.view = ViewState(scene, resolve(scene, None), Camera(), system())
         self._result: Result | None = None
-        self._prefix = ""
+        self._use = ROOT
         self._faces = FaceCache(_FACE_BUDGET)
         self._limits = Limits(_PATIENCE)
         self.pulse: Pulse | None = None
@@ -97,11 +98,11 @@ class Stage(QWidget):
         self._fit_if_wanted()
         self.update()
 
-    def set_result(self, result: Result | None, prefix: str = "") -> None:
-        """Show values, lanes and problems; ``prefix`` is the path of the shown page's use."""
-        if result is self._result and prefix == self._prefix:
+    def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
+        """Show values, lanes and problems; ``use`` is the path of the shown page's use."""
+        if result is self._result and use == self._use:
             return
-        self._result, self._prefix = result, prefix
+        self._result, self._use = result, use
         self._resolve()
         self.update()
 
@@ -255,7 +256,7 @@ class Stage(QWidget):
     def _resolve(self, *, dimmed: bool = False) -> None:
         """Resolve the result for the current scene."""
         scene, dimmed = self.view.scene, dimmed or self.view.annotations.dimmed
-        annotations = resolve(scene, self._result, self._prefix, dimmed=dimmed)
+        annotations = resolve(scene, self._result, self._use, dimmed=dimmed)
         self.view = replace(self.view, annotations=annotations)
         scene.set_rows(row_counts(annotations.page))
         if annotations.page.stale and not annotations.dimmed:

@@ -180,7 +180,7 @@ class PictureCommands(QObject):
         if result is not None:
             if result.diagram is self._document.diagram:
                 result = replace(result, diagram=diagram)
-            stage.set_result(result, self._navigation.prefix)
+            stage.set_result(result, self._navigation.use)
         return stage
 
     def _size(self, stage: Stage) -> QSizeF:

@@ -11,6 +11,7 @@ from app.evaluation.worker import Asker
 from app.panels.tables.doctor import Findings
 from app.panels.why.answers import WIRE
 from runtime.diagram.model import same_meaning
+from runtime.diagram.paths import PortPath
 from runtime.flow import Finding, Thresholds, contracts_of, diagnose
 
 if TYPE_CHECKING:
@@ -76,9 +77,7 @@ class DoctorController(QObject):
         elif flow is not None and finding.key in flow.program.sources("variable"):
             explanation.explain_variable(finding.key)
         else:
-            path, _, name = finding.key.rpartition("/")
-            block = name.partition(".")[0]
-            explanation.follow_link(f"{path}/{block}" if path else block)
+            explanation.follow_link(PortPath(finding.key).block)
 
     def _look(self) -> None:
         result = self._result

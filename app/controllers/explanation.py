@@ -13,7 +13,7 @@ from app.evaluation.worker import Asker
 from app.panels.why.answers import WIRE
 from blocks.errors import Location
 from runtime.diagram import MAIN, PortName
-from runtime.diagram.paths import PortPath, WirePath
+from runtime.diagram.paths import InstancePath, WirePath
 
 if TYPE_CHECKING:
     from app.canvas.view import CanvasView
@@ -82,7 +82,7 @@ class Explanation(QObject):
 
     def explain_block(self, name: str) -> None:
         """Show the route of a variable of the page; of another block nothing is shown."""
-        path = f"{self._navigation.prefix}{name}"
+        path = self._navigation.use / name
         if self._result is not None and path in self._result.gradients:
             self.explain_variable(path)
 
@@ -93,22 +93,20 @@ class Explanation(QObject):
         if name is None or verdict is None:
             return
         self._reveal.block(name)
-        wire = _first_wire(self._page, name, verdict, self._navigation.prefix)
+        wire = _first_wire(self._page, name, verdict, self._navigation.use)
         self._canvas.select_wire(wire)
         self._variable = path
         self._draw(True)
 
     def follow_link(self, target: str) -> None:
         """Go to the block or the wire that a link names."""
-        path = target.removeprefix(WIRE)
-        if path == target:
-            self._reveal.path(path)
+        if not target.startswith(WIRE):
+            self._reveal.path(target)
             return
-        block, _, port = path.rpartition(".")
-        name = self._navigation.reveal(Location(MAIN, block))
-        if name is not None:
+        wire = WirePath(target.removeprefix(WIRE))
+        if self._navigation.reveal(Location(MAIN, wire.block)) is not None:
             self._canvas.select(())
-            self._canvas.select_wire(f"{name}.{port}")
+            self._canvas.select_wire(str(wire.name))
 
     def _follow_leaf(self, path: str) -> None:
         """One leaf of the wire is shown by itself, or all of them again."""
@@ -117,15 +115,15 @@ class Explanation(QObject):
 
     def ask(self) -> None:
         """Have the fix, the dialects and the ledger of the selected wire worked out."""
-        result, prefix = self._result, self._navigation.prefix
+        result, use = self._result, self._navigation.use
         key = self._canvas.selected_wire()
         source = self._page.wires.get(PortName.parse(key)) if key else None
         self._why.show_answers(None)
         if result is None or source is None:
             self.asker.forget("why")
             return
-        wire = WirePath(f"{prefix}{key}").with_leaf(self._why.leaf)
-        port = PortPath(f"{prefix}{source}").with_leaf(self._why.leaf)
+        wire = WirePath(key).within(use).with_leaf(self._why.leaf)
+        port = use.port_inside(source).with_leaf(self._why.leaf)
         about = partial(reasons, result=result, wire=wire, port=port)
         self.asker.ask("why", result.diagram, about)
 
@@ -135,8 +133,8 @@ class Explanation(QObject):
 
     def _draw(self, wanted: bool) -> None:
         verdict = self._verdict() if wanted else None
-        key, prefix = self._canvas.selected_wire() or "", self._navigation.prefix
-        route = None if verdict is None else route_of(verdict, key, self._page, prefix)
+        key, use = self._canvas.selected_wire() or "", self._navigation.use
+        route = None if verdict is None else route_of(verdict, key, self._page, use)
         self._canvas.show_route(route)
 
     @property
@@ -151,12 +149,12 @@ class Explanation(QObject):
         if self._variable is not None:
             known = self._variable in result.gradients
             return result.variable(self._variable) if known else None
-        wire = WirePath(f"{self._navigation.prefix}{key}").with_leaf(self._why.leaf)
+        wire = WirePath(key or "").within(self._navigation.use).with_leaf(self._why.leaf)
         return result.verdict(wire) if key is not None and wire in result.states else None
 
 
-def _first_wire(page: Page, name: str, verdict: Verdict, prefix: str) -> str | None:
+def _first_wire(page: Page, name: str, verdict: Verdict, use: InstancePath) -> str | None:
     """The wire from a variable of the page towards the loss; any that leaves it, or none."""
     leaving = [target for target, source in page.wires.items() if source.block == name]
-    on_route = [t for t in leaving if f"{prefix}{t.block}" in verdict.witness]
+    on_route = [t for t in leaving if use / t.block in verdict.witness]
     return next((str(target) for target in [*on_route, *leaving]), None)

@@ -15,6 +15,7 @@ from app.panels.bars.trial_bar import TrialBar
 from blocks.library.gradient import StopGradient
 from runtime.diagram import MAIN
 from runtime.diagram.model import same_meaning
+from runtime.diagram.paths import InstancePath, WirePath
 from runtime.flow import Comparison, Difference, Fix, Thresholds, WhatIf
 from runtime.flow.tools.interventions import (
     Bridge,
@@ -106,7 +107,7 @@ class Trial(QObject):
 
     def hover(self, key: str) -> None:
         """Show what a cut of this wire of the page would change; an empty key is no wire."""
-        self._hovered = f"{self._navigation.prefix}{key}" if key else ""
+        self._hovered = WirePath(key).within(self._navigation.use) if key else ""
         self._found.pop(HOVER, None)
         if self._hovered:
             self._ask(HOVER, (*self._steps, CutWire(self._hovered)))
@@ -118,13 +119,13 @@ class Trial(QObject):
         """Try a cut of this wire of the page, or no more."""
         if self._idle():
             return
-        self._toggle([CutWire(f"{self._navigation.prefix}{key}")])
+        self._toggle([CutWire(WirePath(key).within(self._navigation.use))])
 
     def toggle(self, name: str) -> None:
         """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
         if self._idle():
             return
-        path = f"{self._navigation.prefix}{name}"
+        path = self._navigation.use / name
         tried = [s for s in self._steps if isinstance(s, OpenStop | CloseStop) and s.block == path]
         is_open = bool(open_stops(self._document.diagram, [path]))
         self._toggle(tried or [CloseStop(path) if is_open else OpenStop(path)])
@@ -253,20 +254,23 @@ class Trial(QObject):
         if not (self.active or self._hovered):
             self._canvas.show_trial(None)
             return
-        here = self._here
         found = self._found.get(HOVER if self._hovered else TRIAL)
         changes = {} if found is None else self._changes(found)
         tried = [step.wire for step in self._steps if isinstance(step, CutWire)]
         cuts = dict.fromkeys([*tried, *([self._hovered] if self._hovered else [])])
-        shown = {name: text for path, text in changes.items() for name in here([path])}
-        opened = here(step.block for step in self._steps if isinstance(step, OpenStop))
-        self._canvas.show_trial(TrialMarks(here(cuts), opened, shown))
+        shown = {name: text for path, text in changes.items() for name in self._blocks_here([path])}
+        opened = self._blocks_here(step.block for step in self._steps if isinstance(step, OpenStop))
+        self._canvas.show_trial(TrialMarks(self._wires_here(cuts), opened, shown))
 
-    def _here(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Those of the paths that lie on the page, as they are called there."""
-        prefix = self._navigation.prefix
-        inside = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
-        return tuple(name for name in inside if "/" not in name)
+    def _blocks_here(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of the blocks that are on the page, by their names there."""
+        use = self._navigation.use
+        return tuple(path.name for path in map(InstancePath, paths) if path.use == use)
+
+    def _wires_here(self, wires: Iterable[str]) -> tuple[str, ...]:
+        """Those of the wires that are on the page, by their targets there."""
+        use = self._navigation.use
+        return tuple(str(wire.name) for wire in map(WirePath, wires) if wire.block.use == use)
 
     def _changes(self, found: Tried) -> dict[str, str]:
         about = found.comparison.variables(self._losses.chosen)

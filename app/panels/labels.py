@@ -94,6 +94,4 @@ def _wrapping(text: str) -> QLabel:
 def losses(result: Result) -> str:
     """``loss 0.693``, the sum where a loss has several elements."""
     shown = [name for name in result.losses if name in result.values][:3]
-    return "   ".join(
-        f"{name.rpartition('.')[0]} {number(result.values[name].sum())}" for name in shown
-    )
+    return "   ".join(f"{name.block} {number(result.values[name].sum())}" for name in shown)

@@ -360,7 +360,7 @@ class MainWindow(QMainWindow):
 
     def _show_page(self) -> None:
         self.breadcrumbs.show_trail(self.navigation.trail, self.navigation.root)
-        self.actions_by_name["leave_page"].setEnabled(bool(self.navigation.prefix))
+        self.actions_by_name["leave_page"].setEnabled(bool(self.navigation.use))
 
     def _show_error(self, result: Result) -> None:
         if result.error is not None:

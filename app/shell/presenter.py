@@ -25,8 +25,8 @@ class Presenter(QObject):
 
     pageShown = Signal(object, str)
     """A Diagram, and the page of it that the window is on; ``resultShown`` follows."""
-    resultShown = Signal(object, str)
-    """The newest Result, and what instance paths of the page begin with."""
+    resultShown = Signal(object, object)
+    """The newest Result, and the use (an InstancePath) of the page that is shown."""
 
     def __init__(
         self,
@@ -65,4 +65,4 @@ class Presenter(QObject):
     def _show_result(self, result: Result) -> None:
         for overlay in self._overlays:
             result = overlay(result)
-        self.resultShown.emit(result, self._navigation.prefix)
+        self.resultShown.emit(result, self._navigation.use)

@@ -57,6 +57,10 @@ class _Path(str):
             raise ValueError(f"{str(self)!r} is not inside {str(use)!r}")
         return type(self)(self[len(use) + 1 :]) if use else self
 
+    def within(self, use: InstancePath) -> Self:
+        """The path that is seen as this one from the page used at ``use``."""
+        return type(self)(use + "/" + self if use and self else use or self)
+
     def block_below(self, use: InstancePath) -> str | None:
         """The block of the page used at ``use`` that this belongs to; None for a path outside."""
         if not self.is_inside(use):

@@ -14,6 +14,7 @@ from app.services.theme import BODY, font
 
 if TYPE_CHECKING:
     from app.canvas.state.view_state import ViewState
+    from runtime.diagram.paths import WirePath
 
 _RADIUS = 9.0
 
@@ -27,8 +28,8 @@ def paint_route(painter: QPainter, view: ViewState) -> None:
         if name in view.scene.index:
             left, top = view.scene.rects[view.scene.index[name], :2].tolist()
             _paint_number(painter, view, left, top, text)
-    for port, glyph in route.cutters.items():
-        _paint_cutter(painter, view, port, glyph)
+    for wire, glyph in route.cutters.items():
+        _paint_cutter(painter, view, wire, glyph)
 
 
 def _paint_number(painter: QPainter, view: ViewState, left: float, top: float, text: str) -> None:
@@ -49,9 +50,8 @@ def _paint_number(painter: QPainter, view: ViewState, left: float, top: float, t
     painter.restore()
 
 
-def _paint_cutter(painter: QPainter, view: ViewState, port: str, glyph: str) -> None:
-    block, _, slot = port.partition(".")
-    number = view.scene.port(block, slot)
+def _paint_cutter(painter: QPainter, view: ViewState, wire: WirePath, glyph: str) -> None:
+    number = view.scene.port(*wire.name)
     if number is None:
         return
     x, y = view.camera.to_widget(view.scene.port_points(np.array([number])))[0].tolist()

@@ -8,15 +8,15 @@ import numpy as np
 
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
-from runtime.diagram.model import MAIN, Diagram
-from runtime.diagram.paths import PortName
+from runtime.diagram.pages import page_at
+from runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from app.canvas.scene.arrays import Indices
     from app.canvas.scene.geometry import Scene
-    from runtime.diagram.model import Page
+    from runtime.diagram.model import Diagram, Page
 
 _MAX_DEPTH = 64
 
@@ -29,23 +29,23 @@ def siblings(scene: Scene, key: str) -> Indices:
     return np.flatnonzero(same)
 
 
-def origin(diagram: Diagram, trail: Sequence[str], port: PortName) -> str | None:
+def origin(diagram: Diagram, use: InstancePath, port: PortName) -> PortPath | None:
     """Path of the output whose value an output passes on, through pages in and out.
 
-    ``trail`` names the page blocks that were entered. None where nothing drives it.
+    ``port`` is in the page used at ``use``. None where nothing drives it.
     """
-    at, where = tuple(trail), port
+    at, where = use, port
     for _ in range(_MAX_DEPTH):
         page = _page(diagram, at)
         block = None if page is None else page.blocks.get(where.block)
         if page is None or block is None:
             return None
         if isinstance(block, PageBlock):
-            at, inner = (*at, where.block), PortName(where.port, "x")
+            at, inner = at / where.block, PortName(where.port, "x")
         elif isinstance(block, PageInput) and at:
-            at, inner = at[:-1], PortName(at[-1], where.block)
+            at, inner = at.use, PortName(at.name, where.block)
         else:
-            return "/".join((*at, str(where)))
+            return at.port_inside(where)
         there = _page(diagram, at)
         source = None if there is None else there.wires.get(inner)
         if source is None:
@@ -54,20 +54,20 @@ def origin(diagram: Diagram, trail: Sequence[str], port: PortName) -> str | None
     return None
 
 
-def readers(diagram: Diagram, trail: Sequence[str], port: PortName) -> list[str]:
+def readers(diagram: Diagram, use: InstancePath, port: PortName) -> list[WirePath]:
     """Paths of the inputs that finally receive what arrives at an input."""
-    return list(_readers(diagram, tuple(trail), port, 0))
+    return list(_readers(diagram, use, port, 0))
 
 
-def _readers(diagram: Diagram, trail: tuple[str, ...], port: PortName, depth: int) -> Iterator[str]:
-    page = _page(diagram, trail)
+def _readers(diagram: Diagram, use: InstancePath, port: PortName, depth: int) -> Iterator[WirePath]:
+    page = _page(diagram, use)
     block = None if page is None else page.blocks.get(port.block)
     if isinstance(block, PageBlock):
-        passed, within = PortName(port.port, "out"), (*trail, port.block)
-    elif isinstance(block, PageOutput) and trail:
-        passed, within = PortName(trail[-1], port.block), trail[:-1]
+        passed, within = PortName(port.port, "out"), use / port.block
+    elif isinstance(block, PageOutput) and use:
+        passed, within = PortName(use.name, port.block), use.use
     else:
-        yield "/".join((*trail, str(port)))
+        yield use.wire_inside(port)
         return
     onward = _page(diagram, within)
     for target, source in onward.wires.items() if onward and depth < _MAX_DEPTH else ():
@@ -75,11 +75,5 @@ def _readers(diagram: Diagram, trail: tuple[str, ...], port: PortName, depth: in
             yield from _readers(diagram, within, target, depth + 1)
 
 
-def _page(diagram: Diagram, trail: Sequence[str]) -> Page | None:
-    page = diagram.pages.get(MAIN)
-    for name in trail:
-        block = None if page is None else page.blocks.get(name)
-        if not isinstance(block, PageBlock):
-            return None
-        page = diagram.pages.get(block.page)
-    return page
+def _page(diagram: Diagram, use: InstancePath) -> Page | None:
+    return diagram.pages.get(page_at(diagram, use) or "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from app.canvas.state.lanes import Lanes, lanes_of, side_by_side
 from app.canvas.state.looks import Look, look_of
 from app.canvas.state.page_result import PageResult
+from runtime.diagram.paths import ROOT, InstancePath, PortPath
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Scene
@@ -49,18 +50,16 @@ class Annotations:
 
 
 def resolve(
-    scene: Scene, result: Result | None, prefix: str = "", *, dimmed: bool = False
+    scene: Scene, result: Result | None, use: InstancePath = ROOT, *, dimmed: bool = False
 ) -> Annotations:
-    """What a result says of a scene, inside the page used at the path ``prefix``.
+    """What a result says of a scene, inside the page used at the path ``use``.
 
     ``dimmed`` has an effect only if the result is of an older diagram.
     """
-    page = PageResult(scene, result, prefix)
-    total = lanes_of(scene, result, prefix, stale=page.stale)
+    page = PageResult(scene, result, use)
+    total = lanes_of(scene, result, use, stale=page.stale)
     losses = [
-        lanes_of(
-            scene, single, prefix, stale=page.stale, name=(single.loss or "").removesuffix(".out")
-        )
+        lanes_of(scene, single, use, stale=page.stale, name=PortPath(single.loss or "").short)
         for single in (() if result is None else result.apart)
     ]
     lanes = side_by_side(losses) if losses else (total,)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.evaluation.badges import Badges
+    from runtime.diagram.paths import InstancePath
 
 _ON_FACES = (Mark.UNOWNED, Mark.CANCELS, Mark.OPEN_STOP, Mark.IDLE_STOP)
 _SERIOUS = (Mark.UNOWNED, Mark.CANCELS, Mark.STALE)
@@ -32,7 +33,9 @@ def badge_label(mark: Mark) -> BadgeLabel:
     return BadgeLabel(_SYMBOLS.get(mark) or text, serious=mark in _SERIOUS)
 
 
-def badge_labels(badges: Badges, path: str, outputs: Sequence[str]) -> list[tuple[BadgeLabel, str]]:
+def badge_labels(
+    badges: Badges, path: InstancePath, outputs: Sequence[str]
+) -> list[tuple[BadgeLabel, str]]:
     """The labels of the block at an instance path, each with its sentence.
 
     A cancellation at one of several outputs is labelled with the name of the port. Last comes
@@ -42,7 +45,7 @@ def badge_labels(badges: Badges, path: str, outputs: Sequence[str]) -> list[tupl
     about = badges.about.get(path, ())
     found = [(badge_label(b.mark), b.sentence) for b in about if b.mark in _ON_FACES]
     for port in outputs:
-        for badge in badges.about.get(f"{path}.{port}", ()):
+        for badge in badges.about.get(path.port(port), ()):
             label = badge_label(badge.mark)
             text = f"{label.text} {port}" if len(outputs) > 1 else label.text
             found.append((BadgeLabel(text, label.serious), badge.sentence))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.canvas.state.codes import CODES, NOT_READ, STATE_OF
 from app.canvas.state.formatting import number, power_of_ten
+from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow import State
 from runtime.flow.lazy import MANY
 
@@ -36,7 +37,7 @@ class Lanes:
     keys: tuple[str, ...]
     """Path of each wire."""
     result: Result | None
-    prefix: str
+    use: InstancePath
     """Path of the use of the page, with a slash at its end; empty for the main page."""
     codes: Codes
     """State of each wire (m,), see :data:`app.canvas.state.codes.CODES`."""
@@ -109,14 +110,15 @@ class Lanes:
         self._examined.add(key)
         if verdict is not None:  # its cutters are cut as well
             nearest = verdict.cutters[:MANY]
-            self._cut.update(f"{cutter.block}.{cutter.port}" for cutter in nearest)
+            self._cut.update(cutter.wire for cutter in nearest)
         return key in self._cut
 
     def cutters(self, wire: int) -> tuple[str, ...]:
         """The blocks that cut gradient off a wire, by their names on this page."""
         verdict = self._verdict(wire)
-        blocks = () if verdict is None else (cutter.block for cutter in verdict.cutters)
-        return tuple(dict.fromkeys(block.removeprefix(self.prefix) for block in blocks))
+        use, blocks = self.use, [] if verdict is None else [c.block for c in verdict.cutters]
+        here = (block.relative_to(use) if block.is_inside(use) else block for block in blocks)
+        return tuple(dict.fromkeys(here))
 
     def _verdict(self, wire: int) -> Verdict | None:
         """The verdict on a wire; None for a wire that is newer than the result."""
@@ -125,13 +127,18 @@ class Lanes:
 
 
 def lanes_of(
-    scene: Scene, result: Result | None, prefix: str = "", *, stale: bool = False, name: str = ""
+    scene: Scene,
+    result: Result | None,
+    use: InstancePath = ROOT,
+    *,
+    stale: bool = False,
+    name: str = "",
 ) -> Lanes:
-    """The lanes of a result, inside the page used at the path ``prefix``.
+    """The lanes of a result, inside the page used at the path ``use``.
 
     If the result is ``stale``, wires that it does not know have no lane.
     """
-    keys = tuple(prefix + key for key in scene.wire_keys)
+    keys = tuple(WirePath(key).within(use) for key in scene.wire_keys)
     count = len(keys)
     codes, widths = np.full(count, NOT_READ, np.int8), np.ones(count)
     if result is not None:
@@ -143,7 +150,7 @@ def lanes_of(
         codes = np.array([by_state[states[k]] if k in states else absent for k in keys], np.int8)
         widths = lane_width(np.array([norms.get(key) or 0.0 for key in keys], float))
     positions, shared = np.zeros(count, np.int32), np.zeros(count, bool)
-    return Lanes(keys, result, prefix, codes, widths, codes, positions, shared, name)
+    return Lanes(keys, result, use, codes, widths, codes, positions, shared, name)
 
 
 def lane_width(rms: Floats) -> Floats:

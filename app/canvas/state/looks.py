@@ -88,7 +88,7 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
     name, block = scene.names[i], scene.blocks[i]
     severities = {diagnostic.severity for diagnostic in page.problems_of(name)}
     title = type_name(block)
-    labels = badge_labels(page.badges, page.prefix + name, scene.slots[i].outputs)
+    labels = badge_labels(page.badges, page.use / name, scene.slots[i].outputs)
     return Look(
         family=type(block).family,
         symbol=type(block).symbol or title[:1],
@@ -116,14 +116,14 @@ def row_counts(page: PageResult) -> Ints:
     scene, result = page.scene, page.result
     if result is None or not (result.values or result.trees):
         return scene.rows
-    values, prefix = result.values, page.prefix
+    values, use = result.values, page.use
     counts = scene.rows.tolist()
     by_shape: dict[tuple[int, ...], int] = {}
     for i, (name, slots) in enumerate(zip(scene.names, scene.slots, strict=True)):
         if len(slots.outputs) != 1:
             counts[i] = max(len(slots.outputs), 1)
             continue
-        value = values.get(f"{prefix}{name}.{slots.outputs[0]}")
+        value = values.get((use / name).port(slots.outputs[0]))
         if value is None and isinstance(scene.blocks[i], PageBlock):
             value = page.value(name, slots.outputs[0])
         if value is not None:
@@ -169,7 +169,7 @@ def _input_look(page: PageResult, i: int, port: str) -> PortLook:
     trouble = (name, port) in page.problems
     if port in slots.free:
         return PortLook("", "free", trouble)
-    if page.prefix and isinstance(block, PageInput):  # driven from outside
+    if page.use and isinstance(block, PageInput):  # driven from outside
         return PortLook("", "open", trouble)
     if scene.is_driven[scene.first_port[i] + slots.input_at[port]]:
         return PortLook(port if len(slots.inputs) > 1 else "", "wired", trouble)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from app.evaluation.badges import NONE, Badges
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.model import same_meaning
+from runtime.diagram.paths import ROOT, InstancePath, WirePath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PageResult:
-    """A result, or none, for one page, inside its use at the path ``prefix``."""
+    """A result, or none, for one page, inside its use at the path ``use``."""
 
     scene: Scene
     result: Result | None
-    prefix: str = ""
+    use: InstancePath = ROOT
 
     @cached_property
     def stale(self) -> bool:
@@ -56,14 +57,15 @@ class PageResult:
         return None if self.result is None else self._output(self.result.trees, block, port)
 
     def _output(self, known: Mapping[str, Any], block: str, port: str) -> Any:
-        found = known.get(f"{self.prefix}{block}.{port}")
+        path = self.use / block
+        found = known.get(path.port(port))
         if found is None and isinstance(self.scene.page.blocks.get(block), PageBlock):
-            found = known.get(f"{self.prefix}{block}/{port}.out")
+            found = known.get((path / port).port("out"))
         return found
 
     def gradient(self, block: str) -> NDArray[Any] | None:
         """The gradient of a variable."""
-        return None if self.result is None else self.result.gradients.get(self.prefix + block)
+        return None if self.result is None else self.result.gradients.get(self.use / block)
 
     @cached_property
     def problems(self) -> Mapping[tuple[str, str], list[Diagnostic]]:
@@ -74,14 +76,14 @@ class PageResult:
         found: dict[tuple[str, str], list[Diagnostic]] = {}
         for diagnostic in () if self.result is None else self.result.diagnostics:
             place = diagnostic.location
-            path = place.block or ""
-            if self.prefix and path.startswith(self.prefix):
-                path = path.removeprefix(self.prefix)
+            path = InstancePath(place.block or "")
+            if self.use and path.is_inside(self.use):
+                path = path.relative_to(self.use)
             elif (place.page or "main") != self.scene.page_name:
                 continue
-            block, _, deeper = path.partition("/")
+            block = path.block_below(ROOT)
             if block in self.scene.index:
-                port = "" if deeper else place.port or ""
+                port = (place.port or "") if path == block else ""
                 found.setdefault((block, port), []).append(diagnostic)
         return found
 
@@ -96,8 +98,9 @@ class PageResult:
         calm = self.result is None or self.result.is_lossless
         states = {} if self.result is None or calm else self.result.states
         for key, state in states.items():
-            block, deeper, _ = key.removeprefix(self.prefix).partition("/")
-            if deeper and key.startswith(self.prefix) and state.row.concern:
+            wire = WirePath(key)
+            block = wire.block_below(self.use) if state.row.concern else None
+            if block is not None and wire.is_inside(self.use / block):
                 known = worst.get(block)
                 if known is None or state.row.concern > known.row.concern:
                     worst[block] = state

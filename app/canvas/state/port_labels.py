@@ -38,17 +38,16 @@ def wire_ends(page: PageResult, key: str) -> tuple[str, str]:
     ``enc.y ← enc/mul1.out · 2 × 3 float32`` and ``dec.x → dec/mul1.a, dec/mul2.b``.
     """
     scene, target = page.scene, PortName.parse(key)
-    source = scene.page.wires[target]
-    trail = tuple(page.prefix.split("/")[:-1])
-    behind = origin(scene.diagram, trail, source)
+    source, use = scene.page.wires[target], page.use
+    behind = origin(scene.diagram, use, source)
     head = str(source)
-    if behind is not None and behind != page.prefix + head:
+    if behind is not None and behind != use.port_inside(source):
         head = f"{head} ← {behind}"
     value = page.value(source.block, source.port)
     if isinstance(value, np.ndarray):
         head = f"{head} · {dimensions(value.shape)} {value.dtype}"
-    beyond = readers(scene.diagram, trail, target)
-    if beyond == [f"{page.prefix}{key}"]:
+    beyond = readers(scene.diagram, use, target)
+    if beyond == [use.wire_inside(target)]:
         return head, key
     named = ", ".join(beyond[:MOST_NAMED])
     if len(beyond) > MOST_NAMED:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
@@ -30,32 +31,32 @@ class Route:
     """Position of blocks, counted from the loss: ``3``, or ``3–5`` for a page with several."""
     wires: tuple[str, ...] = ()
     """Keys of the wires along the route."""
-    cutters: Mapping[str, str] = field(default_factory=dict)
+    cutters: Mapping[WirePath, str] = field(default_factory=dict)
     """Glyphs by input port ``block.port`` that cuts."""
 
     def parts(self, scene: Scene) -> tuple[Indices, Indices]:
         """The wires and blocks of ``scene`` that belong to the route."""
         keys = dict.fromkeys([*self.wires, self.wire])
         wires = [scene.wire_index[key] for key in keys if key in scene.wire_index]
-        names = [*self.numbers, *(port.partition(".")[0] for port in self.cutters)]
+        names = [*self.numbers, *(wire.block for wire in self.cutters)]
         blocks = [scene.index[name] for name in names if name in scene.index]
         ends = scene.wire_blocks[wires].ravel().tolist() if wires else []
         return np.array(wires, np.intp), np.array(sorted({*blocks, *ends}), np.intp)
 
 
-def route_of(verdict: Verdict, wire: str, page: Page, prefix: str = "") -> Route:
-    """The route of a wire of ``page``, which is used at the path ``prefix``.
+def route_of(verdict: Verdict, wire: str, page: Page, use: InstancePath = ROOT) -> Route:
+    """The route of a wire of ``page``, which is used at the path ``use``.
 
     Of very many cutters it has those nearest to the loss.
     """
     positions: dict[str, list[int]] = {}
     for number, path in enumerate(verdict.witness, start=1):
-        if (name := _block_here(path, prefix)) in page.blocks:
+        if (name := _block_here(path, use)) in page.blocks:
             positions.setdefault(name, []).append(number)
     cutters = {
-        f"{name}.{cutter.port}": CUTTER_GLYPHS.get(cutter.kind, "∅")
+        InstancePath(name).wire(cutter.port): CUTTER_GLYPHS.get(cutter.kind, "∅")
         for cutter in verdict.cutters[:MANY]
-        if (name := _block_here(cutter.block, prefix)) in page.blocks
+        if (name := _block_here(cutter.block, use)) in page.blocks
     }
     return Route(
         wire,
@@ -65,9 +66,9 @@ def route_of(verdict: Verdict, wire: str, page: Page, prefix: str = "") -> Route
     )
 
 
-def _block_here(path: str, prefix: str) -> str:
-    """The block of the page at ``prefix`` that a path names or leads into; empty for none."""
-    return path.removeprefix(prefix).partition("/")[0] if path.startswith(prefix) else ""
+def _block_here(path: str, use: InstancePath) -> str:
+    """The block of the page at ``use`` that a path names or leads into; empty for none."""
+    return InstancePath(path).block_below(use) or ""
 
 
 def _span(numbers: Sequence[int]) -> str:

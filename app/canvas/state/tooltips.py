@@ -28,7 +28,7 @@ def block_tip(page: PageResult, i: int) -> str:
 
 def badge_sentences(page: PageResult, i: int) -> list[str]:
     """The sentences of the badges of block number ``i``."""
-    path, outputs = page.prefix + page.scene.names[i], page.scene.slots[i].outputs
+    path, outputs = page.use / page.scene.names[i], page.scene.slots[i].outputs
     return [sentence for _, sentence in badge_labels(page.badges, path, outputs)]
 
 
@@ -45,7 +45,7 @@ def port_tip(page: PageResult, port: int) -> str:
     """A port's problems and badges, and the value that it gives or receives."""
     scene, name = page.scene, page.scene.port_name(port)
     text = [str(name), *map(str, page.problems.get((name.block, name.port), ()))]
-    text += [badge.sentence for badge in page.badges.about.get(f"{page.prefix}{name}", ())]
+    text += [badge.sentence for badge in page.badges.about.get(page.use.port_inside(name), ())]
     source = scene.page.wires.get(name) if scene.port_is_input[port] else name
     if source is None:
         text.append(_unwired(scene.page.blocks[name.block], name.port))

@@ -18,12 +18,12 @@ from app.panels.formula import Formula
 from app.panels.inspector.fields import Field, LiteralField, field_for
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.diagram import MAIN, Diagram, PortName, ports
-from runtime.diagram.paths import PortPath
 from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
     from app.services.theme import Theme
+    from runtime.diagram.paths import InstancePath, PortPath
 
 _NAME_WIDTH = 88
 
@@ -85,14 +85,14 @@ class BlockForm(QWidget):
         """Say under the name why it can't be the new one."""
         labels.show_or_hide(self._name_complaint, text)
 
-    def show_result(self, result: Result | None, prefix: str) -> None:
+    def show_result(self, result: Result | None, use: InstancePath) -> None:
         """Shapes, values, gradient and problems of this block in the run."""
         for port, label in self._outputs.items():
-            label.setText(_carried(result, f"{prefix}{self.name}.{port}"))
+            label.setText(_carried(result, (use / self.name).port(port)))
         for source, label in self._sources.values():
-            label.setText(_carried(result, f"{prefix}{source}"))
-        self._show_problems(result, prefix)
-        labels.show_or_hide(self._gradient, _gradient_text(result, prefix + self.name))
+            label.setText(_carried(result, use.port_inside(source)))
+        self._show_problems(result, use)
+        labels.show_or_hide(self._gradient, _gradient_text(result, use / self.name))
 
     def _add_head(self, theme: Theme) -> None:
         tile = Tile(self)
@@ -218,9 +218,9 @@ class BlockForm(QWidget):
         if text != self.name:
             self.renamed.emit(text)
 
-    def _show_problems(self, result: Result | None, prefix: str) -> None:
+    def _show_problems(self, result: Result | None, use: InstancePath) -> None:
         """Problems of a port under its field, the others under the name."""
-        here = ((self.page, self.name), (MAIN, prefix + self.name))
+        here = ((self.page, self.name), (MAIN, use / self.name))
         of_block: list[str] = []
         self._found.clear()
         for found in result.diagnostics if result else ():
@@ -259,12 +259,12 @@ def _code(text: str) -> str:
     return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
 
 
-def _carried(result: Result | None, port: str) -> str:
+def _carried(result: Result | None, port: PortPath) -> str:
     """``1 × 2 · float32`` and the value, as far as they are known."""
     if result is None:
         return ""
     value = result.values.get(port)
-    known = value if value is not None else result.ports.get(PortPath(port))
+    known = value if value is not None else result.ports.get(port)
     if known is None:
         tree = result.trees.get(port)
         shown = "" if tree is None else escape(listed(tree, result.ports))

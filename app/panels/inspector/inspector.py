@@ -15,6 +15,7 @@ from app.services.translation import editor
 from blocks.errors import GradwireError
 from blocks.values import Tensor
 from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, apply
+from runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
@@ -40,7 +41,7 @@ class Inspector(QScrollArea):
         self._page = MAIN
         self._selection: frozenset[str] = frozenset()
         self._result: Result | None = None
-        self._prefix = ""
+        self._use = ROOT
         self._theme = LIGHT
         self._drafts: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
         self._contracts: str | None = None
@@ -74,11 +75,11 @@ class Inspector(QScrollArea):
         self._selection = names
         self._refresh()
 
-    def set_result(self, result: Result | None, prefix: str = "") -> None:
-        """Show what a run found; ``prefix`` is the instance path of the page, ``enc/``."""
-        self._result, self._prefix = result, prefix
+    def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
+        """Show what a run found; ``use`` is the instance path of the page, ``enc/``."""
+        self._result, self._use = result, use
         if self.form:
-            self.form.show_result(result, prefix)
+            self.form.show_result(result, use)
 
     def set_theme(self, theme: Theme) -> None:
         """Take the tints of ``theme``."""
@@ -129,7 +130,7 @@ class Inspector(QScrollArea):
         form.blockRequested.connect(self.blockRequested)
         for field, (text, complaint) in self._drafts_of(form).items():
             form.show_draft(field, text, complaint)
-        form.show_result(self._result, self._prefix)
+        form.show_result(self._result, self._use)
         self._show(form)
 
     def _keep_contracts(self, draft: str | None) -> None:

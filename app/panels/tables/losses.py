@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from app.evaluation.result import MOST_APART
 from app.panels import labels
+from runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
@@ -94,7 +95,7 @@ class Losses(QWidget):
         if port is None:
             return self.tr("All losses")
         if port != APART:
-            return port.removesuffix(".out")
+            return PortPath(port).short
         if count > MOST_APART:
             return self.tr("The first {0}, side by side").format(MOST_APART)
         return self.tr("All, side by side")

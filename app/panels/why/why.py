@@ -28,7 +28,7 @@ from app.services.theme import LIGHT, Theme, follow_theme
 from app.services.translation import editor
 from blocks.paths import path_text
 from runtime.diagram import MAIN, Diagram, PortName
-from runtime.diagram.paths import PortPath, WirePath
+from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow import State, Verdict
 from runtime.flow.lazy import MANY
 from runtime.flow.words import sentences
@@ -59,7 +59,7 @@ class Why(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._diagram, self._page = Diagram(), MAIN
         self._result: Result | None = None
-        self._prefix = ""
+        self._use = ROOT
         self._key = ""
         self._leaf = ""
         self._answers: Reasons | None = None
@@ -96,12 +96,12 @@ class Why(QScrollArea):
             self._rebuild()
             self.leafChosen.emit(path)
 
-    def set_result(self, result: Result | None, prefix: str = "") -> None:
+    def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
         """Take verdicts and numbers from another run; the same ones rebuild nothing."""
         known = result is self._result or (
             result is not None and self._result is not None and result.agrees_with(self._result)
         )
-        self._result, self._prefix = result, prefix
+        self._result, self._use = result, use
         if not known or self._subject() != self._shown:
             self._rebuild()
 
@@ -156,12 +156,14 @@ class Why(QScrollArea):
     @property
     def _wire(self) -> WirePath:
         """The wire, or the leaf of it, as results name it."""
-        return WirePath(self._prefix + self._key).with_leaf(self._leaf)
+        return WirePath(self._key).within(self._use).with_leaf(self._leaf)
 
     def _add_leaves(self) -> None:
         """One row a leaf, or which one is shown by itself."""
         result = self._result
-        tree = None if result is None else result.wire_trees.get(self._prefix + self._key)
+        tree = (
+            None if result is None else result.wire_trees.get(WirePath(self._key).within(self._use))
+        )
         if result is None or tree is None:
             return
         shown = leaf_head(self._leaf) if self._leaf else leaf_rows(self._leaf_rows(result, tree))
@@ -248,7 +250,7 @@ class Why(QScrollArea):
         result = self._result
         if result is None:
             return
-        wire, port = self._wire, PortPath(f"{self._prefix}{source}").with_leaf(self._leaf)
+        wire, port = self._wire, self._use.port_inside(source).with_leaf(self._leaf)
         norm = result.norms.get(wire)
         if norm is not None:
             self._say(self.tr("Contribution, rms {0}").format(number(norm)))

@@ -12,6 +12,7 @@ from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.view import CanvasView
 from app.evaluation.result import Result
 from runtime.diagram import Note, Point, RemoveBlocks, SetNote
+from runtime.diagram.paths import InstancePath
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import Shell, click, seed, seed_result
 
@@ -31,7 +32,9 @@ def read(canvas, shell) -> None:
     base = seed_result(shell.diagram)
 
     def verdict(wire: str) -> Verdict:
-        return Verdict(wire, "loss.out", State.STOPPED, "", (Cutter("stop1", "x", "stop"),))
+        return Verdict(
+            wire, "loss.out", State.STOPPED, "", (Cutter(InstancePath("stop1"), "x", "stop"),)
+        )
 
     canvas.set_result(
         Result(base.diagram, base.values, base.gradients, base.states, base.norms, verdict=verdict)

@@ -7,15 +7,16 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import Annotations, resolve
 from app.evaluation.result import Result
 from app.services.theme import DARK, LIGHT
+from runtime.diagram.paths import ROOT, InstancePath, PortPath
 from runtime.flow import State
 from tests.app.canvas.pages import block, diagram, page
 
 
-def annotations(states: dict[str, State], prefix: str = "") -> Annotations:
+def annotations(states: dict[str, State], use: InstancePath = ROOT) -> Annotations:
     shown = diagram({"enc": block("Page", page="inner"), "a": block("Variable")})
     shown = shown.with_page("inner", page({"t": block("Tanh"), "in": block("Page", page="deep")}))
-    scene = Scene(shown.with_page("deep", page({})), "inner" if prefix else "main")
-    return resolve(scene, Result(scene.diagram, states=states, losses=("loss.out",)), prefix)
+    scene = Scene(shown.with_page("deep", page({})), "inner" if use else "main")
+    return resolve(scene, Result(scene.diagram, states=states, losses=(PortPath("loss.out"),)), use)
 
 
 def test_a_page_shows_the_worst_state_inside_it_at_any_depth():
@@ -28,7 +29,8 @@ def test_a_page_shows_the_worst_state_inside_it_at_any_depth():
 
 def test_inside_a_page_only_what_is_deeper_counts():
     known = annotations(
-        {"enc/t.x": State.STOPPED, "enc/in/u.x": State.ZERO, "in/u.x": State.FLOOD}, "enc/"
+        {"enc/t.x": State.STOPPED, "enc/in/u.x": State.ZERO, "in/u.x": State.FLOOD},
+        InstancePath("enc"),
     )
     assert known.page.worst_inside.get("in") == "ZERO"
 
@@ -37,7 +39,7 @@ def test_a_port_of_a_page_in_use_lacks_nothing():
     shown = diagram({"enc": block("Page", page="inner")})
     shown = shown.with_page("inner", page({"x": block("PageInput")}))
     scene = Scene(shown, "inner")
-    ports = [resolve(scene, None, prefix).look(0).inputs for prefix in ("enc/", "")]
+    ports = [resolve(scene, None, use).look(0).inputs for use in (InstancePath("enc"), ROOT)]
     assert [(port.text, port.kind) for (port,) in ports] == [("", "open"), ("x", "missing")]
 
 

@@ -36,6 +36,7 @@ from runtime.diagram import (
     SetNote,
     apply,
 )
+from runtime.diagram.paths import InstancePath
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import (
     PLAIN,
@@ -486,7 +487,9 @@ class TestPictures:
         states |= {"add1.a": State.OFF_ROUTE, "loss.x": State.ZERO, "add1.b": State.FLOOD}
 
         def verdict(wire):
-            return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
+            return Verdict(
+                wire, None, State.STOPPED, "", cutters=(Cutter(InstancePath("stop1"), "x", "stop"),)
+            )
 
         plain = replace(seed_result(shell.diagram), states=states)
         canvas._limits = Limits()  # all signs in one painting, however busy the machine is

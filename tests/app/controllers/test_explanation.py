@@ -11,6 +11,7 @@ from app.services.theme import LIGHT
 from app.shell.main_window import MainWindow
 from runtime.build import argmax, build, loss, relu, stop_gradient, variable
 from runtime.diagram import SetParameters, save
+from runtime.diagram.paths import InstancePath
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block as made
 from tests.app.canvas.pages import page
@@ -175,7 +176,7 @@ class TestRoute:
 
     def test_a_page_with_several_steps_says_from_where_to_where(self):
         here = page({"enc": made("Tanh"), "loss": made("Loss")}, {"loss.x": "enc.out"}, {})
-        cutter = Cutter("enc/argmax", "x", "no rule")
+        cutter = Cutter(InstancePath("enc/argmax"), "x", "no rule")
         verdict = Verdict(
             "enc.x", "loss.out", State.NO_RULE, "", (cutter,), ("loss", "enc/y", "enc/argmax")
         )

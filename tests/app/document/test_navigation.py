@@ -1,8 +1,10 @@
-from app.document.navigation import Navigation, page_at
+from app.document.navigation import Navigation
 from blocks.errors import Location
 from blocks.library.pages import Page as PageBlock
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Page
+from runtime.diagram.pages import page_at
+from runtime.diagram.paths import InstancePath
 
 
 def nested() -> Diagram:
@@ -27,11 +29,11 @@ def test_pages_are_entered_and_left(qtbot):
     with qtbot.waitSignal(place.changed):
         place.enter("enc")
     place.enter("layer")
-    assert (place.page, place.prefix, place.trail) == ("dense", "enc/layer/", ("enc", "layer"))
+    assert (place.page, place.use, place.trail) == ("dense", "enc/layer", ("enc", "layer"))
     place.leave()
     assert place.page == "encoder"
     place.go(())
-    assert (place.page, place.prefix) == ("main", "")
+    assert (place.page, place.use) == ("main", "")
 
 
 def test_what_is_no_page_is_not_entered(qtbot):
@@ -69,9 +71,9 @@ def test_a_page_that_nothing_uses_is_shown_by_itself_and_left_for_main():
     place.open("dense")
     assert (place.root, place.trail) == ("main", ("enc", "layer"))
     place.open("alone")
-    assert (place.root, place.trail, place.page, place.prefix) == ("alone", (), "alone", "alone:")
+    assert (place.root, place.trail, place.page, place.use) == ("alone", (), "alone", "alone:")
     place.leave()
-    assert (place.root, place.page, place.prefix) == ("main", "main", "")
+    assert (place.root, place.page, place.use) == ("main", "main", "")
     place.open("alone")
     place.set_diagram(Diagram())
     assert place.page == "main"
@@ -82,7 +84,7 @@ def test_pages_are_entered_from_one_by_itself():
     place = at(nested().with_page("alone", alone))
     place.open("alone")
     place.enter("layer")
-    assert (place.page, place.prefix, place.trail) == ("dense", "alone:layer/", ("layer",))
+    assert (place.page, place.use, place.trail) == ("dense", "alone:/layer", ("layer",))
     place.leave()
     assert place.page == "alone"
 
@@ -98,4 +100,4 @@ def test_a_page_that_contains_itself_leads_nowhere_endless():
     place = at(diagram)
     place.reveal(Location("alone", "w"))
     assert place.trail == ()
-    assert page_at(diagram, ("a", "b", "b", "b")) == "loop"
+    assert page_at(diagram, InstancePath("a/b/b/b")) == "loop"

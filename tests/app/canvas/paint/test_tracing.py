@@ -14,6 +14,7 @@ from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Note, Page, Point, PortName
+from runtime.diagram.paths import ROOT, InstancePath
 from tests.app.canvas.pages import move, seed_result
 
 
@@ -45,25 +46,25 @@ def port(text):
 
 
 def test_what_comes_out_of_a_page_is_named_by_where_it_is_made(nested):
-    assert origin(nested, (), port("enc.y")) == "enc/plus.out"
-    assert origin(nested, ("enc",), port("d.y")) == "enc/d/two.out"
-    assert origin(nested, ("enc", "d"), port("x.out")) == "w.out"
-    assert origin(nested, (), port("w.out")) == "w.out"
+    assert origin(nested, ROOT, port("enc.y")) == "enc/plus.out"
+    assert origin(nested, InstancePath("enc"), port("d.y")) == "enc/d/two.out"
+    assert origin(nested, InstancePath("enc/d"), port("x.out")) == "w.out"
+    assert origin(nested, ROOT, port("w.out")) == "w.out"
 
 
 def test_what_goes_into_a_page_is_named_by_who_reads_it(nested):
-    assert readers(nested, (), port("enc.x")) == ["enc/d/two.a", "enc/plus.a"]
-    assert readers(nested, ("enc",), port("y.x")) == ["m.a", "m.b"]
-    assert readers(nested, ("enc", "d"), port("y.x")) == ["enc/plus.b"]
-    assert readers(nested, (), port("m.a")) == ["m.a"]
+    assert readers(nested, ROOT, port("enc.x")) == ["enc/d/two.a", "enc/plus.a"]
+    assert readers(nested, InstancePath("enc"), port("y.x")) == ["m.a", "m.b"]
+    assert readers(nested, InstancePath("enc/d"), port("y.x")) == ["enc/plus.b"]
+    assert readers(nested, ROOT, port("m.a")) == ["m.a"]
 
 
 def test_a_page_that_uses_itself_ends_the_search():
     loop = Page({"x": PageInput(), "l": PageBlock(page="loop")}, wires(l__x="x.out"))
     main = Page({"l": PageBlock(page="loop")})
     diagram = Diagram({"main": main, "loop": loop})
-    assert readers(diagram, (), port("l.x")) == []
-    assert origin(diagram, (), port("l.y")) is None
+    assert readers(diagram, ROOT, port("l.x")) == []
+    assert origin(diagram, ROOT, port("l.y")) is None
 
 
 def test_the_words_at_the_ends(canvas, nested):
@@ -74,7 +75,7 @@ def test_the_words_at_the_ends(canvas, nested):
     )
     assert wire_ends(canvas.view.annotations.page, "m.a") == ("enc.y ← enc/plus.out", "m.a")
     canvas.set_diagram(nested, "enc")
-    canvas.set_result(None, "enc/")
+    canvas.set_result(None, InstancePath("enc"))
     assert wire_ends(canvas.view.annotations.page, "y.x")[1] == "y.x → m.a, m.b"
     assert wire_ends(canvas.view.annotations.page, "plus.a")[0] == "x.out ← w.out"
 

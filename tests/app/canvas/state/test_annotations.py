@@ -12,13 +12,14 @@ from blocks.block import Opaque
 from blocks.errors import Location
 from runtime.diagram import Connect, Diagnostic, Diagram, MoveBlocks, Point, PortName, apply
 from runtime.diagram.model import same_meaning
+from runtime.diagram.paths import ROOT, InstancePath
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block, diagram, page, seed, seed_result
 
 
-def annotations_of(shown, result=None, prefix="", **more) -> Annotations:
+def annotations_of(shown, result=None, use=ROOT, **more) -> Annotations:
     scene = Scene(shown, more.pop("page", "main"))
-    annotations = resolve(scene, result, prefix, **more)
+    annotations = resolve(scene, result, use, **more)
     scene.set_rows(row_counts(annotations.page))
     return annotations
 
@@ -171,14 +172,18 @@ class TestProblems:
         assert (
             look(annotations_of(shown, Result(shown, diagnostics=found)), "enc").severity == "error"
         )
-        within = annotations_of(shown, Result(shown, diagnostics=found), "enc/", page="inner")
+        within = annotations_of(
+            shown, Result(shown, diagnostics=found), InstancePath("enc"), page="inner"
+        )
         assert look(within, "w").inputs[0].trouble
 
     def test_those_of_a_page_show_in_every_use(self):
         inner = page({"w": block("Mul")})
         shown = Diagram({"main": page({}), "inner": inner})
         found = (problem(page="inner", block="w", port="b"),)
-        annotations = annotations_of(shown, Result(shown, diagnostics=found), "enc/", page="inner")
+        annotations = annotations_of(
+            shown, Result(shown, diagnostics=found), InstancePath("enc"), page="inner"
+        )
         assert look(annotations, "w").severity == "error"
 
     def test_those_of_other_pages_and_of_no_block_do_not(self):
@@ -198,7 +203,7 @@ class TestInsideAPage:
             {"enc/t.x": State.CARRIES},
             {"enc/t.x": 100.0},
         )
-        annotations = annotations_of(shown, result, "enc/", page="inner")
+        annotations = annotations_of(shown, result, InstancePath("enc"), page="inner")
         value, gradient = look(annotations, "w").sections
         assert value.readout.cells == (("2",),)
         assert gradient.readout.cells == (("0.25",),)
@@ -234,7 +239,9 @@ def test_a_cut_is_not_looked_for_when_time_is_up():
 
     def verdict(wire):
         asked.append(wire)
-        return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
+        return Verdict(
+            wire, None, State.STOPPED, "", cutters=(Cutter(InstancePath("stop1"), "x", "stop"),)
+        )
 
     annotations = annotations_of(shown, Result(shown, states=all_stopped(shown), verdict=verdict))
     behind, cutting = (annotations.scene.wire_index[key] for key in ("mul1.b", "stop1.x"))
@@ -251,7 +258,9 @@ def test_the_cut_is_where_the_cutter_says():
     shown = seed()
 
     def verdict(wire):
-        return Verdict(wire, None, State.STOPPED, "", cutters=(Cutter("stop1", "x", "stop"),))
+        return Verdict(
+            wire, None, State.STOPPED, "", cutters=(Cutter(InstancePath("stop1"), "x", "stop"),)
+        )
 
     result = Result(shown, states=all_stopped(shown), verdict=verdict)
     annotations = annotations_of(shown, result)

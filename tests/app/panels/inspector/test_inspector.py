@@ -26,6 +26,7 @@ from runtime.diagram import (
     SetTitle,
     apply,
 )
+from runtime.diagram.paths import InstancePath
 from runtime.flow import Cutter, State, Verdict
 
 
@@ -319,7 +320,7 @@ def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, ins
     inspector.set_selection(frozenset({"a"}))
     verdict = Verdict(
         "a", "loss.out", State.STOPPED, "stop1 stops every route to loss.",
-        (Cutter("stop1", "x", "stop"),),
+        (Cutter(InstancePath("stop1"), "x", "stop"),),
     )  # fmt: skip
     inspector.set_result(
         Result(diagram, gradients={"a": None}, variable=lambda name, loss=None: verdict)
@@ -330,7 +331,7 @@ def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, ins
 
 def test_results_of_a_page_in_use_are_found_by_its_path(qtbot, inspector, diagram):
     inspector.set_selection(frozenset({"a"}))
-    inspector.set_result(Result(diagram, values={"enc/a.out": np.array(7.5)}), "enc/")
+    inspector.set_result(Result(diagram, values={"enc/a.out": np.array(7.5)}), InstancePath("enc"))
     assert "7.5" in texts(inspector)
 
 

@@ -12,11 +12,11 @@ from app.services import theme
 from blocks.library.activations import Tanh
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Page, PortName
-from runtime.diagram.paths import PortPath
+from runtime.diagram.paths import ROOT, InstancePath, PortPath
 from runtime.flow import Cutter, State, Verdict
 
 WIRE = {PortName("f", "x"): PortName("a", "out")}
-STOP = Cutter("stop", "x", "stop")
+STOP = Cutter(InstancePath("stop"), "x", "stop")
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def why(qtbot, diagram):
     return made
 
 
-def result(diagram, *verdicts, prefix="", **more):
+def result(diagram, *verdicts, use=ROOT, **more):
     by_loss = {PortPath(verdict.loss): verdict for verdict in verdicts}
     return Result(
         diagram,
-        states={f"{prefix}f.x": verdicts[0].state},
+        states={(use / "f").wire("x"): verdicts[0].state},
         losses=tuple(by_loss),
         verdict=lambda wire, loss=None: by_loss[loss] if loss else verdicts[0],
         **more,
@@ -115,7 +115,7 @@ def test_large_and_deep_values_are_one_line(why, diagram):
 def test_inside_a_page_the_wire_of_this_use_is_meant(why, diagram):
     why.set_wire("f.x")
     verdict = Verdict("enc/f.x", "loss.out", State.CARRIES, "Carries.")
-    why.set_result(result(diagram, verdict, prefix="enc/"), "enc/")
+    why.set_result(result(diagram, verdict, use=InstancePath("enc")), InstancePath("enc"))
     assert "Carries gradient" in why.text()
 
 
@@ -127,7 +127,11 @@ def test_a_wire_that_goes_leaves_nothing(why):
 
 def test_a_block_s_name_is_linked_as_a_word_only():
     verdict = Verdict(
-        "w", "l", State.STOPPED, "a stops all at a. <a/b>", (Cutter("a", "x", "stop"),)
+        "w",
+        "l",
+        State.STOPPED,
+        "a stops all at a. <a/b>",
+        (Cutter(InstancePath("a"), "x", "stop"),),
     )
     shown = linked(verdict)
     assert shown.count('href="a"') == 2

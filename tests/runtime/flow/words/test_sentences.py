@@ -14,6 +14,7 @@ from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Constant, Variable
+from runtime.diagram.paths import InstancePath
 from runtime.engine import Session
 from runtime.flow import Cutter, Flow, State, analyse
 from runtime.flow.words.sentences import names, route
@@ -59,7 +60,7 @@ def test_the_mxnet_seed() -> None:
         "Carries the gradient of loss to a. Route: loss ← plus ← a."
     )
     assert said.variable("b").sentence == "stop stops every route to loss."
-    assert said.verdict("stop.x").cutters == (Cutter("stop", "x", "stop"),)
+    assert said.verdict("stop.x").cutters == (Cutter(InstancePath("stop"), "x", "stop"),)
     assert said.verdict("plus.b").witness == ("loss", "plus")
 
 

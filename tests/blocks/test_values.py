@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from pydantic import TypeAdapter
 
 from blocks import DTYPES, PortLiteral, Tensor
+from blocks.values import fitted
 
 
 def test_dtypes_by_content() -> None:
@@ -33,6 +38,11 @@ def test_dtypes_by_content() -> None:
 def test_what_is_no_array(data: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         Tensor(data)
+
+
+def test_ragged_rows_are_called_that() -> None:
+    with pytest.raises(ValueError, match="rows of different lengths"):
+        Tensor([[1], [2, 3]])
 
 
 def test_large_unsigned_integers_are_exact() -> None:
@@ -77,9 +87,9 @@ def test_short_floats_are_written_short() -> None:
 
 def test_equality_is_by_dtype_shape_and_bytes() -> None:
     assert Tensor([1.0, math.nan]) == Tensor([1.0, math.nan])
-    assert Tensor([1]) != Tensor([1.0])
-    assert Tensor([1, 2]) != Tensor([[1, 2]])
-    assert Tensor([0.0]) != Tensor([-0.0])
+    different = [[1], [2], [1.0], [1, 2], [[1, 2]], [0.0], [-0.0]]
+    for one, other in itertools.permutations(different, 2):
+        assert Tensor(one) != Tensor(other)
     assert Tensor([1]) != [1]
     assert len({Tensor([1]), Tensor([1]), Tensor([2])}) == 2
 
@@ -133,3 +143,50 @@ def test_weak_literals_keep_full_precision() -> None:
 def test_what_is_no_literal(data: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         PortLiteral(data)
+
+
+def test_an_array_states_the_dtype_that_json_lacks() -> None:
+    half = PortLiteral(np.ones(2, np.float16))
+    assert (half.dtype, half.to_json()) == ("float16", {"dtype": "float16", "value": [1.0, 1.0]})
+    assert PortLiteral(np.ones(2)).to_json() == [1.0, 1.0]
+    assert PortLiteral(np.ones(2, np.float16), "int8").dtype == "int8"
+
+
+@pytest.mark.parametrize("kind", [PortLiteral, Tensor])
+@pytest.mark.parametrize("data", [3, "nan", True, [1.0, "-inf"], {"shape": [2, 0]}])
+def test_the_schema_accepts_values(kind: type, data: object) -> None:
+    jsonschema.validate(data, TypeAdapter(kind).json_schema())
+
+
+def test_the_schema_of_literals_knows_dtypes() -> None:
+    schema = TypeAdapter(PortLiteral).json_schema()
+    typed = {"dtype": "int8", "value": [3]}
+    jsonschema.validate(typed, schema)
+    for wrong in ({"dtype": "int9", "value": 3}, {"value": 3}, {"dtype": "int8"}, typed | {"x": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(typed, TypeAdapter(Tensor).json_schema())
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype"),
+    [
+        (2.5, "int64"), (-2.5, "int64"), (math.nan, "int64"), (300, "int8"), (-300, "int8"),
+        (-1, "uint8"), (2, "bool"), (1e300, "float32"), (-1e300, "float16"),
+    ],
+)  # fmt: skip
+def test_a_number_that_a_dtype_lacks_is_named(number: float, dtype: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{number} is not representable as {dtype}")):
+        fitted(Tensor([1, number]), dtype)
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [([0.1], "float16"), ([math.inf, math.nan], "float32"), ([-3.0, 100.0], "int8"), ([1], "bool")],
+)
+def test_a_number_that_a_dtype_has_is_taken(data: list[float], dtype: str) -> None:
+    found = fitted(Tensor(data), dtype)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found.array, np.array(data).astype(dtype))
+    assert fitted(found, dtype) is found

@@ -43,6 +43,7 @@ def run(path: Path | None) -> int:
     QApplication.setDesktopFileName("gradwire")
     application = QApplication(sys.argv[:1])
     from app.services.examples import ASSETS
+    from app.services.garbage import GarbageCollector
     from app.services.settings import Settings
     from app.services.translation import install
     from app.shell.windows import Windows
@@ -51,6 +52,7 @@ def run(path: Path | None) -> int:
     QApplication.setWindowIcon(QIcon(str(ASSETS / "icons" / "gradwire.svg")))
     sys.setswitchinterval(TURN)
     _spare_cores()
+    GarbageCollector(application)
     windows = Windows(Settings())
     sys.excepthook = _hook(windows)
     window = windows.new()

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QSettings, Qt
 from pytestqt.qtbot import QtBot
 
 from app.services import theme
+from app.services.garbage import GarbageCollector
 from app.services.settings import Settings
 from app.shell.main_window import MainWindow
 from tests.app.closing import give_up
@@ -33,6 +34,15 @@ class PatientBot(QtBot):
 def qtbot(qapp, request) -> PatientBot:
     """The robot of pytest-qt with more patience."""
     return PatientBot(request)
+
+
+@pytest.fixture(autouse=True)
+def collector(qapp):
+    """Garbage is collected as in the editor."""
+    made = GarbageCollector()
+    made.collect()
+    yield
+    made.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,57 @@
+import gc
+import threading
+
+import pytest
+
+from app.services.garbage import GarbageCollector
+
+CYCLES = 5000
+
+
+class Cycle:
+    """Garbage that only the cycle collector can find."""
+
+    def __init__(self, ended):
+        self.itself, self.ended = self, ended
+
+    def __del__(self):
+        self.ended.append(threading.current_thread())
+
+
+@pytest.fixture
+def collector(qapp):
+    made = GarbageCollector()
+    yield made
+    made.stop()
+
+
+def test_garbage_of_other_threads_waits_for_the_thread_of_the_windows(collector):
+    ended = []
+    thread = threading.Thread(target=lambda: [Cycle(ended) for _ in range(CYCLES)] and None)
+    thread.start()
+    thread.join()
+    assert ended == []
+    collector.collect()
+    assert len(ended) == CYCLES
+    assert set(ended) == {threading.main_thread()}
+
+
+def test_the_event_loop_collects(collector, qtbot):
+    ended = []
+    for _ in range(CYCLES):
+        Cycle(ended)
+    qtbot.waitUntil(lambda: len(ended) == CYCLES)
+
+
+def test_a_little_garbage_is_left_alone(collector):
+    gc.collect()
+    ended = []
+    Cycle(ended)
+    collector.collect()
+    assert ended == []
+
+
+def test_python_collects_again_afterwards(collector):
+    assert not gc.isenabled()
+    collector.stop()
+    assert gc.isenabled()

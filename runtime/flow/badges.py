@@ -1,4 +1,4 @@
-"""Badges: what is worth knowing about blocks, ports and wires besides the states of wires."""
+"""Badges: remarks about blocks, ports and wires, beyond the states of wires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a block makes a gradient zero or not finite, as the end of a sentence that names it.
+"""Why a block makes a gradient zero or not finite, in words that follow the name of the block.
 
 Where real systems disagree, the sentence mentions it.
 """
@@ -43,7 +43,7 @@ _FLAT = {
 
 
 def flat_reason(block: Block, value: Array | None) -> str:
-    """Why the derivative with respect to an input of that value is 0: ``is off (−3.00)``."""
+    """Why the derivative at an input of this value is 0, for example ``is off (−3.00)``."""
     name = block.type_name()
     if name in _FLAT:
         return _FLAT[name]
@@ -65,7 +65,7 @@ def flat_reason(block: Block, value: Array | None) -> str:
 
 
 def nonfinite_reason(before: Array | None, after: Array) -> str:
-    """Where a finite adjoint became ``after``: ``0·inf`` or an infinite slope."""
+    """Why a finite adjoint became ``after``: ``0·inf`` or an infinite slope."""
     if np.isnan(after).any():
         return "0·inf" if before is not None and not np.all(before) else "inf − inf or 0·inf"
     return "its slope is infinite here"

@@ -1,4 +1,4 @@
-"""The searches that answers stand on, each made once for a program."""
+"""The searches behind every answer, each made once per program."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 STEPS = frozenset({"round", "floor", "ceil", "sign"})
-"""Primitives that pass gradient on, which is 0 always: their values are steps."""
+"""Primitives that are step functions: gradient passes, but it is always 0."""
 LEVELS = (Gate.OPEN, Gate.STOP, Gate.NO_RULE)
 
 
 class Searches:
-    """From losses backwards and from variables forwards, at every level."""
+    """Searches from losses backward and from variables forward, at every level."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -34,15 +34,15 @@ class Searches:
         self._smooth: dict[str, set[Value]] = {}
 
     def to_loss(self, head: PortPath, level: Gate) -> Reach:
-        """Values that gradient of a head reaches with slots up to ``level`` opened."""
+        """Values that the gradient of a head reaches with slots up to ``level`` opened."""
         key = head, level
         if key not in self._to_loss:
             self._to_loss[key] = self.graph.backward([self.program.ports[head]], level)
         return self._to_loss[key]
 
     def steps(self, head: PortPath, value: Value) -> list[Edge]:
-        """The slots of steps on the way from a head to a value that gradient comes to, and on to a
-        variable; none where there is a way without.
+        """The slots of step functions on the route from a head over a value to a variable; empty
+        if some route has none.
         """
         if value not in self.to_loss(head, Gate.OPEN).cost or value in self._without_steps(head):
             return []
@@ -56,7 +56,7 @@ class Searches:
         ]
 
     def _without_steps(self, head: PortPath) -> set[Value]:
-        """Values that gradient of a head comes to without a step on the way."""
+        """Values that the gradient of a head reaches without passing a step function."""
         if head not in self._smooth:
             start = self.program.ports[head]
             found, pending = {start}, [start]

@@ -1,4 +1,4 @@
-"""Closed slots by name: which block and input a closed edge belongs to, and the way past it."""
+"""Closed slots by name: the block and input of a closed edge, and how to bypass it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _FROM_INTEGERS = NoDerivative("reads integers or booleans, and only floats have 
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """How a StraightThrough gets past a slot: value of ``hard``, gradient to ``soft``, into
-    ``target``. All ports by path.
+    """A StraightThrough that bypasses a slot: value of ``hard``, gradient to ``soft``, wired into
+    ``target``; all by path.
     """
 
     cutter: Cutter
@@ -65,13 +65,13 @@ class Slots:
         return self._openings[edge]
 
     def openable(self, cutter: Cutter) -> bool:
-        """Whether it is a StopGradient block, which has a switch for that."""
+        """Whether the cutter is a StopGradient block, which can be switched open."""
         return isinstance(self.program.block(cutter.block), StopGradient)
 
     def bypass(self, edge: Edge, path: Sequence[Value]) -> Bypass | str:
-        """The straight-through way past a slot on a route (from the loss), or why there is none.
+        """The straight-through bypass of a slot on a route from the loss, or why there is none.
 
-        It leads from the last wire with floats on it before the slot to the first one after it.
+        It runs from the last float wire before the slot to the first one after it.
         """
         cutter = self.cutter(edge)
         if edge.gate is Gate.NO_RULE and cutter.remedy is None:
@@ -101,7 +101,7 @@ class Slots:
         return next((leaves[value] for value in _within(edge) if value in leaves), "")
 
     def _leaves_into(self, path: InstancePath) -> Iterator[tuple[Value, str]]:
-        """The markers of what a StopGradient block takes, each with the path it selects by."""
+        """The markers of what a StopGradient block stops, each with the path that selects it."""
         tree, block = self.program.wire_trees.get(path.wire("x")), self.program.block(path)
         if tree is not None and isinstance(block, StopGradient):
             taken = block.taken(tree.map(lambda _, wire: (wire,)), _joined)

@@ -1,4 +1,4 @@
-"""Blocks that send back another gradient than their derivative, on purpose (badge ≈)."""
+"""Blocks that deliberately send back a gradient other than their derivative (badge ≈)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def surrogates(flow: Flow) -> tuple[InstancePath, ...]:
-    """The blocks that do, by path: never one whose parameters make it send the derivative.
+    """These blocks, by path, except those whose parameters make the two equal.
 
-    A Loss with a scale of its own does; any other one where gradient comes back to it from
-    behind, in place of which it sends its own.
+    A Loss is one if it has a scale of its own, or if the gradient of another loss arrives at it,
+    which it replaces with its own.
     """
     return flow.program.derived(("surrogates", flow.losses), lambda: _surrogates(flow))
 
@@ -44,6 +44,6 @@ def _deviates(block: Block) -> bool:
 
 
 def _ignores(flow: Flow, path: InstancePath) -> bool:
-    """Whether gradient of another loss comes to a Loss, which sends its own instead."""
+    """Whether the gradient of another loss arrives at a Loss, which replaces it."""
     leaves = flow.program.leaf_ports(path.port("out"))
     return any(flow.arrives(port, loss) for port in leaves for loss in flow.losses if loss != port)

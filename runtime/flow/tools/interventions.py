@@ -1,4 +1,4 @@
-"""What can be tried on a diagram: open a stop, cut a wire, freeze a variable; each as a Change."""
+"""Interventions: open a stop, cut a wire, freeze a variable, …; each becomes a Change."""
 
 from __future__ import annotations
 

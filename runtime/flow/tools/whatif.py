@@ -1,4 +1,4 @@
-"""What if: cuts, opened stops and freezes tried on a copy, and what they change."""
+"""What-if: interventions tried on a copy of a diagram, and what they change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def percent(self) -> float | None:
-        """How much larger it is after, in percent; None from or to None, and from 0."""
+        """Growth in percent; None if either is None, or if before is 0."""
         return percent(self.before, self.after)
 
     @property
@@ -84,12 +84,12 @@ class Comparison:
         return {wire: (before.get(wire), now) for wire, now in self.after.states(loss).items()}
 
     def changed(self, loss: str | None = None) -> dict[str, tuple[State | None, State]]:
-        """The wires whose state is another."""
+        """The wires whose state differs."""
         return {wire: both for wire, both in self.states(loss).items() if both[0] is not both[1]}
 
 
 class WhatIf:
-    """A trial on a diagram that stays as it is. Each step gives a new trial; steps add up.
+    """A trial on a diagram, which stays unchanged. Each step returns a new trial; steps add up.
 
     ``WhatIf(session).open("sg1").cut("w.out→mul1.a").freeze("W1").compare()``. A session lends
     its values; a diagram is run with its own. ``feeds`` are values of inputs, as for ``backward``.
@@ -135,7 +135,7 @@ class WhatIf:
         return self.take(Bridge(hard, soft, target))
 
     def take(self, *steps: Intervention) -> WhatIf:
-        """Make these steps besides, such as those of a Fix."""
+        """Add these steps, such as those of a Fix."""
         other = WhatIf(self._session, self._losses, feeds=self._feeds, thresholds=self._thresholds)
         other.steps = (*self.steps, *steps)
         other._before = self._before

@@ -29,7 +29,7 @@ Table: TypeAlias = Mapping["Value", Found]
 
 
 class Sweeps:
-    """Sweeps over the edges of a graph. What is found is numbered; sets are in that order."""
+    """Sweeps over the edges of a graph; findings are numbered, and sets sorted by number."""
 
     def __init__(self, graph: Graph, slots: Slots) -> None:
         self._graph = graph
@@ -41,11 +41,11 @@ class Sweeps:
         self._places = {e: places[c] for e, c in zip(closed, cutters, strict=True)}
 
     def cutters(self, found: Found) -> list[Cutter]:
-        """What a set of ``cutters_ahead`` or ``cutters_behind`` stands for, in trace order."""
+        """The cutters that a set of numbers stands for, in trace order."""
         return [self._cutters[place] for place in found]
 
     def behind(self, marked: Mapping[Value, int], level: Gate) -> Table:
-        """The marked values that gradient of a value comes to, slots up to ``level`` opened."""
+        """The marked values that a value's gradient reaches with slots up to ``level`` opened."""
         table: dict[Value, Found] = {value: (n,) for value, n in marked.items()}
         for value in self._values:
             found = table.get(value, ())
@@ -57,7 +57,7 @@ class Sweeps:
         return table
 
     def ahead(self, marked: Mapping[Value, int], level: Gate) -> Table:
-        """The marked values whose gradient comes to a value, slots up to ``level`` opened."""
+        """The marked values whose gradient reaches a value with slots up to ``level`` opened."""
         table: dict[Value, Found] = {value: (n,) for value, n in marked.items()}
         for value in reversed(self._values):
             found = table.get(value, ())
@@ -71,7 +71,7 @@ class Sweeps:
     def cutters_behind(self, wanted: Container[Value], level: Gate) -> Table:
         """The first closed slots on the routes from a value to the wanted ones behind it.
 
-        ``wanted`` has all values from which one is reached with slots up to ``level`` opened.
+        ``wanted`` has all values that reach one with slots up to ``level`` opened.
         """
         table: dict[Value, Found] = {}
         for value in self._values:
@@ -91,9 +91,9 @@ class Sweeps:
     def cutters_ahead(self, opened: Container[Value], level: Gate) -> Table:
         """The first closed slots from the losses on the routes to a value.
 
-        ``opened`` are the values that gradient of the losses comes to. Where gradient leaves the
-        floats and comes back to them it is cut where it left them; ``entries`` are the slots
-        where it would come back, met on the way to an integer.
+        ``opened`` are the values that the losses' gradient reaches. A gradient that leaves the
+        floats and returns to them is cut where it left; ``entries`` are the slots where it would
+        return, met on the way to an integer.
         """
         table: dict[Value, Found] = {}
         entries: dict[Value, Found] = {}
@@ -120,9 +120,9 @@ class Sweeps:
 
 
 class Nearby:
-    """Variables, losses and cutters behind and ahead of a value; ``MANY`` and one more at most.
+    """Variables, losses and cutters behind and ahead of a value, at most ``MANY`` + 1 of each.
 
-    Each question makes one sweep for all values, the first time that it is asked.
+    The first call of a kind sweeps the graph for all values at once.
     """
 
     def __init__(self, searches: Searches) -> None:
@@ -133,8 +133,8 @@ class Nearby:
     def variables(
         self, value: Value, level: Gate, trained: bool, head: PortPath | None = None
     ) -> list[str]:
-        """Variables that gradient of a value comes to, with slots up to ``level`` opened; of those
-        that gradient of ``head`` comes to, where one is given.
+        """Variables that a value's gradient reaches with slots up to ``level`` opened; with a
+        ``head``, only those that its gradient reaches.
         """
 
         def marked() -> dict[Value, str]:
@@ -147,7 +147,7 @@ class Nearby:
         return self._names((level, trained, head), marked, value, level)
 
     def integers(self, value: Value) -> list[str]:
-        """Variables without a gradient that a value is computed from."""
+        """Integer and boolean variables upstream of a value; they have no gradient."""
 
         def marked() -> dict[Value, str]:
             leaves = self._program.leaves
@@ -157,7 +157,7 @@ class Nearby:
         return self._names("integers", marked, value, Gate.NO_RULE)
 
     def losses(self, value: Value) -> list[str]:
-        """The losses of the diagram that read a value."""
+        """The losses of the diagram that depend on a value."""
 
         def marked() -> dict[Value, str]:
             heads = self._program.heads()
@@ -166,7 +166,7 @@ class Nearby:
         return self._names("losses", marked, value, Gate.NO_RULE, ahead=True)
 
     def cutters_ahead(self, value: Value, head: PortPath, level: Gate) -> list[Cutter]:
-        """The first closed slots met from a loss on the routes to a value it does not come to."""
+        """The first closed slots from a loss on the routes to a value that it does not reach."""
         opened = self._searches.to_loss(head, Gate.OPEN).cost
         if value in opened:
             return []
@@ -176,7 +176,7 @@ class Nearby:
         return self._sweeps.cutters(self._tables[key][0].get(value, ()))
 
     def cutters_behind(self, value: Value, level: Gate, trained: bool) -> list[Cutter]:
-        """The first closed slots met from a value on the routes to variables it does not reach."""
+        """The first closed slots from a value on the routes to variables that it does not reach."""
         reaches = self._searches.trained if trained else self._searches.frozen
         if value in reaches[Gate.OPEN].cost:
             return []
@@ -208,7 +208,7 @@ class Nearby:
 
 
 def _joined(a: Found, b: Found) -> Found:
-    """Both, in order and cut; one of them itself where it holds the other, which saves memory."""
+    """The union, sorted and truncated; one of the two itself if it contains the other."""
     if not b or a is b:
         return a
     if not a:

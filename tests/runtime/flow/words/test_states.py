@@ -1,6 +1,7 @@
 """What every state needs; where one lacks something, the message says what to add."""
 
 from dataclasses import fields
+from pathlib import Path
 from string import Formatter
 
 import pytest
@@ -75,6 +76,14 @@ def test_its_lane_has_a_mark_besides_its_line(state):
     plain = state in (State.CARRIES, State.NOTHING_TO_TRAIN)
     assert plain or row.glyph or row.cut or row.label, (
         f"Give State.{state.name} a glyph, a cut or a label in {TABLE}."
+    )
+
+
+@each
+def test_it_is_in_the_manual(state):
+    page = Path(__file__).parents[4] / "assets" / "manual" / "states.md"
+    assert f"| {state.value} |" in page.read_text(encoding="utf-8"), (
+        f"Add a row for {state.value} to the tables of assets/manual/states.md."
     )
 
 

@@ -134,11 +134,12 @@ def editor() -> dict[str, object]:
 
     from app.canvas.paint import lanes
     from app.canvas.paint.legend import title
+    from app.canvas.scene.focus import Focus, FocusKind
     from app.canvas.scene.geometry import Scene
-    from app.canvas.search import found
-    from app.canvas.state.annotations import Facts
+    from app.canvas.search import search
+    from app.canvas.state.annotations import resolve
     from app.canvas.state.codes import CODES
-    from app.canvas.state.spoken import wire_told
+    from app.canvas.state.spoken import describe
     from app.evaluation.evaluator import evaluate
     from app.panels.dialogs.thresholds import ThresholdsDialog
     from app.panels.why.why import Why
@@ -150,7 +151,7 @@ def editor() -> dict[str, object]:
     shown = diagram()
     result = evaluate(shown)
     scene = Scene(shown, "main")
-    facts = Facts(scene, result)
+    annotations = resolve(scene, result)
     wire = scene.wire_index["product.a"]
     drawn = {}
     for theme in THEMES.values():
@@ -170,19 +171,19 @@ def editor() -> dict[str, object]:
     panel.set_result(result)
     panel.set_wire("product.a")
     dialog = ThresholdsDialog(Thresholds())
-    told = {
+    seen = {
         "lane": drawn,
-        "code": int(facts.whole.codes[wire]) == CODES[spiky],
-        "label": facts.whole.mark(wire),
+        "code": int(annotations.total.codes[wire]) == CODES[spiky],
+        "label": annotations.total.label(wire),
         "legend": title(spiky, Thresholds()),
-        "spoken": wire_told(facts, "product.a"),
-        "search": found(shown, result, "product spiky"),
-        "search by words": found(shown, result, "product peak"),
+        "spoken": describe(annotations, Focus(FocusKind.WIRE, "product.a")),
+        "search": search(shown, result, "product spiky"),
+        "search by words": search(shown, result, "product peak"),
         "panel": [label.text() for label in panel.findChildren(QLabel)],
         "dialog": dialog.fields["spike"].accessibleName(),
     }
     application.quit()
-    return told
+    return seen
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from runtime.engine import lookup
 from runtime.engine.lowering import lower
 from runtime.engine.norms import with_trees
 from runtime.engine.plan.compiled import Compiled, Request, Table, compile_request, with_zeros
-from runtime.engine.plan.passes import chosen
+from runtime.engine.plan.passes import select_passes
 from runtime.engine.prepared import Prepared
 from runtime.engine.rebind import rebind, with_values
 from runtime.engine.run import Run, Shapes, accumulate
@@ -60,7 +60,7 @@ class Session:
         fast: bool | None = None,
     ) -> None:
         self.partial = partial
-        self._lowerings = chosen(fast)
+        self._passes = select_passes(fast)
         self._page = page
         self._begin(diagram)
 
@@ -256,7 +256,7 @@ class Session:
         ports = lookup.traced_ports(program, values)
         lookup.traced_ports(program, feeds)
         asked = Request(ports, heads, wrt=tuple(requests))
-        compiled = compile_request(program, asked, lowerings=self._lowerings)
+        compiled = compile_request(program, asked, passes=self._passes)
         return Prepared(program, compiled, self._store, feeds)
 
     def step(
@@ -330,7 +330,7 @@ class Session:
             key = id(program), request, without
             compiled = self._compiled.get(key)
             if compiled is None:
-                compiled = compile_request(program, request, without, self._lowerings)
+                compiled = compile_request(program, request, without, self._passes)
                 self._compiled[key] = compiled
             missing = self._bind(program, compiled, fed, seeds)
             if not missing:

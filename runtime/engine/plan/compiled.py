@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from runtime.diagram.paths import WirePath
-    from runtime.engine.plan.passes import Lowering
+    from runtime.engine.plan.passes import Pass
     from runtime.engine.program import Program
 
 
@@ -96,7 +96,7 @@ def compile_request(
     program: Program,
     request: Request,
     without: frozenset[Value] = frozenset(),
-    lowerings: Sequence[Lowering] = DEFAULT,
+    passes: Sequence[Pass] = DEFAULT,
 ) -> Compiled:
     """Append the derivatives that the request needs to the trace, and plan it all.
 
@@ -130,7 +130,7 @@ def compile_request(
         "norms": {wire: None if v is None else norm_of(v) for wire, v in norms.items()},
     }
     asked = [v for table in results.values() for v in table.values() if v is not None]
-    return Compiled(program, Plan(asked, lowerings), results, seeds)
+    return Compiled(program, Plan(asked, passes), results, seeds)
 
 
 def with_zeros(program: Program, arrays: Mapping[str, Array | None]) -> dict[str, Array | None]:

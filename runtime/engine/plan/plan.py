@@ -13,7 +13,7 @@ from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.plan.memory import Memory, side_by_side
-from runtime.engine.plan.passes import DEFAULT, Lowering
+from runtime.engine.plan.passes import DEFAULT, Pass
 from runtime.engine.plan.simplify import simplify
 from runtime.engine.plan.tasks import FreshTask, PlainTask, Step, Task
 
@@ -34,12 +34,12 @@ class Plan:
     """Computes some values of a trace, given its leaves.
 
     Values that nothing asked for are pruned, equal ones computed once, those that depend on
-    constants alone computed here. ``lowerings`` replace runs of tasks by faster ones that do the
+    constants alone computed here. ``passes`` replace runs of tasks by faster ones that do the
     same; without any, every value is one call of its kernel: the reference. Not safe for use by
     several threads at once.
     """
 
-    def __init__(self, outputs: Sequence[Value], lowerings: Sequence[Lowering] = DEFAULT) -> None:
+    def __init__(self, outputs: Sequence[Value], passes: Sequence[Pass] = DEFAULT) -> None:
         self.leaves: dict[Value, Array] = {}
         self._arrays: dict[Value, Array] = {}
         self._steps: list[Step] = []
@@ -57,8 +57,8 @@ class Plan:
                 for value, inputs in computed
                 if not self._bound(value, inputs)
             ]
-            for lowering in lowerings:
-                tasks = lowering(tasks, kept)
+            for task_pass in passes:
+                tasks = task_pass(tasks, kept)
             tasks = self._given_away(tasks, kept)
             memory = Memory(self._arrays)
             for task in memory.allot(tasks, kept - self._fresh.keys()):

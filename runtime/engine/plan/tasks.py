@@ -30,7 +30,7 @@ _KEYWORD_OUT = (np.maximum, np.minimum)
 
 
 class Task:
-    """Computes ``values`` from ``inputs``; a lowering replaces tasks by others that do the same."""
+    """Computes ``values`` from ``inputs``; a pass replaces tasks by others that do the same."""
 
     values: Sequence[Value]
     inputs: Sequence[Value]
@@ -58,7 +58,7 @@ _FAILING = frozenset({"power", "floor_divide", "remainder"})
 
 
 class PlainTask(Task):
-    """One value by its primitive's kernel: the reference for every other lowering.
+    """One value by its primitive's kernel: the reference for every pass.
 
     ``can_fail`` marks elementwise arithmetic that some integers make fail (a negative power, a
     division by 0): it runs alone, so that the block that failed can be named.

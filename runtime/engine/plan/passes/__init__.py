@@ -1,4 +1,4 @@
-"""Lowerings: each replaces some tasks of a plan by others that compute the same, faster."""
+"""Passes: each replaces some tasks of a plan by others that compute the same, faster."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.engine.plan.tasks import Task
 
-Lowering: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
+Pass: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must be kept; returns tasks in order."""
 
-DEFAULT: tuple[Lowering, ...] = (convolutions, joins, sums, groups, scalars, tiles)
+DEFAULT: tuple[Pass, ...] = (convolutions, joins, sums, groups, scalars, tiles)
 """What numpy alone can do."""
 
-FAST: tuple[Lowering, ...] = (
+FAST: tuple[Pass, ...] = (
     convolutions, softmaxes, joins, sums, groups, scalars, fused, tiles,
 )  # fmt: skip
 """With machine code, where the ``fast`` extra is installed."""
 
 
-def chosen(fast: bool | None = None) -> tuple[Lowering, ...]:
-    """The lowerings of a session: with machine code, where it can be had, unless ``fast`` is False.
+def select_passes(fast: bool | None = None) -> tuple[Pass, ...]:
+    """The passes of a session: with machine code, where it can be had, unless ``fast`` is False.
 
     None is False where GRADWIRE_FAST=0 in the environment. Raises RunError where it is True and
     machine code can't be had.

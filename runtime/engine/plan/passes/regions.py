@@ -1,4 +1,4 @@
-"""Order tasks so that those a lowering wants come together."""
+"""Order tasks so that those a pass replaces stand together."""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ def test_arrays_that_lie_in_no_rows_go_by_tiles(small: None) -> None:
         np.testing.assert_array_equal(run(outputs, needed, passes.fused), run(outputs, needed))
 
 
-@pytest.mark.parametrize("lowering", [passes.tiles, passes.fused])
-def test_norms_of_what_stays_inside_cost_no_memory(lowering: Any) -> None:
+@pytest.mark.parametrize("task_pass", [passes.tiles, passes.fused])
+def test_norms_of_what_stays_inside_cost_no_memory(task_pass: Any) -> None:
     trace = Trace()
     x = trace.apply(LEAF, shape=(SIZE,), dtype="float32")
     y = x
@@ -126,7 +126,7 @@ def test_norms_of_what_stays_inside_cost_no_memory(lowering: Any) -> None:
         y = y * 1.25 + 0.5
         inside.append(y)
     outputs = [y, *map(norm_of, inside)]
-    plan = Plan(outputs, (lowering,))
+    plan = Plan(outputs, (task_pass,))
     assert plan.bytes < 2 * 4 * SIZE
     data = np.random.default_rng(0).standard_normal(SIZE).astype(np.float32)
     for scale in (1e-30, 1.0, 1e30):

@@ -1,4 +1,4 @@
-"""Every lowering against the kernels one by one: alone, all together, and none."""
+"""Every pass against the kernels one by one: alone, all together, and none."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tests.runtime.calculus.tracing import compute
 from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 
 EXACT = ("convolutions", "sums", "groups", "joins")
-CHOICES: dict[str, tuple[passes.Lowering, ...]] = {
+CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
-    **{lowering.__name__: (lowering,) for lowering in passes.FAST},
+    **{task_pass.__name__: (task_pass,) for task_pass in passes.FAST},
     "all": passes.FAST,
     "all of numpy": passes.DEFAULT,
 }
@@ -41,7 +41,7 @@ EAGER = {
     "scalars": {"SMALLEST": 2},
     "joins": {"FEWEST": 2},
 }
-"""Least sizes at which small arrays go through every lowering."""
+"""Least sizes at which small arrays go through every pass."""
 SEEDS = range(8)
 
 compiler = pytest.mark.skipif(not native.installed(), reason="llvmlite is not installed")
@@ -54,7 +54,7 @@ def test_every_lowering_is_tried_alone():
 
 @pytest.fixture
 def eager(monkeypatch):
-    """Everything is large and many enough: small arrays go through every lowering."""
+    """Everything is large and many enough: small arrays go through every pass."""
     for name, values in EAGER.items():
         module = importlib.import_module(f"runtime.engine.plan.passes.{name}")
         for constant, value in values.items():
@@ -101,7 +101,7 @@ def identical(found: list[Array], expected: list[Array]) -> bool:
 def assert_close(
     found: list[Array], expected: list[Array], dtype: str, of_largest: bool = False
 ) -> None:
-    """Within the bounds that the lowerings state, for chains of some ten operations; of the
+    """Within the bounds that the passes state, for chains of some ten operations; of the
     largest element where sums of functions that differ in their last digits may cancel.
     """
     bound = {"float16": 4e-3, "float32": 4e-6, "float64": 1e-13}[dtype]
@@ -170,7 +170,7 @@ def _behind_a_total(value: Value) -> bool:
 
 
 def test_the_families_reach_their_lowerings(eager: None) -> None:
-    """The tests above test something: each family's plan is shorter with its lowering."""
+    """The tests above test something: each family's plan is shorter with its pass."""
     reached = {
         "scalars": passes.scalars,
         "chains": passes.groups,
@@ -179,13 +179,13 @@ def test_the_families_reach_their_lowerings(eager: None) -> None:
     }
     if native.installed():
         reached["large "] = passes.fused
-    for family, lowering in reached.items():
+    for family, task_pass in reached.items():
         for seed in SEEDS:
             outputs = FAMILIES[family.strip()](seed).outputs
             if family.strip() == "large":
-                assert len(Plan(outputs, (lowering,))) < len(Plan(outputs, ()))
+                assert len(Plan(outputs, (task_pass,))) < len(Plan(outputs, ()))
             else:
-                assert len(Plan(outputs, (lowering,))) < 0.9 * len(Plan(outputs, ()))
+                assert len(Plan(outputs, (task_pass,))) < 0.9 * len(Plan(outputs, ()))
 
 
 @compiler
@@ -373,15 +373,15 @@ def test_large_regions_keep_only_what_leaves_them():
 
 
 @compiler
-@pytest.mark.parametrize("lowering", [passes.tiles, passes.fused])
-def test_what_only_the_way_back_reads_is_computed_there(lowering: passes.Lowering) -> None:
+@pytest.mark.parametrize("task_pass", [passes.tiles, passes.fused])
+def test_what_only_the_way_back_reads_is_computed_there(task_pass: passes.Pass) -> None:
     """The slope of tanh is neither written nor kept; its result is there anyway."""
     trace = Trace()
     x = leaf(trace, 300_000)
     y = trace.xp.tanh(x * 1.5)
     total = trace.xp.sum(trace.xp.square(trace.xp.cumulative_sum(y)))
     found = sweep([(total, trace.xp.ones_like(total))], [x])
-    plan = Plan([total, found[x]], (lowering,))
+    plan = Plan([total, found[x]], (task_pass,))
     written = {value.primitive.name for _, task in plan.parts for value in task.values}
     assert "tanh" in written
     assert "subtract" not in written
@@ -459,7 +459,7 @@ GOLDEN = [case for path in sorted(DATA.glob("*.json")) for case in cases(path) i
 def test_the_golden_numbers_with_every_lowering_forced_off_and_on(
     choice: str, monkeypatch: pytest.MonkeyPatch, eager: None
 ) -> None:
-    monkeypatch.setattr("runtime.engine.session.chosen", lambda fast: CHOICES[choice])
+    monkeypatch.setattr("runtime.engine.session.select_passes", lambda fast: CHOICES[choice])
     assert len(GOLDEN) > 200
     failed = {str(case): [str(d) for d in found] for case in GOLDEN if (found := check(case))}
     assert failed == {}

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from blocks.docstrings import field_docstrings
 from blocks.errors import BlockDefinitionError, ParameterError
+from blocks.terms import split_term
 from blocks.values import PortLiteral
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Block(BaseModel):
     @classmethod
     def port(cls, name: str) -> InputPort | None:
         """The input port called ``name`` (``terms.3`` finds ``*terms``), or None."""
-        base, _, index = name.partition(".")
+        base, index = split_term(name)
         for port in cls.inputs:
             if port.name == base and (index.isdigit() if port.variadic else not index):
                 return port

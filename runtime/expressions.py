@@ -18,9 +18,11 @@ from blocks.errors import BuildError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.registry import registry
+from blocks.terms import term_name
 from blocks.values import PortLiteral, Tensor
 from runtime.diagram.model import MAIN
 from runtime.diagram.names import NAME_RULE, is_name
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from blocks.block import Block
@@ -71,7 +73,7 @@ class Expression:
         )
 
     def __repr__(self) -> str:
-        return f"{self.node.name or self.node.kind}.{self.port}"
+        return str(PortName(self.node.name or self.node.kind, self.port))
 
     def __add__(self, other: Operand) -> Expression:
         return block("Add", self, other)
@@ -263,7 +265,7 @@ def _by_port(
     rest = iter(inputs)
     for port in cls.inputs:
         if port.variadic:
-            yield from ((f"{port.name}.{i}", value) for i, value in enumerate(rest))
+            yield from ((term_name(port.name, i), value) for i, value in enumerate(rest))
         else:
             yield from ((port.name, value) for value in itertools.islice(rest, 1))
     if list(rest):

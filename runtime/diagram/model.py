@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
@@ -10,12 +9,11 @@ from typing import NamedTuple, Protocol
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
+from blocks.terms import term_name
 from runtime.diagram.paths import PortName
 
 MAIN = "main"
 """The page that runs."""
-
-_INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
 class Point(NamedTuple):
@@ -200,23 +198,17 @@ def own_ports(page: PageView, name: str) -> Ports:
     for port in block.inputs:
         if port.variadic:
             count = _terms(page, name, port.name)
-            taken += [f"{port.name}.{i}" for i in range(count)]
-            free.append(f"{port.name}.{count}")
+            taken += [term_name(port.name, i) for i in range(count)]
+            free.append(term_name(port.name, count))
         else:
             taken.append(port.name)
     return Ports(tuple(taken), block.output_names(), tuple(free))
-
-
-def term_index(term: str, port: str) -> int | None:
-    """The 3 of ``terms.3``; None for what is no term of the repeating port."""
-    base, _, index = term.partition(".")
-    return int(index) if base == port and _INDEX.fullmatch(index) else None
 
 
 def _terms(page: PageView, name: str, port: str) -> int:
     """How many terms of a repeating port are wired or literal, up to the first gap."""
     literals = page.blocks[name].literals
     count = 0
-    while PortName(name, f"{port}.{count}") in page.wires or f"{port}.{count}" in literals:
+    while (term := term_name(port, count)) in literals or PortName(name, term) in page.wires:
         count += 1
     return count

@@ -13,6 +13,7 @@ from app.canvas.input.gestures import Gesture, Host
 from app.canvas.scene.arrays import NO_INDICES, Flags
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import STEPS
+from blocks.terms import split_term
 from runtime.diagram import Batch, Disconnect
 from runtime.diagram.paths import PortName
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from app.canvas.scene.arrays import Floats, Indices
     from app.canvas.scene.geometry import Scene
-    from runtime.diagram import Change
+from runtime.diagram import Change
 
 _COLOUR = "error"
 """Name of the theme's colour of wires that are about to be cut."""
@@ -123,5 +124,5 @@ def clear_marks(host: Host) -> bool:
 
 
 def _sort_key(target: PortName) -> tuple[str, str, int]:
-    port, _, term = target.port.partition(".")
+    port, term = split_term(target.port)
     return target.block, port, int(term or 0)

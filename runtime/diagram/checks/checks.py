@@ -12,10 +12,11 @@ from blocks.errors import BlockError, Location, UnknownBlockError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
+from blocks.terms import term_index, term_name
 from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.files.records import strict_block
-from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports, term_index
+from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
 from runtime.diagram.names import NAME_RULE, is_name
 from runtime.diagram.paths import PortName
 
@@ -180,10 +181,10 @@ class _PageCheck:
         for index in sorted({*range(len(terms))} - {*terms})[:1]:
             yield Diagnostic(
                 "error",
-                Location(self._name, name, f"{port}.{index}"),
+                Location(self._name, name, term_name(port, index)),
                 "A term of the repeating input is missing.",
-                expected=f"{port}.0 to {port}.{len(terms) - 1} without a gap",
-                got=", ".join(f"{port}.{term}" for term in terms[:8]),
+                expected=f"{term_name(port, 0)} to {term_name(port, len(terms) - 1)} without a gap",
+                got=", ".join(term_name(port, term) for term in terms[:8]),
                 next_step="Number the terms from 0 on.",
                 code="port-gap",
             )

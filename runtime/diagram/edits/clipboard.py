@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from blocks.errors import FileError
 from blocks.library.pages import Page as PageBlock
+from blocks.terms import split_term
 from runtime.diagram.edits.changes import (
     AddBlock,
     Batch,
@@ -179,7 +180,7 @@ def _numbered(name: str, taken: Container[str], onward: dict[str, dict[int, int]
 
 def _term(target: PortName) -> int:
     """Terms of a repeating port are wired one after the other."""
-    index = target.port.rpartition(".")[2]
+    _, index = split_term(target.port)
     return int(index) if index.isdecimal() else 0
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
-from runtime.diagram.model import Diagram, Ends, Note, Page, Point, term_index
+from blocks.terms import term_index, term_name
+from runtime.diagram.model import Diagram, Ends, Note, Page, Point
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class PageDraft:
         sources = {target.port: self.wires[target] for target in wired if target not in gone}
         given = [key for key in block.literals if term_index(key, port) is not None]
         left = sorted({*sources, *given}, key=lambda term: term_index(term, port) or 0)
-        moved = {term: f"{port}.{i}" for i, term in enumerate(left)}
+        moved = {term: term_name(port, i) for i, term in enumerate(left)}
         driven = {PortName(name, moved[term]): source for term, source in sources.items()}
         bent = {new: self.bends.get(PortName(name, term), ()) for term, new in moved.items()}
         for target in wired:

@@ -14,6 +14,7 @@ from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Constant
+from blocks.terms import split_term
 from runtime.diagram.edits.changes import (
     AddBlock,
     Batch,
@@ -341,7 +342,7 @@ def _in_order(
     """Terms of repeating ports one after the other, as they can be wired."""
 
     def place(wire: tuple[PortName, PortName, tuple[Point, ...]]) -> tuple[str, str, int]:
-        port, _, term = wire[0].port.partition(".")
+        port, term = split_term(wire[0].port)
         return wire[0].block, port, int(term) if term.isdigit() else 0
 
     return sorted(wires, key=place)

@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from blocks import Opaque
+from blocks.terms import term_index
 from runtime.diagram import Page, PortName, Ports, ports
-from runtime.diagram.model import own_ports, term_index
+from runtime.diagram.model import own_ports
 from tests.runtime.diagram.drawing import draw, make, page, scale, seed
 
 

@@ -25,7 +25,7 @@ from app.document.diff import renamed_pages
 from app.services.theme import Theme, system
 from runtime.diagram import Diagram
 from runtime.diagram.model import MAIN, Point
-from runtime.diagram.paths import ROOT, InstancePath
+from runtime.diagram.paths import ROOT, InstancePath, PortName
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Stage(QWidget):
         """The place of a port in widget px. Raises KeyError if it is not on the page."""
         number = self.view.scene.port(block, port)
         if number is None:
-            raise KeyError(f"{block}.{port}")
+            raise KeyError(str(PortName(block, port)))
         return self._widget_point(self.view.scene.port_points(np.array([number]))[0])
 
     def wire_position(self, key: str) -> QPoint:

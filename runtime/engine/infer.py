@@ -15,6 +15,7 @@ from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.dtypes import scalar_dtype, strong
 from runtime.calculus.primitives.base import LEAF
+from runtime.diagram.paths import PortPath
 from runtime.engine.trees import results_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def infer_shapes(
         for instance in reversed(instances):
             _backward(flat, instance, known, wanted)
         for path, shape in open_sources.items():
-            found = wanted.get(f"{path}.out")
+            found = wanted.get(PortPath.named(path))
             if found is not None and path not in shapes and _fits(shape, found):
                 shapes[path] = found
         if (len(known), len(wanted)) == before:

@@ -236,11 +236,11 @@ class Scene:
         index, slots = self.index, self.slots
         keys: list[str] = []
         ends: list[int] = []
-        for (block, port), (origin, out) in self.page.wires.items():
-            a, b = index.get(origin), index.get(block)
+        for target, (origin, out) in self.page.wires.items():
+            a, b = index.get(origin), index.get(target.block)
             if a is not None and b is not None:
-                keys.append(f"{block}.{port}")
-                ends += (a, b, slots[a].output_at[out], slots[b].input_at[port])
+                keys.append(str(target))
+                ends += (a, b, slots[a].output_at[out], slots[b].input_at[target.port])
         return keys, np.fromiter(ends, np.int32, len(ends)).reshape(-1, 4)
 
     def _number_ports(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 from app.canvas.state.formatting import dimensions
 from app.panels import notation
 from app.panels.tables.lines import Table
+from runtime.diagram.paths import PortPath
 from runtime.flow import dialects
 
 if TYPE_CHECKING:
@@ -65,11 +66,11 @@ class VariableModel(QAbstractTableModel):
         return name
 
     def _kind(self, name: str) -> str:
-        value = self._result.values.get(f"{name}.out") if self._result else None
+        value = self._result.values.get(PortPath.named(name)) if self._result else None
         return "" if value is None else f"{dimensions(value.shape)} · {value.dtype}"
 
     def _value(self, name: str) -> str:
-        value = self._result.values.get(f"{name}.out") if self._result else None
+        value = self._result.values.get(PortPath.named(name)) if self._result else None
         return "" if value is None else notation.glimpse(value)
 
     def _gradient(self, name: str) -> str:

@@ -1,0 +1,132 @@
+"""Paths are taken apart and put together in runtime.diagram.paths alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[3]
+SEPARATORS = {"/", ".", ":"}
+CUTS = {"partition", "rpartition", "split", "rsplit"}
+OWNERS = {
+    "runtime/diagram/paths.py": "paths of what runs",
+    "blocks/paths.py": "paths of leaves, and patterns for them",
+    "blocks/terms.py": "names of terms of repeating inputs",
+}
+JUSTIFIED = {
+    "blocks/errors.py": "locations and places in files, as messages show them",
+    "blocks/block.py": "names of modules, and places in a file's record",
+    "blocks/library/convolution.py": "a fraction",
+    "blocks/library/parts.py": "slices",
+    "blocks/registry.py": "names of modules",
+    "runtime/cli/display.py": "addresses of displays",
+    "runtime/diagram/edits/changes.py": "a page and a block in a message",
+    "runtime/diagram/files/reading.py": "numbers of entries in a message",
+    "runtime/diagram/files/tensors.py": "names of array files",
+    "runtime/diagram/files/writing.py": "names of arrays in files",
+    "runtime/engine/plan/native/machine.py": "numbers of versions",
+    "runtime/engine/plan/native/writer.py": "names of functions of the compiler",
+    "runtime/expressions.py": "lines of source files",
+    "runtime/flow/tools/contracts.py": "a sentence after another",
+    "runtime/publish/problems.py": "places in files",
+    "app/canvas/state/lanes.py": "a fraction",
+    "app/panels/dialogs/welcome.py": "links of the dialog, and first sentences",
+}
+ADVICE = (
+    "use InstancePath, PortPath, WirePath or PortName of runtime.diagram.paths, or the names of "
+    "terms in blocks.terms; what is no path is justified in this test"
+)
+
+
+def _separates(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value in SEPARATORS
+
+
+def _touches(node: ast.AST) -> bool:
+    """Whether a node takes text apart at a separator of paths, or puts it together with one."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in CUTS:
+            return _separates(first)
+        case ast.Call(func=ast.Attribute(attr="join", value=text)):
+            return _separates(text)
+        case ast.Call(func=ast.Attribute(attr="removesuffix"), args=[ast.Constant(value=".out")]):
+            return True
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return _separates(left) or _separates(right)
+        case ast.JoinedStr(values=values):
+            return any(
+                isinstance(before, ast.FormattedValue)
+                and isinstance(text, ast.Constant)
+                and (
+                    text.value == ".out"
+                    or (text.value in SEPARATORS and isinstance(after, ast.FormattedValue))
+                    or (text.value == "/" and after is None)
+                )
+                for before, text, after in zip(
+                    values, values[1:], [*values[2:], None], strict=False
+                )
+            )
+    return False
+
+
+def found_in(source: str) -> list[int]:
+    return sorted({n.lineno for n in ast.walk(ast.parse(source)) if _touches(n)})
+
+
+def _files() -> Iterator[Path]:
+    for floor in ("app", "runtime", "blocks"):
+        yield from sorted((HOUSE / floor).rglob("*.py"))
+
+
+def test_no_other_module_takes_paths_apart_or_puts_them_together() -> None:
+    known = OWNERS | JUSTIFIED
+    found = [
+        f"{path.relative_to(HOUSE)}:{line}: {ADVICE}"
+        for path in _files()
+        if str(path.relative_to(HOUSE).as_posix()) not in known
+        for line in found_in(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", OWNERS | JUSTIFIED)
+def test_no_module_is_excused_for_nothing(name: str) -> None:
+    assert found_in((HOUSE / name).read_text(encoding="utf-8")), f"{name} needs no excuse"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'block = port.partition(".")[0]',
+        '*uses, name = path.split("/")',
+        'name = path.rpartition("/")[2]',
+        'leaf = wire.rsplit(":", 1)[1]',
+        'path = "/".join((*trail, name))',
+        'port = f"{block}.{port}"',
+        'port = f"{block}.out"',
+        'path = f"{use}/{name}"',
+        'prefix = f"{use}/"',
+        'wire = f"{key}:{leaf}"',
+        'prefix = use + "/"',
+        'name = loss.removesuffix(".out")',
+    ],
+)
+def test_paths_as_strings_are_noticed(source: str) -> None:
+    assert found_in(source) == [1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'text = f"{name}: {kind}"',
+        'text = f"{count}. {name}"',
+        'words = text.split(",")',
+        'words = ", ".join(names)',
+        'line = f"{number} / {total}"',
+    ],
+)
+def test_prose_is_not_taken_for_paths(source: str) -> None:
+    assert found_in(source) == []

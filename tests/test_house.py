@@ -164,3 +164,79 @@ def test_assets_are_data_of_the_installation():
 
 def test_the_version_is_one_that_packaging_takes():
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def run_time_imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """Modules of the house that a module imports when it runs, inside functions too."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if is_type_checking(node):
+            continue
+        waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inner & known.keys()) or {node.module}
+    return found & known.keys()
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of modules each of which leads to all others of its set."""
+    reached: dict[str, set[str]] = {}
+    for start in graph:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            for module in graph[waiting.pop()] - seen:
+                seen.add(module)
+                waiting.append(module)
+        reached[start] = seen
+    found = [{b for b in reached[a] if a in reached[b]} for a in graph if a in reached[a]]
+    return [one for place, one in enumerate(found) if one not in found[:place]]
+
+
+IMPORTED_LATE = {
+    ("app.shell.windows", "app.shell.main_window"),  # a window can open another one
+}
+"""Imports inside a function that close a circle, each with its reason."""
+
+
+def test_no_imports_run_in_a_circle():
+    known = {name_of(path): path for path in MODULES}
+    graph = {name: run_time_imports(path, known) for name, path in known.items()}
+    for module, target in IMPORTED_LATE:
+        graph[module].remove(target)  # raises KeyError for one that is not needed any more
+    assert circles(graph) == [], (
+        "Modules import each other. Move what they share to a module below both; an import inside "
+        "a function does not break the circle."
+    )
+
+
+ASSEMBLERS = {"app.shell.main_window", "app.shell.windows", "app.shell.application"}
+
+
+def test_the_window_is_passed_to_nobody():
+    takers = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in MODULES
+        if name_of(path) not in ASSEMBLERS
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if "MainWindow" in (getattr(node, "id", ""), getattr(node, "name", ""))
+        or (isinstance(node, ast.Constant) and node.value == "MainWindow")
+        or (isinstance(node, ast.Attribute) and node.attr == "_window")
+    ]
+    assert takers == [], (
+        "These take the whole main window. Name the collaborators in the constructor instead, or "
+        "emit a signal that MainWindow connects."
+    )
+
+
+def test_every_module_of_the_editor_is_in_a_room():
+    assert [p.name for p in (ROOT / "app").glob("*.py")] == ["__init__.py"]

@@ -102,7 +102,8 @@ class Why(QScrollArea):
             result is not None and self._result is not None and result.agrees_with(self._result)
         )
         self._result, self._use = result, use
-        if not known or self._subject() != self._shown:
+        has_numbers = self._source() is not None
+        if (has_numbers and not known) or self._subject() != self._shown:
             self._rebuild()
 
     def show_answers(self, answers: Reasons | None) -> None:
@@ -121,9 +122,11 @@ class Why(QScrollArea):
         """All that is shown, as plain text."""
         return "\n".join(label.text() for label in self._sheet.findChildren(QLabel))
 
-    def _subject(self) -> tuple[str, PortName | None]:
-        """What the panel is about: the wire, or a leaf of it, and where it comes from."""
-        return self._wire if self._key else "", self._source()
+    def _subject(self) -> tuple[str, PortName | None, bool]:
+        """The wire, or a leaf of it, and where it comes from; and whether a loss is missing."""
+        result = self._result
+        lossless = result is not None and bool(result.states) and result.is_lossless
+        return self._wire if self._key else "", self._source(), lossless
 
     def _rebuild(self) -> None:
         self._shown = self._subject()
@@ -132,7 +135,7 @@ class Why(QScrollArea):
         source = self._source()
         if source is None:
             self._say(self.tr("Click a wire to see whether a gradient passes, and why not."))
-            if self._result is not None and self._result.states and self._result.is_lossless:
+            if self._shown[-1]:
                 self._say(self.tr("There is no loss yet: wire a Loss to the number to make small."))
         else:
             self._column.addWidget(labels.heading(f"{source} → {self._key}"))

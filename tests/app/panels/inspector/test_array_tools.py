@@ -114,7 +114,7 @@ class TestLoading:
         gate, seen = Gate(monkeypatch, arrays, "read"), []
         meanwhile(window, lambda: seen.append(window.progress.text()), gate.open)
         self.load(window, monkeypatch, tmp_path / "a.npy")
-        assert seen == ["Result a.npy …"]
+        assert seen == ["Reading a.npy …"]
         assert value(window).shape == (40, 50)
 
     @pytest.mark.parametrize("leave", ["cancel", "select"])

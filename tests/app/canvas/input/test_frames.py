@@ -135,6 +135,16 @@ class TestSelected:
         QTest.keyClick(canvas, Key.Key_Escape)
         assert canvas.view.selection[:2] == (set(), set())
 
+    def test_escape_while_resizing_shows_the_note_as_it_was(self, canvas, framed, monkeypatch):
+        at = corner(canvas, framed.main.notes["f"])
+        drag(canvas, at, at + QPoint(40, 40), release=False)
+        assert canvas.view.dragged_notes
+        painted = []
+        monkeypatch.setattr(canvas, "redraw", lambda area=None: painted.append(area))
+        QTest.keyClick(canvas, Key.Key_Escape)
+        assert not canvas.view.dragged_notes
+        assert None in painted, "all of it is painted again"
+
     def test_a_rubber_band_touches_notes_and_must_enclose_frames(self, canvas, framed):
         inside = title(canvas, framed.main.notes["f"]) + QPoint(0, 22)
         drag(canvas, inside, canvas.block_rect("mul1").center() + QPoint(0, 60))

@@ -13,6 +13,7 @@ from app.canvas.state.lanes import lane_width
 from app.services.theme import LIGHT, THEMES, contrast
 from runtime.flow import State
 from runtime.flow.words.states import STATES, ColourRole, Form
+from tests.app.canvas.paint.recording import recorder
 
 WIDTH = 400
 
@@ -181,3 +182,140 @@ def test_a_long_wire_has_no_kinks_and_a_short_one_costs_little(monkeypatch, unit
     is_long = (lines[:, 0] > 61.0) | (lines[:, 1] < 140.0)
     assert turns(lines[is_long]).max() < 8.0
     assert (~is_long).sum() <= (12 if unit < 0.7 else 32)
+
+
+UNIT = 2.0
+SQUARE, FLAT = Qt.PenCapStyle.SquareCap, Qt.PenCapStyle.FlatCap
+
+
+def drawn(monkeypatch, state, *, course=(0.0, 50.0, 400.0, 50.0), width=2.4, **more):
+    """What is drawn of one wire's lane, without the wire."""
+    painter = recorder(monkeypatch, lanes)
+    bundle = Bundle(np.array([course]), np.array([CODES[state]], np.int8), np.array([width]))
+    lanes.draw_curves(painter, bundle, LIGHT, UNIT, bare=True, **more)
+    return painter.strokes
+
+
+def ends(lines):
+    """First and last points (n, 2) of lines (n, 4)."""
+    return lines[:, :2], lines[:, 2:]
+
+
+class TestChevrons:
+    @pytest.mark.parametrize("state", [state for state in State if state.row.passes])
+    @pytest.mark.parametrize("course", [(0.0, 50.0, 400.0, 50.0), (0.0, 0.0, 400.0, 120.0)])
+    def test_their_arms_lie_towards_the_reader(self, monkeypatch, state, course):
+        first = drawn(monkeypatch, state, course=course)[-1]
+        assert (first.width, first.cap) == (1.5 * UNIT, SQUARE)
+        tips, tails = ends(first.lines)
+        assert len(tips) == 2, "one arrowhead at the source"
+        assert (tips[0] == tips[1]).all()
+        assert (tails[:, 0] > tips[:, 0]).all(), "it points back to the source"
+
+    def test_their_arms_open_to_both_sides_and_grow_with_the_lane(self, monkeypatch):
+        for width in (1.2, 4.4):
+            tips, tails = ends(drawn(monkeypatch, State.CARRIES, width=width)[-1].lines)
+            size = (3.0 + 0.8 * width) * UNIT
+            assert np.allclose(
+                tails - tips, [[1.15 * size, 0.85 * size], [1.15 * size, -0.85 * size]]
+            )
+
+    def test_they_stand_at_even_distances_and_move_towards_the_source(self, monkeypatch):
+        def tips(phase):
+            found = np.sort(ends(drawn(monkeypatch, State.CARRIES, phase=phase)[-2].lines)[0][:, 0])
+            assert np.allclose(found[::2], found[1::2])
+            return found[::2]
+
+        still = tips(0.0)
+        assert np.allclose(np.diff(still), 34.0 * UNIT)
+        assert np.allclose(tips(0.25)[: len(still)], still - 0.25 * 34.0 * UNIT)
+        assert still[0] == pytest.approx((9.0 + 0.5 + 34.0) * UNIT)
+        assert still[-1] <= 400.0 - (9.0 + 10.0) * UNIT
+
+    def test_what_does_not_pass_has_none(self, monkeypatch):
+        for state in State:
+            if not state.row.passes and state.row.form is not Form.NONE:
+                assert len(drawn(monkeypatch, state)) == 1
+
+
+class TestPens:
+    def test_a_lane_is_drawn_in_the_colour_of_its_state_as_wide_as_its_size(self, monkeypatch):
+        line = drawn(monkeypatch, State.CARRIES, width=4.0)[0]
+        assert line.colour == LIGHT.lane(State.CARRIES).name()
+        assert (line.width, line.cap) == (4.0 * UNIT, FLAT)
+
+    def test_a_faded_lane_is_half_way_to_the_canvas(self, monkeypatch):
+        line = drawn(monkeypatch, State.CARRIES, faded=True)[0]
+        lane, ground = LIGHT.lane(State.CARRIES), QColor(LIGHT.canvas)
+        assert QColor(line.colour).red() == round((lane.red() + ground.red()) / 2)
+        assert QColor(line.colour).blue() == round((lane.blue() + ground.blue()) / 2)
+
+    @pytest.mark.parametrize("position", [0, 1, 3])
+    def test_it_lies_beside_the_wire_clear_of_the_ports(self, monkeypatch, position):
+        start, end = ends(drawn(monkeypatch, State.CARRIES, position=position)[0].lines)
+        away = (GAP + 9.0 * position) * UNIT
+        assert np.allclose([start[0], end[-1]], [[18.0, 50.0 + away], [382.0, 50.0 + away]])
+
+    def test_the_wire_comes_first_and_only_with_a_lane_that_is_not_bare(self, monkeypatch):
+        painter = recorder(monkeypatch, lanes)
+        codes = np.array([CODES[State.STOPPED]], np.int8)
+        course = np.array([[0.0, 50.0, 400.0, 50.0]])
+        lanes.draw_curves(painter, Bundle(course, codes, np.ones(1)), LIGHT, 0.5)
+        wire = painter.strokes[0]
+        assert wire.colour == QColor(LIGHT.wire).name()
+        assert wire.width == 1.0, "never thinner than a pixel"
+        assert np.allclose(wire.lines, course)
+
+    def test_from_afar_wires_are_straight_and_coloured_where_gradient_passes(self, monkeypatch):
+        painter = recorder(monkeypatch, lanes)
+        course = np.array([[0.0, 0.0, 50.0, 80.0, 90.0, 10.0]] * 3)
+        codes = [CODES[State.CARRIES], CODES[State.STOPPED], NOT_READ]
+        lanes.draw_plain(painter, Bundle(course, np.array(codes, np.int8), np.ones(3)), LIGHT)
+        by_code = dict(zip(sorted(codes), painter.strokes, strict=True))
+        assert by_code[codes[0]].colour == LIGHT.lane(State.CARRIES).name()
+        assert by_code[codes[1]].colour == by_code[codes[2]].colour == QColor(LIGHT.wire).name()
+        assert by_code[codes[0]].lines.tolist() == [[0, 0, 50, 80], [50, 80, 90, 10]]
+
+
+class TestLines:
+    @pytest.mark.parametrize(
+        ("state", "lengths", "period"),
+        [
+            (State.STOPPED, {5.0}, 9.0),
+            (State.NO_RULE, {9.0, 2.0}, 19.0),
+            (State.FAINT, {0.1}, 6.1),
+            (State.OFF_ROUTE, {0.1}, 4.6),
+            (State.PARTIAL, {11.0}, 16.0),
+        ],
+    )
+    def test_dashes_have_their_lengths_and_periods(self, monkeypatch, state, lengths, period):
+        start, end = ends(drawn(monkeypatch, state)[0].lines)
+        found = np.round((end - start)[:-1, 0] / UNIT, 3)
+        assert lengths <= set(found.tolist())
+        longest = np.isclose(found, max(lengths))
+        assert np.allclose(np.diff(start[:-1][longest, 0]), period * UNIT)
+
+    def test_the_teeth_of_an_exploding_lane_are_a_saw(self, monkeypatch):
+        start, end = ends(drawn(monkeypatch, State.FLOOD)[0].lines)
+        heights = (np.array([start[:, 1], end[:, 1]]) - 50.0) / UNIT - GAP
+        assert sorted(set(np.round(heights.ravel(), 3))) == [-2.0, 2.8]
+        widths = np.round((end - start)[:, 0] / UNIT, 3)
+        assert sorted(set(widths.tolist())) == [0.0, 6.0], "slow up, straight down"
+
+    def test_the_teeth_of_a_lane_that_is_not_finite_are_even(self, monkeypatch):
+        start, end = ends(drawn(monkeypatch, State.NONFINITE)[0].lines)
+        heights = (np.array([start[:, 1], end[:, 1]]) - 50.0) / UNIT - GAP
+        assert sorted(set(np.round(heights.ravel(), 3))) == [-2.6, 2.6]
+        assert np.allclose((end - start)[:, 0] / UNIT, 4.0)
+
+    def test_hatches_lean_across_the_lane(self, monkeypatch):
+        start, end = ends(drawn(monkeypatch, State.UNKNOWN)[0].lines)
+        assert np.allclose((end - start) / UNIT, [3.2, 4.8])
+        assert np.allclose((start + end)[:, 1] / 2.0, 50.0 + GAP * UNIT)
+        assert np.allclose(np.diff(start[:, 0]), 5.0 * UNIT)
+
+    def test_a_zero_lane_has_two_edges(self, monkeypatch):
+        first, second = drawn(monkeypatch, State.ZERO)[:2]
+        middle = 50.0 + GAP * UNIT
+        assert np.allclose(first.lines[:, [1, 3]], middle - 1.5 * UNIT)
+        assert np.allclose(second.lines[:, [1, 3]], middle + 1.5 * UNIT)

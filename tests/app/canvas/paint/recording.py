@@ -1,0 +1,55 @@
+"""Records what is painted, call by call, so that tests look at structure and not at pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtGui import QPen
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass
+class Stroke:
+    """Lines that were drawn in one call, and the pen that drew them."""
+
+    colour: str
+    width: float
+    cap: Any
+    style: Any
+    lines: np.ndarray
+
+
+@dataclass
+class Recorder:
+    """Stands in for a QPainter: remembers its calls in order, and the lines that were drawn."""
+
+    calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    strokes: list[Stroke] = field(default_factory=list)
+    pen: QPen = field(default_factory=QPen)
+
+    def setPen(self, pen: Any) -> None:
+        self.pen = QPen(pen)
+        self.calls.append(("setPen", (pen,)))
+
+    def draw_lines(self, lines: np.ndarray) -> None:
+        pen = self.pen
+        self.strokes.append(
+            Stroke(pen.color().name(), pen.widthF(), pen.capStyle(), pen.style(), lines.copy())
+        )
+
+    def of(self, name: str) -> list[tuple[Any, ...]]:
+        """Arguments of all calls of that name."""
+        return [arguments for called, arguments in self.calls if called == name]
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: self.calls.append((name, arguments))
+
+
+def recorder(monkeypatch, *modules) -> Recorder:
+    """A recorder that also gets the lines that ``modules`` draw."""
+    for module in modules:
+        monkeypatch.setattr(module, "draw_lines", lambda painter, lines: painter.draw_lines(lines))
+    return Recorder()

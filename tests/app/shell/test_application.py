@@ -10,7 +10,7 @@ from PySide6.QtGui import QIcon
 
 from app.document.document import Document
 from app.services.examples import ASSETS, examples
-from app.shell.application import _hook, run
+from app.shell.application import BLAS_THREADS, TURN, _hook, _spare_cores, run
 from blocks.errors import RunError
 
 ROOT = Path(__file__).parents[3]
@@ -135,3 +135,30 @@ def test_an_interrupt_closes_the_windows(qapp):
     windows = Windows()
     _hook(windows)(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert windows.closed
+
+
+@pytest.fixture
+def limits(monkeypatch):
+    """The limits that are set, instead of setting them."""
+    found = []
+    monkeypatch.setattr("threadpoolctl.threadpool_limits", lambda *a, **k: found.append((a, k)))
+    monkeypatch.setattr("runtime.engine.plan.threads.limit", found.append)
+    for name in BLAS_THREADS:
+        monkeypatch.delenv(name, raising=False)
+    return found
+
+
+def test_arithmetic_leaves_the_other_cores_to_the_window(limits):
+    _spare_cores()
+    assert limits == [((1,), {"user_api": "blas"}), 1]
+
+
+@pytest.mark.parametrize("name", BLAS_THREADS)
+def test_a_user_says_how_many_threads_to_use(limits, monkeypatch, name):
+    monkeypatch.setenv(name, "2")
+    _spare_cores()
+    assert limits == []
+
+
+def test_the_window_gets_its_turn_sooner_than_by_default():
+    assert 0 < TURN < 0.005

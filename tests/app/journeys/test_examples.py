@@ -17,6 +17,7 @@ from app.services.theme import BODY
 from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER
+from runtime.diagram.paths import InstancePath
 from runtime.flow import State
 from tests.app.mouse import LEFT
 from tests.examples.gallery import NAMES, diagram, path, stops
@@ -33,10 +34,10 @@ every_page = pytest.mark.parametrize(("name", "page"), PAGES)
 
 
 def use_of(name, page):
-    """The block that stands for a page, as a prefix of paths; nothing for the main page."""
+    """The path of the block that stands for a page; that of nothing for the main page."""
     blocks = diagram(name).main.blocks.items()
     uses = (n for n, b in blocks if isinstance(b, PageBlock) and b.page == page)
-    return next((f"{use}/" for use in uses), "")
+    return next((InstancePath(use) for use in uses), InstancePath())
 
 
 @pytest.fixture

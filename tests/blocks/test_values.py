@@ -48,6 +48,7 @@ def test_ragged_rows_are_called_that() -> None:
 def test_large_unsigned_integers_are_exact() -> None:
     assert Tensor([0, 2**63 + 1]).array.tolist() == [0, 2**63 + 1]
     assert Tensor([0, 2**63 + 1]).dtype == "uint64"
+    assert Tensor([2**63 + 2**40 + 1]).array.tolist() == [2**63 + 2**40 + 1]
     assert Tensor([0.5, 2**63]).dtype == "float64"
     assert Tensor([1e300, math.inf]).dtype == "float64"
 
@@ -109,6 +110,8 @@ def test_immutable_and_never_an_alias() -> None:
 
 def test_repr_is_short() -> None:
     assert repr(Tensor([1, 2])) == "Tensor([1, 2], int64)"
+    assert repr(Tensor(range(8))) == "Tensor([0, 1, 2, 3, 4, 5, 6, 7], int64)"
+    assert repr(Tensor(range(9))) == "Tensor(shape=(9,), int64)"
     assert repr(Tensor(np.zeros((9, 9)))) == "Tensor(shape=(9, 9), float64)"
     assert repr(PortLiteral(0.5)) == "PortLiteral(0.5)"
 

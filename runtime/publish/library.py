@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from blocks.values import Tensor
+from runtime.calculus.choices import notes
 from runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
@@ -58,8 +59,10 @@ def block_parts(cls: type[Block]) -> list[Part]:
     parts: list[Part] = [f"{head}\n{_prose(record['doc'])}"]
     if cls.formula:
         parts.append(f"Formula  {cls.formula}")
-    if notes := [text for mark, text in _NOTES.items() if record[mark]]:
-        parts.append("\n".join(notes))
+    if marked := [text for mark, text in _NOTES.items() if record[mark]]:
+        parts.append("\n".join(marked))
+    if record["elsewhere"]:
+        parts.append("\n".join(["Where systems disagree", *record["elsewhere"]]))
     if cls.inputs:
         rows = tuple((p.name + " …" * p.variadic, _unwired(p)) for p in cls.inputs)
         parts.append(Table("Inputs", ("port", "when it is not wired"), rows))
@@ -88,6 +91,7 @@ def block_json(cls: type[Block]) -> dict[str, Any]:
         "formula": cls.formula,
         "summary": cls.summary(),
         "doc": inspect.getdoc(cls) or "",
+        "elsewhere": notes(cls.type_name()),
         "head": cls.head,
         "surrogate": cls.surrogate,
         "inputs": [_input_json(port) for port in cls.inputs],

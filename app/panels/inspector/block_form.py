@@ -17,6 +17,7 @@ from app.panels import labels, notation
 from app.panels.formula import Formula
 from app.panels.inspector.fields import Field, LiteralField, field_for
 from blocks.block import REQUIRED, Block, InputPort, Opaque
+from runtime.calculus.choices import notes
 from runtime.diagram import MAIN, Diagram, PortName, ports
 from runtime.flow.lazy import MANY
 
@@ -248,8 +249,9 @@ def form_shape(diagram: Diagram, page: str, name: str) -> object:
 
 
 def docs(cls: type[Block]) -> str:
-    """The docstring as HTML: paragraphs, and ``code`` where it is marked."""
-    paragraphs = escape(inspect.getdoc(cls) or "").split("\n\n")
+    """The docstring and the notes on other systems as HTML: paragraphs, and marked ``code``."""
+    text = "\n\n".join([inspect.getdoc(cls) or "", " ".join(notes(cls.type_name()))])
+    paragraphs = escape(text.strip()).split("\n\n")
     marked = [_code(" ".join(text.split())) for text in paragraphs]
     return "".join(f"<p style='margin:0 0 6px 0'>{text}</p>" for text in marked)
 

@@ -99,9 +99,13 @@ def _extreme_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axes: tuple[
 def _logsumexp_rule(
     xp: Namespace, g: Value, out: Value, x: Value, *, axes: tuple[int, ...]
 ) -> Value:
-    """``g·softmax(x)``: ``e^(x − out)`` over its sum, because ``out`` of large x is rounded."""
+    """``g·softmax(x)``: ``e^(x − out)`` over its sum, because ``out`` of large x is rounded.
+
+    Where an element is infinite the sum is NaN, and finite elements get 0.
+    """
     parts = xp.exp(x - out)
-    return g * (parts / xp.sum(parts, axes, keepdims=True))
+    total = xp.sum(parts, axes, keepdims=True)
+    return g * xp.where(total > 0, parts / total, parts)
 
 
 def _softmax_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axis: int) -> Value:

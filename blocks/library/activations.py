@@ -39,7 +39,7 @@ class Relu(Elementwise):
 
 
 class LeakyRelu(Elementwise):
-    """Rectifier that lets a little through, ``out = x`` for x > 0, else ``slope * x``.
+    """Rectifier with a small slope below 0, ``out = x`` for x > 0, else ``slope * x``.
 
     The gradient at 0 is the slope. Source: Maas, Hannun & Ng, Rectifier nonlinearities improve
     neural network acoustic models, 2013.

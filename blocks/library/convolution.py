@@ -43,7 +43,7 @@ class Conv2D(Block):
     dilation: Pair = (1, 1)
     """Distance between the elements of a filter, in px."""
     groups: Positive = 1
-    """Number of groups of channels that don't see each other."""
+    """Number of groups of channels that are convolved separately."""
 
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         x, weight, bias = (inputs.get(name) for name in ("x", "weight", "bias"))
@@ -134,7 +134,7 @@ class AvgPool2D(_Pool):
 def _require_image(x: Any) -> None:
     if x.ndim != 4:
         raise ShapeError(
-            "x is no batch of images.",
+            "x is not a batch of images.",
             expected="(batch, channels, height, width)",
             got=str(x.shape),
             next_step="Put a Reshape before it.",

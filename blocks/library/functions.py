@@ -1,4 +1,4 @@
-"""Functions of one value, element by element; integers become float32 where reals come out."""
+"""Functions of one value, element by element; integers become float32 where results are real."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ Reduction = Literal["mean", "sum", "none"]
 
 
 class Loss(Elementwise):
-    """Marks what is minimised, ``out = x``: the gradient starts here, whatever lies behind.
+    """Marks what is minimised, ``out = x``: the gradient starts here, whatever comes after.
 
     Any shape, floating dtype. Each element sends back scale / n, where n is 1 (none), the
     length of the first axis (batch) or the number of elements above ``threshold``, at least 1
-    (valid). Gradient that arrives from behind is ignored, but a StopGradient behind it still
+    (valid). Gradient from later blocks is ignored, but a StopGradient after it still
     stops. Raises DTypeError for integers and booleans. Source: MXNet's MakeLoss.
     """
 
@@ -62,7 +62,7 @@ class MeanSquaredError(_Distance):
     """Mean of squared differences, ``out = mean((prediction - target)²)``.
 
     Prediction and target have one shape; scalar out, or that shape with reduction none.
-    Raises ShapeError where the shapes differ, because broadcasting here is nearly always a slip.
+    Raises ShapeError where the shapes differ, because broadcasting here is nearly always a mistake.
     """
 
     symbol: ClassVar[str] = "MSE"

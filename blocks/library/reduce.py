@@ -1,4 +1,4 @@
-"""Many numbers to few: sums, extremes and norms over axes, and running sums."""
+"""Reductions: sums, extremes and norms over axes, and running sums."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Transpose(Block):
     @model_validator(mode="after")
     def _is_permutation(self) -> Self:
         if self.perm is not None and sorted(self.perm) != list(range(len(self.perm))):
-            raise ValueError(f"perm {self.perm} is no permutation of the axes")
+            raise ValueError(f"perm {self.perm} is not a permutation of the axes")
         return self
 
     def label(self) -> str:

@@ -53,7 +53,7 @@ class _Given(Source):
         )
         if not fits:
             shape = "×".join("?" if n is None else str(n) for n in self.shape or ()) or "a scalar"
-            raise ValueError(f"shape says {shape}, but the value has shape {self.value.shape}")
+            raise ValueError(f"shape is {shape}, but the value has shape {self.value.shape}")
         object.__setattr__(self, "value", fitted(self.value, self.dtype))
         return self
 
@@ -137,7 +137,7 @@ class Constant(Source):
 
     @model_validator(mode="after")
     def _hold(self) -> Self:
-        if not self.value.array.size:  # an empty list can't tell its dtype
+        if not self.value.array.size:  # an empty list has no dtype of its own
             object.__setattr__(self, "dtype", self.leaf_dtype)
         object.__setattr__(self, "value", fitted(self.value, self.leaf_dtype))
         return self

@@ -11,11 +11,11 @@ Kinds are ordered bool < integer < float, and the higher kind wins *without wide
 | unsigned, signed  | the narrowest signed that holds both; uint64: an error          |
 | float             | the wider                                                       |
 
-Python scalars are *weak*: they take the dtype of what they meet, unless their kind is higher
-(``1.5`` with an integer is float32, ``2`` with a bool is int64). An integer that its dtype does
-not hold is an error; a number too large for a float is infinite. Where a float is needed and an
+Python scalars are *weak*: they take the dtype of the other operand, unless their kind is higher
+(``1.5`` with an integer is float32, ``2`` with a bool is int64). An integer out of the range
+of its dtype is an error; a number too large for a float is infinite. Where a float is needed and an
 integer or bool is given (division, exp, mean …), it becomes float32. ``sum`` and ``prod`` of
-integers are int64, of uint64 uint64.
+integers are int64; those of uint64 stay uint64.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _RANK = {"bool": 0} | dict.fromkeys(INTEGERS, 1) | dict.fromkeys(FLOATS, 2)
 
 
 def is_float(dtype: str) -> bool:
-    """Whether values of that dtype can have a gradient."""
+    """Whether values of this dtype can have a gradient."""
     return dtype in FLOATS
 
 
 def checked_dtype(dtype: str) -> str:
-    """``dtype`` if it is the name of one; raises DTypeError."""
+    """``dtype``; raises DTypeError unless it is the name of one."""
     if dtype not in NUMPY:
         raise DTypeError(f"There is no dtype {dtype!r}.", expected="one of " + ", ".join(DTYPES))
     return dtype
@@ -112,17 +112,17 @@ def common_dtype(*kinds: tuple[str, bool]) -> tuple[str, bool]:
 
 
 def strong(weak: str) -> str:
-    """What a weak scalar becomes where nothing tells it otherwise."""
+    """The dtype that a weak scalar has on its own."""
     return (weak, DEFAULT_INT, DEFAULT_FLOAT)[_RANK[weak]]
 
 
 def is_scalar(x: object) -> bool:
-    """Whether ``x`` is a Python number or boolean; numpy's own scalars have a dtype, so no."""
+    """Whether ``x`` is a Python number or boolean; numpy scalars have a dtype and are not."""
     return isinstance(x, bool | int | float) and not isinstance(x, np.generic)
 
 
 def scalar_dtype(scalar: bool | int | float) -> str:
-    """The weak dtype of a Python scalar; full precision is kept until it meets something."""
+    """The weak dtype of a Python scalar, which keeps full precision until it meets a value."""
     if isinstance(scalar, bool):
         return "bool"
     return DEFAULT_INT if isinstance(scalar, int) else "float64"
@@ -144,12 +144,12 @@ def rounds(integer: str, dtype: str) -> bool:
 
 
 def require_fit(x: bool | int | float, dtype: str) -> None:
-    """Raise DTypeError for a number that an integer or boolean dtype does not hold."""
+    """Raise DTypeError for a number that an integer or boolean dtype can't hold."""
     if dtype not in _LIMITS:
         return
     low, high = _LIMITS[dtype]
     if not (low <= x <= high and x == int(x)):
-        raise DTypeError(f"{x} is no {dtype}.", expected=f"an integer from {low} to {high}")
+        raise DTypeError(f"{x} doesn't fit {dtype}.", expected=f"an integer from {low} to {high}")
 
 
 def holders(x: int) -> frozenset[str]:
@@ -169,15 +169,15 @@ def holders(x: int) -> frozenset[str]:
 def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
     """A read-only copy of data in ``dtype``; by default in its own, float32 for lists of floats.
 
-    Raises DTypeError for what is no array of numbers or booleans, and for a Python scalar that
-    an integer or boolean dtype does not hold.
+    Raises DTypeError unless the data are numbers or booleans, and for a Python scalar that an
+    integer or boolean dtype can't hold.
     """
     if dtype is not None and is_scalar(x):
         require_fit(x, dtype)
     try:
         array = np.array(float(x) if dtype in FLOATS and is_scalar(x) else x)
     except (ValueError, OverflowError) as error:
-        raise DTypeError(f"This is no array: {error}.", got=repr(x)[:60]) from None
+        raise DTypeError(f"This is not an array: {error}.", got=repr(x)[:60]) from None
     if array.dtype.name not in NUMPY:
         raise DTypeError(
             f"An array of {array.dtype} can't be traced.", expected="one of " + ", ".join(DTYPES)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def passes_gradient(value: Value, slot: int) -> bool:
-    """Whether gradient passes from ``value`` to its input ``slot``: read off the rule that runs.
+    """Whether gradient passes from ``value`` to its input ``slot``: as the sweep decides it.
 
-    Closed where the primitive has no rule for the slot, or either side is no float.
+    Closed where the primitive has no rule for the slot, or either side is not a float.
     """
     return (
         value.primitive.rule(slot) is not None
@@ -34,19 +34,19 @@ def unwrap(value: Value) -> Value:
 def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict[Value, Value]:
     """Adjoints d(Σ seedᵢ·headᵢ)/d(v) of the wanted values, appended to the trace.
 
-    A value that no path connects to a head is missing from the result: its gradient is None, not
-    zero. ``heads`` are (value, seed) with seeds of the heads' shapes and dtypes. Time is linear
-    in the part of the trace between the wanted values and the heads.
+    A value without a path to a head is missing from the result: its gradient is None, not zero.
+    ``heads`` are (value, seed) with seeds of the heads' shapes and dtypes. Time is linear in the
+    part of the trace between the wanted values and the heads.
     """
     targets = set(wanted)
-    arrived: dict[Value, list[Value]] = {}
+    incoming: dict[Value, list[Value]] = {}
     for head, seed in heads:
-        arrived.setdefault(head, []).append(seed)
-    if not (targets and arrived):
+        incoming.setdefault(head, []).append(seed)
+    if not (targets and incoming):
         return {}
     first = min(value.index for value in targets)
-    last = max(head.index for head in arrived)
-    trace = next(iter(arrived)).trace
+    last = max(head.index for head in incoming)
+    trace = next(iter(incoming)).trace
     xp, values = trace.xp, trace.values
 
     open_slots: dict[Value, list[int]] = {}
@@ -62,7 +62,7 @@ def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict
     adjoints: dict[Value, Value] = {}
     owner = trace.owner
     for value in values[last : first - 1 if first else None : -1]:
-        parts = arrived.pop(value, None)
+        parts = incoming.pop(value, None)
         if parts is None:
             continue
         slots = open_slots.get(value, [])
@@ -78,9 +78,9 @@ def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict
         for slot in slots:
             rule, source = value.primitive.rule(slot), value.inputs[slot]
             assert rule is not None  # the slot is open
-            # Thousands of inputs, unpacked for each of them, would take quadratic time.
+            # Unpacking thousands of inputs once for each of them would take quadratic time.
             arguments = (slot, value.inputs) if value.primitive.variadic else value.inputs
             part = xp.sum_to(rule(xp, adjoint, value, *arguments, **value.attributes), source.shape)
-            arrived.setdefault(source, []).append(xp.astype(part, source.dtype))
+            incoming.setdefault(source, []).append(xp.astype(part, source.dtype))
         trace.owner = owner
     return adjoints

@@ -231,7 +231,7 @@ def test_scalar_literals_are_weak() -> None:
 
 @pytest.mark.parametrize(("dtype", "number"), [("int8", 300), ("int8", -129), ("uint8", -1)])
 def test_a_literal_that_does_not_fit_what_it_meets_is_refused(dtype: str, number: int) -> None:
-    with pytest.raises(GradwireError, match=rf"block\.a: {number} is no {dtype}.*you mean"):
+    with pytest.raises(GradwireError, match=rf"block\.a: {number} doesn't fit {dtype}.*you mean"):
         value(Mul(a=number), b=np.array([1, 2], dtype))
 
 

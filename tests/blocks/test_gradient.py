@@ -148,7 +148,7 @@ def test_gradient_where_nothing_connects_is_zero_with_a_warning() -> None:
         (GradientScale(), {"x": np.array([1])}, "'x' must be floating"),
         (GradientReversal(), {"x": np.array([True])}, "'x' must be floating"),
         (StraightThrough(), {"hard": X, "soft": np.array([1, 2])}, "'soft' must be floating"),
-        (StraightThrough(), {"hard": X, "soft": floats(1)}, "one shape"),
+        (StraightThrough(), {"hard": X, "soft": floats(1)}, "the same shape"),
         (Gradient(), {"of": X, "wrt": np.array([1])}, "'wrt' must be a float"),
     ],
     ids=str,

@@ -57,9 +57,9 @@ def test_transpose(perm: tuple[int, ...] | None) -> None:
 
 
 def test_transpose_refuses() -> None:
-    with pytest.raises(ParameterError, match="no permutation"):
+    with pytest.raises(ParameterError, match="not a permutation"):
         Transpose.from_record({"perm": [0, 0]})
-    with pytest.raises(GradwireError, match="no order of the 3 axes"):
+    with pytest.raises(GradwireError, match="not a permutation of the 3 axes"):
         value(Transpose(perm=(1, 0)), x=X)
 
 

@@ -48,8 +48,8 @@ def test_records_keep_every_bit(array: np.ndarray) -> None:
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"value": [1, 2], "shape": [3]}, r"shape says 3, but the value has shape \(2,\)"),
-        ({"value": [1, 2], "shape": [None, 2]}, r"shape says \?×2"),
+        ({"value": [1, 2], "shape": [3]}, r"shape is 3, but the value has shape \(2,\)"),
+        ({"value": [1, 2], "shape": [None, 2]}, r"shape is \?×2"),
         ({"value": [1.5], "dtype": "int64"}, "1.5 is not representable as int64"),
         ({"value": [300], "dtype": "uint8"}, "300 is not representable as uint8"),
         ({"value": [-1], "dtype": "uint8"}, "-1 is not representable as uint8"),

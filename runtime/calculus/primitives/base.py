@@ -56,7 +56,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def axis_of(axis: int, ndim: int) -> int:
-    """``axis`` counted from 0; raises ShapeError when there is no such axis."""
+    """``axis`` counted from 0; raises ShapeError where x has no such axis."""
     if not -ndim <= axis < ndim:
         raise ShapeError(
             f"Axis {axis} is out of range for rank {ndim}.",
@@ -98,7 +98,7 @@ def _cast_kernel(x: Any, *, out: Any, dtype: str) -> None:
 
 
 def _unbound(**_: Any) -> Any:
-    raise AssertionError("a leaf is bound, not computed")
+    raise AssertionError("a leaf is bound, never computed")
 
 
 LEAF = Primitive("leaf", lambda *, shape, dtype: (shape, dtype), _unbound)
@@ -156,17 +156,17 @@ class BaseOps:
         return self.trace.apply(WIRE, x, weak=x.weak)
 
     def asarray(self, x: Any, dtype: str | None = None) -> Value:
-        """``x`` as a value: scalars and lists are float32, int64 or bool, arrays keep their dtype.
+        """``x`` as a value; scalars and lists are float32, int64 or bool, arrays keep their dtype.
 
-        Raises DTypeError for what is no array of numbers, and for an integer that ``dtype`` does
-        not hold.
+        Raises DTypeError unless ``x`` is an array of numbers, and for an integer that ``dtype``
+        can't hold.
         """
         if isinstance(x, Value):
             return self.astype(x, dtype) if dtype else self._strong(x)
         return self._constant(x, dtype or (strong(scalar_dtype(x)) if is_scalar(x) else None))
 
     def scalar(self, x: bool | int | float) -> Value:
-        """A weak scalar: it takes the dtype of what it meets."""
+        """A weak scalar: it takes the dtype of the other operand."""
         return self._constant(x)
 
     def leaf(self, source: Source, shape: Shape | None = None) -> Value:
@@ -174,7 +174,7 @@ class BaseOps:
         wanted = source.open_shape if shape is None else shape
         if wanted is None or None in wanted:
             raise ShapeError(
-                "The shape is left open, and nothing in the diagram tells it.",
+                "The shape is left open, and nothing in the diagram determines it.",
                 next_step="Give a value or a shape.",
             )
         return self.trace.apply(LEAF, shape=tuple(wanted), dtype=source.leaf_dtype)
@@ -183,7 +183,7 @@ class BaseOps:
         """``x`` in another dtype; gradient passes between floats only.
 
         Float to integer truncates towards zero; NaN, ∞ and what the integer dtype does not hold
-        become any number.
+        become an arbitrary number.
         """
         checked_dtype(dtype)
         value = self._lift(x)
@@ -212,7 +212,7 @@ class BaseOps:
         return x if x.shape == wanted else self.trace.apply(RESHAPE, x, shape=wanted)
 
     def full(self, shape: int | Sequence[int], fill: Any, dtype: str | None = None) -> Value:
-        """An array of ``fill``; float32/int64/bool by the fill unless told otherwise."""
+        """An array of ``fill``; of float32, int64 or bool by the fill, or of ``dtype``."""
         return self.broadcast_to(self.asarray(fill, dtype), shape)
 
     def zeros(self, shape: int | Sequence[int], dtype: str = DEFAULT_FLOAT) -> Value:
@@ -224,15 +224,15 @@ class BaseOps:
         return self.full(shape, 1, dtype)
 
     def full_like(self, x: Value, fill: Any) -> Value:
-        """``fill`` in the shape and dtype of ``x``, of which nothing else is used."""
+        """``fill`` in the shape and dtype of ``x``; its numbers are not used."""
         return self.full(x.shape, fill, x.dtype)
 
     def zeros_like(self, x: Value) -> Value:
-        """0 in the shape and dtype of ``x``, of which nothing else is used."""
+        """Zeros in the shape and dtype of ``x``; its numbers are not used."""
         return self.full_like(x, 0)
 
     def ones_like(self, x: Value) -> Value:
-        """1 in the shape and dtype of ``x``, of which nothing else is used."""
+        """Ones in the shape and dtype of ``x``; its numbers are not used."""
         return self.full_like(x, 1)
 
     def arange(

@@ -35,7 +35,7 @@ class Geometry(NamedTuple):
     dilation: Pair = (1, 1)
 
     def output(self, image: Pair) -> Pair:
-        """Places the window takes; raises ShapeError when it doesn't fit once."""
+        """The number of positions of the window; raises ShapeError where it doesn't fit once."""
         if min(*self.window, *self.stride, *self.dilation) < 1 or min(map(min, self.padding)) < 0:
             raise ShapeError(
                 "A window needs lengths, strides and dilations of at least 1, and paddings of at "
@@ -48,7 +48,7 @@ class Geometry(NamedTuple):
             reach = self.dilation[axis] * (self.window[axis] - 1) + 1
             if reach > padded:
                 raise ShapeError(
-                    f"A window that reaches {reach} doesn't fit an image of {padded} "
+                    f"A window that spans {reach} doesn't fit an image of {padded} "
                     f"{'rows' if axis == 0 else 'columns'}, padding included.",
                     next_step="Make the window smaller or pad more.",
                 )
@@ -56,9 +56,9 @@ class Geometry(NamedTuple):
         return lengths[0], lengths[1]
 
     def spans(self, image: Pair, places: Pair) -> Iterator[tuple[int, int, Places, Places]]:
-        """For each place in the window: what it sees of the image, and from which positions.
+        """For each place in the window, the part of the image it covers and at which positions.
 
-        From the other positions it sees padding.
+        At the other positions it covers padding.
         """
         for i in range(self.window[0]):
             inside, rows = self._span(0, i, image[0], places[0])
@@ -76,7 +76,7 @@ class Geometry(NamedTuple):
 
 
 def _windows_into(x: Any, out: Any, geometry: Geometry, fill: float) -> None:
-    """out[i, j] = the image as place (i, j) of the window sees it, ``fill`` in the padding."""
+    """out[i, j] = the image under place (i, j) of the window, ``fill`` in the padding."""
     if geometry.padding != ((0, 0), (0, 0)):
         out[...] = fill
     for i, j, seen, by in geometry.spans(x.shape[2:], out.shape[4:]):
@@ -96,7 +96,7 @@ def columns_shape(x: Shape, geometry: Geometry) -> Shape:
 
 
 def fill_columns(x: Any, columns: Any, geometry: Geometry) -> None:
-    """Write out every window of the images, so that convolution is a matrix product."""
+    """Write out all windows of the images, which makes convolution a matrix product."""
     _windows_into(x, columns.transpose(1, 2, 0, 3, 4, 5), geometry, 0.0)
 
 
@@ -290,6 +290,6 @@ class ConvolutionOps(BaseOps):
     def avg_pool2d(
         self, x: Any, window: Pair, stride: Pair, padding: Padding = ((0, 0), (0, 0))
     ) -> Value:
-        """Mean of each window, padding counted as zeros."""
+        """Mean of each window; padding counts as zeros."""
         patches = self.windows(self._pooled(x, "avg_pool2d"), Geometry(window, stride, padding))
         return self.xp.mean(patches, (0, 1))

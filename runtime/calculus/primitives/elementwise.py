@@ -1,4 +1,4 @@
-"""Elementwise arithmetic and functions: table, derivative rules, names.
+"""Elementwise arithmetic and functions: kernels, derivative rules, operations.
 
 Rules may return a broadcast shape; the sweep sums them back to the input's.
 """
@@ -86,7 +86,7 @@ def _extreme_rules(loses: str) -> tuple[Any, Any]:
 def _power_base(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
     """``g·b·a^(b−1)``, and 0 where b = 0 even if a is 0 (or so small that 1/a is ∞) or NaN.
 
-    Elsewhere b = 0 is no exception: the derivative of this by b is ``a^(b−1)`` there.
+    Elsewhere b = 0 needs no exception: the derivative by b is ``a^(b−1)`` there.
     """
     tiny = float(np.finfo(a.dtype).tiny)
     flat = xp.equal(b, 0) & xp.logical_not(xp.abs(a) >= tiny)
@@ -170,7 +170,7 @@ CLIP = _unary("clip", _clip_kernel, _clip_rule)
 
 
 class ElementwiseOps(BaseOps):
-    """Arithmetic and functions; operands broadcast and promote."""
+    """Arithmetic and elementwise functions; operands broadcast and promote."""
 
     __slots__ = ()
 
@@ -179,16 +179,16 @@ class ElementwiseOps(BaseOps):
         return self.trace.apply(primitive, a, b, weak=weak)
 
     def _function(self, primitive: Primitive, x: Any) -> Value:
-        """A function that only floats have."""
+        """A function of floats; integers become float32."""
         return self.trace.apply(primitive, self.as_float(x))
 
-    def _plain(self, primitive: Primitive, x: Any) -> Value:
-        """A function that all numbers have."""
+    def _numeric(self, primitive: Primitive, x: Any) -> Value:
+        """A function of numbers of any dtype; booleans become int64."""
         x = self._number(x)
         return self.trace.apply(primitive, x, weak=x.weak)
 
-    def _whole(self, primitive: Primitive, x: Any) -> Value:
-        """A function that leaves integers and booleans as they are."""
+    def _rounding(self, primitive: Primitive, x: Any) -> Value:
+        """A function that leaves integers and booleans unchanged."""
         x = self._lift(x)
         return self.trace.apply(primitive, x, weak=x.weak) if x.dtype in FLOATS else x
 
@@ -233,7 +233,7 @@ class ElementwiseOps(BaseOps):
             return self.square(a)
         if isinstance(a, Value) and a.dtype not in FLOATS and isinstance(b, int) and b < 0:
             raise DTypeError(
-                f"An integer ({a.dtype}) to the negative power {b} is no integer.",
+                f"An integer ({a.dtype}) to the negative power {b} is not an integer.",
                 next_step="Cast the base to a float.",
             )
         return self._arithmetic(POWER, a, b)
@@ -252,15 +252,15 @@ class ElementwiseOps(BaseOps):
 
     def negative(self, x: Any) -> Value:
         """``−x``; unsigned integers wrap round."""
-        return self._plain(NEGATIVE, x)
+        return self._numeric(NEGATIVE, x)
 
     def abs(self, x: Any) -> Value:
         """``|x|``; gradient 0 at 0."""
-        return self._plain(ABS, x)
+        return self._numeric(ABS, x)
 
     def square(self, x: Any) -> Value:
         """``x²``."""
-        return self._plain(SQUARE, x)
+        return self._numeric(SQUARE, x)
 
     def sqrt(self, x: Any) -> Value:
         """``√x``; NaN below 0, gradient ∞ at 0."""
@@ -308,7 +308,7 @@ class ElementwiseOps(BaseOps):
 
     def relu(self, x: Any) -> Value:
         """``max(x, 0)``; gradient 0 at 0."""
-        return self._plain(RELU, x)
+        return self._numeric(RELU, x)
 
     def erf(self, x: Any) -> Value:
         """The error function, to about one unit in the last place of float64."""
@@ -316,25 +316,25 @@ class ElementwiseOps(BaseOps):
 
     def sign(self, x: Any) -> Value:
         """−1, 0 or 1; connected, gradient 0."""
-        return self._plain(SIGN, x)
+        return self._numeric(SIGN, x)
 
     def floor(self, x: Any) -> Value:
         """The integer at or below; connected, gradient 0."""
-        return self._whole(FLOOR, x)
+        return self._rounding(FLOOR, x)
 
     def ceil(self, x: Any) -> Value:
         """The integer at or above; connected, gradient 0."""
-        return self._whole(CEIL, x)
+        return self._rounding(CEIL, x)
 
     def round(self, x: Any) -> Value:
         """To the nearest integer, half to even; connected, gradient 0."""
-        return self._whole(ROUND, x)
+        return self._rounding(ROUND, x)
 
     def clip(self, x: Any, lo: float | None = None, hi: float | None = None) -> Value:
         """``min(max(x, lo), hi)`` with static bounds; gradient 1 on the closed interval.
 
-        A float as a bound makes a float of an integer. Raises TraceError unless lo ≤ hi, and
-        DTypeError for an integer bound that the dtype of x does not hold.
+        A float bound turns integers into floats. Raises TraceError unless lo ≤ hi, and DTypeError
+        for an integer bound that the dtype of x can't hold.
         """
         given = [bound for bound in (lo, hi) if bound is not None]
         if len(given) == 2 and not given[0] <= given[1]:

@@ -14,7 +14,7 @@ def erf_kernel(x: Any, *, out: Any) -> None:
     """erf(x) into ``out``: the C library's value, element by element.
 
     ``math.erf`` is accurate to below one unit in the last place of float64 and costs about 60 ns
-    an element, which is more exact than any short rational formula and needs no dependency.
+    an element, which is more accurate than any short rational formula and needs no dependency.
     """
     source = np.ascontiguousarray(x, dtype=np.float64).reshape(-1)
     target = np.empty(source.shape)

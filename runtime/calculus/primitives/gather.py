@@ -1,4 +1,4 @@
-"""Elements picked by computed indices: gather, scatter, sort, one-hot."""
+"""Indexing by computed indices: gather, scatter, sort, one-hot."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _add_along_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int
 
 
 def _places(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
-    """What x is indexed by so that along ``axis`` the indices are, and elsewhere every element."""
+    """An index of x that takes ``indices`` along ``axis`` and every element of the other axes."""
     rank = len(indices.shape)
     places = [np.arange(n).reshape(n, *(1,) * (rank - 1 - i)) for i, n in enumerate(indices.shape)]
     places[axis] = _checked(indices, x.shape[axis])
@@ -153,7 +153,7 @@ ONE_HOT = Primitive(
 
 
 class GatherOps(BaseOps):
-    """Indices are integer values; they have no gradient, what they pick has."""
+    """Gradient passes to the elements that indices pick, never to the indices themselves."""
 
     __slots__ = ()
 

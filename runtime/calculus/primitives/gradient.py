@@ -66,12 +66,12 @@ class GradientOps(BaseOps):
         """``value`` in the forward pass; the whole gradient goes to ``soft``.
 
         ``surrogate(x, s·x)`` scales a gradient, ``surrogate(round(x), x)`` is straight-through.
-        Both must have one shape; ``value`` takes the dtype of ``soft``.
+        Both must have the same shape; ``value`` takes the dtype of ``soft``.
         """
         value, soft = self.asarray(value), self.as_float(soft)
         if value.shape != soft.shape:
             raise ShapeError(
-                "The value and what gets its gradient must have one shape.",
+                "The value and what gets its gradient must have the same shape.",
                 expected=str(list(soft.shape)),
                 got=str(list(value.shape)),
             )
@@ -84,7 +84,7 @@ class GradientOps(BaseOps):
         normalization: str = "none",
         threshold: float = 0.0,
     ) -> Value:
-        """``x`` unchanged; backward sends scale / n everywhere and ignores what arrives.
+        """``x`` unchanged; backward sends scale / n to each element and ignores the cotangent.
 
         n is 1 ("none"), the length of the first axis ("batch"), or max(1, count(x > threshold))
         ("valid"). Raises DTypeError for integers and booleans. Source: MXNet's MakeLoss.
@@ -99,7 +99,7 @@ class GradientOps(BaseOps):
             )
         if normalization not in ("none", "batch", "valid"):
             raise TraceError(
-                f"There is no normalization {normalization!r}.",
+                f"Unknown normalization {normalization!r}.",
                 expected="none, batch or valid",
             )
         if normalization == "batch" and not (x.ndim and x.shape[0]):

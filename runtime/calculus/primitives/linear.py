@@ -29,7 +29,7 @@ def _matrix_transpose(xp: Namespace, x: Value) -> Value:
 
 
 def _parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
-    """Input terms and output term; raises TraceError for what this einsum does not do."""
+    """Input terms and output term; raises TraceError for unsupported subscripts."""
     left, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     if not arrow:
@@ -39,20 +39,20 @@ def _parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
     def refuse(why: str) -> TraceError:
         return TraceError(
             f"einsum {subscripts!r}: {why}.",
-            expected="letters, one a dimension, such as 'bij,bjk->bik'",
+            expected="one letter for each dimension, such as 'bij,bjk->bik'",
         )
 
     if len(terms) != len(ranks):
         raise refuse(f"{len(terms)} terms for {len(ranks)} arrays")
     for term, rank in zip(terms, ranks, strict=True):
         if len(set(term)) != len(term):
-            raise refuse(f"a letter stands twice in {term!r}")
+            raise refuse(f"a letter occurs twice in {term!r}")
         if len(term) != rank:
             raise refuse(f"term {term!r} for an array of rank {rank}")
     if not _LETTERS.issuperset("".join(terms) + output):
-        raise refuse("only letters are understood")
+        raise refuse("only letters are allowed")
     if len(set(output)) != len(output) or set(output) - set("".join(terms)):
-        raise refuse(f"output {output!r} must have letters of the input, each once")
+        raise refuse(f"output {output!r} must consist of input letters, each once")
     return terms, output
 
 
@@ -107,7 +107,7 @@ EINSUM = Primitive("einsum", _einsum_infer, _einsum_kernel, (_einsum_rule,), var
 
 
 class LinearOps(BaseOps):
-    """Products that contract axes."""
+    """Matrix products and einsum."""
 
     __slots__ = ()
 

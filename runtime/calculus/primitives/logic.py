@@ -79,7 +79,7 @@ WHERE = Primitive(
 
 
 class LogicOps(BaseOps):
-    """Comparisons give bool; logic wants bool; bits want integers."""
+    """Comparisons return bool, logic takes bool, bitwise operations take integers."""
 
     __slots__ = ()
 
@@ -134,19 +134,19 @@ class LogicOps(BaseOps):
         return self._compare(GREATER_EQUAL, a, b)
 
     def logical_and(self, a: Any, b: Any) -> Value:
-        """Both."""
+        """Whether both are true."""
         return self._logic(LOGICAL_AND, a, b)
 
     def logical_or(self, a: Any, b: Any) -> Value:
-        """At least one."""
+        """Whether at least one is true."""
         return self._logic(LOGICAL_OR, a, b)
 
     def logical_xor(self, a: Any, b: Any) -> Value:
-        """Exactly one."""
+        """Whether exactly one is true."""
         return self._logic(LOGICAL_XOR, a, b)
 
     def logical_not(self, x: Any) -> Value:
-        """The opposite."""
+        """The negation."""
         return self._logic(LOGICAL_NOT, x)
 
     def isnan(self, x: Any) -> Value:

@@ -26,12 +26,12 @@ _MANTISSA = {"float16": 10, "float32": 23, "float64": 52}
 
 
 class RandomOps(BaseOps):
-    """Uniform and normal numbers: constants to the gradient."""
+    """Uniform and normal numbers, which are constants to the gradient."""
 
     __slots__ = ()
 
     def step(self) -> Value:
-        """How many steps the session has made, uint32: a leaf that the session binds."""
+        """The number of steps of the session, uint32: a leaf that the session binds."""
         if self.trace.step is None:
             owner, self.trace.owner = self.trace.owner, None
             self.trace.step = self.trace.apply(LEAF, shape=(), dtype="uint32")
@@ -58,10 +58,10 @@ class RandomOps(BaseOps):
     def random_uniform(
         self, shape: int | Sequence[int], seed: int | None = None, dtype: str = "float32"
     ) -> Value:
-        """Uniform on [0, 1): multiples of 2⁻ᵐ, m the mantissa bits; new numbers each step.
+        """Uniform on [0, 1): multiples of 2⁻ᵐ with m mantissa bits; new numbers at each step.
 
-        Equal seeds give equal numbers; None seeds by who traces, a block's path. Raises DTypeError
-        for a dtype that is no float.
+        Equal seeds give equal numbers; None takes the seed from the owner, a block's path. Raises
+        DTypeError unless the dtype is a float.
         """
         _require_float(dtype)
         lengths = lengths_of(shape)
@@ -86,7 +86,7 @@ class RandomOps(BaseOps):
     ) -> Value:
         """Standard normal numbers, seeded as ``random_uniform`` is.
 
-        Raises DTypeError for a dtype that is no float.
+        Raises DTypeError unless the dtype is a float.
 
         Source: Box, Muller, "A Note on the Generation of Random Normal Deviates", 1958.
         """

@@ -39,7 +39,7 @@ def _same(x: Value, *, axis: int) -> tuple[Shape, str]:
 
 
 def _wide(dtype: Any) -> Any:
-    """The dtype to add up in: float16 loses whole elements beyond 2048."""
+    """The dtype to accumulate in: float16 loses whole elements beyond 2048."""
     return np.float32 if dtype == np.float16 else dtype
 
 
@@ -68,7 +68,7 @@ def _arg(function: Callable[..., Any]) -> Callable[..., None]:
 
 
 def _logsumexp_kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
-    """``log Σ eˣ`` shifted by the largest element; a largest of ±∞ is not shifted by."""
+    """``log Σ eˣ`` shifted by the largest element, unless that is ±∞."""
     top = np.max(x, axis=axes, keepdims=True)
     shift = np.where(np.isfinite(top), top, out.dtype.type(0))
     np.add(np.log(_sum(np.exp(x - shift), axes)), shift, out=out, casting="unsafe")
@@ -177,13 +177,13 @@ class ReduceOps(BaseOps):
         return self.astype(self.sum(self._widened(x), axis, keepdims) / count, x.dtype)
 
     def max(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """The largest; ties share the gradient evenly. NaN wins."""
+        """The largest, or NaN where one is; ties share the gradient evenly."""
         x = self.asarray(x)
         self._not_empty(x, axis, "The maximum")
         return self._reduce(MAX, x, axis, keepdims)
 
     def min(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
-        """The smallest; ties share the gradient evenly. NaN wins."""
+        """The smallest, or NaN where one is; ties share the gradient evenly."""
         x = self.asarray(x)
         self._not_empty(x, axis, "The minimum")
         return self._reduce(MIN, x, axis, keepdims)

@@ -1,4 +1,4 @@
-"""Moving elements about: permute, flip, slice, embed, concatenate."""
+"""Rearranging elements: permute, flip, slice, embed, concatenate."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ EMBED = Primitive(
 CONCAT = Primitive("concat", _concat_infer, _concat_kernel, (_concat_rule,), variadic=True)
 
 
-def _spelt_out(index: Any, shape: Shape) -> list[Any]:
+def _expanded(index: Any, shape: Shape) -> list[Any]:
     """The parts of an index, with a slice for every axis it leaves out."""
     parts = list(index) if isinstance(index, tuple) else [index]
     dots = [i for i, part in enumerate(parts) if part is Ellipsis]
@@ -114,7 +114,7 @@ def _spelt_out(index: Any, shape: Shape) -> list[Any]:
 
 
 def _as_slice(part: Any, axis: int, length: int) -> slice:
-    """What one part of an index takes of its axis."""
+    """The slice of its axis that one part of an index takes."""
     if isinstance(part, slice):
         ends = (part.start, part.stop, part.step)
         if all(end is None or isinstance(end, int | np.integer) for end in ends) and part.step != 0:
@@ -134,7 +134,7 @@ def _as_slice(part: Any, axis: int, length: int) -> slice:
 
 
 class ShapeOps(BaseOps):
-    """Names that move elements; all of them pass gradient."""
+    """Operations that rearrange elements; all of them pass gradient."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class ShapeOps(BaseOps):
         order = tuple(axis_of(a, x.ndim) for a in axes)
         if sorted(order) != list(range(x.ndim)):
             raise ShapeError(
-                f"{list(axes)} is no order of the {x.ndim} axes of shape {list(x.shape)}.",
+                f"{list(axes)} is not a permutation of the {x.ndim} axes of shape {list(x.shape)}.",
                 expected=f"each of 0 … {x.ndim - 1} once",
             )
         if x.primitive is PERMUTE:
@@ -174,7 +174,7 @@ class ShapeOps(BaseOps):
 
     def index(self, x: Value, index: Any) -> Value:
         """``x[index]`` with static ints, slices, None and one Ellipsis."""
-        parts = _spelt_out(index, x.shape)
+        parts = _expanded(index, x.shape)
         picked: list[slice] = []
         shape: list[int] = []
         for part in parts:
@@ -190,11 +190,11 @@ class ShapeOps(BaseOps):
         return self.reshape(x, tuple(shape))
 
     def slice_(self, x: Any, begin: Sequence[int], size: Sequence[int]) -> Value:
-        """``size`` elements an axis from ``begin``; a size of -1 takes the rest."""
+        """``size`` elements of each axis from ``begin`` on; a size of -1 takes the rest."""
         x = self.asarray(x)
         if not len(begin) == len(size) == x.ndim:
             raise ShapeError(
-                f"begin {list(begin)} and size {list(size)} must have one entry an axis.",
+                f"begin {list(begin)} and size {list(size)} must have one entry for each axis.",
                 expected=str(x.ndim),
             )
         parts = []
@@ -214,7 +214,7 @@ class ShapeOps(BaseOps):
     def pad(self, x: Any, widths: Sequence[tuple[int, int]], value: float = 0) -> Value:
         """``value`` around ``x``: (before, after) for each axis.
 
-        Raises DTypeError for a value that an integer or boolean dtype does not hold.
+        Raises DTypeError for a value that an integer or boolean dtype can't hold.
         """
         x = self.asarray(x)
         array_of(value, x.dtype)

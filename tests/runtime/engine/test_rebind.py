@@ -224,4 +224,4 @@ def test_a_literal_that_no_longer_fits_is_told_and_one_that_fits_needs_no_new_tr
     assert not give(300)
     (told,) = session.diagnostics
     assert (told.severity, told.location.block, told.location.port) == ("error", "m", "b")
-    assert told.what == "300 is no int8."
+    assert told.what == "300 doesn't fit int8."

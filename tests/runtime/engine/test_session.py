@@ -185,7 +185,7 @@ def test_feeds_last_one_run_and_set_values_stay() -> None:
     )  # fmt: skip
     assert session.run({"x": [1, 2, 3]}).values["sum.out"] == 6
     assert session.run({"x": [1, 2]}).values["sum.out"] == 3
-    with pytest.raises(NotRunnableError, match="nothing in the diagram tells it"):
+    with pytest.raises(NotRunnableError, match="nothing in the diagram determines it"):
         session.run()
     session.set("x", [4])
     assert session.run().values["sum.out"] == 4

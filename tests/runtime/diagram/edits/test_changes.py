@@ -228,7 +228,7 @@ class TestBlocks:
         assert both == make("Mul", a=array.tolist(), b=2)
         none = after(diagram, SetParameters("mul", {"a": None})).main.blocks["mul"]
         assert none == make("Mul")
-        with pytest.raises(ChangeError, match="shape says"):
+        with pytest.raises(ChangeError, match="but the value has shape"):
             apply(diagram, SetParameters("w", {"shape": [3]}))
 
     def test_an_opaque_block_stores_only_json(self):

@@ -23,6 +23,7 @@ from app.panels.help.manual import INDEX, manual
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
 
+_SIZE = QSize(1000, 680)
 _TARGET = Qt.ItemDataRole.UserRole
 
 
@@ -54,9 +55,7 @@ class ManualWindow(QWidget):
         self.contents.itemActivated.connect(self._show_row)
         self._list("")
         self.browser.show_page(INDEX)
-
-    def sizeHint(self) -> QSize:
-        return QSize(1000, 680)
+        self.resize(_SIZE.boundedTo(self.screen().availableSize()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

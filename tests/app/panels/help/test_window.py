@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtCore import QPoint, QSize, Qt, QUrl
 from PySide6.QtGui import QImage, QTextDocument
 from PySide6.QtWidgets import QToolButton
 
@@ -61,6 +61,7 @@ def button(shown, name):
 
 def test_it_opens_at_the_index_and_only_once(shown, window, qtbot):
     assert page(shown) == "index.md"
+    assert shown.size() == QSize(1000, 680).boundedTo(shown.screen().availableSize())
     shown.close()
     window.actions_by_name["manual"].trigger()
     assert window.findChildren(ManualWindow) == [shown] and shown.isVisible()

@@ -11,34 +11,33 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 MANUAL = ROOT / "assets" / "manual"
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Fence:
-    """One block of code of a page."""
+    """One block of code of a page, and the output that stands directly below it."""
 
     language: str
     text: str
+    output: str
 
 
 def fences(text: str) -> list[Fence]:
     """All blocks of code of a page."""
-    return [Fence(*found.groups()) for found in _FENCE.finditer(text)]
+    return [Fence(*found.groups("")) for found in _FENCE.finditer(text)]
 
 
 def run_python(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Run the Python of a page as one program; its names, and what was to be printed and was."""
     names: dict[str, Any] = {"__name__": f"example_of_{path.stem}"}
-    found = fences(path.read_text(encoding="utf-8"))
     outputs = []
-    for fence, following in zip(found, [*found[1:], Fence("", "")], strict=False):
+    for fence in fences(path.read_text(encoding="utf-8")):
         if fence.language == "python":
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(compile(fence.text, str(path), "exec"), names)
-            expected = following.text if following.language == "text" else ""
-            outputs.append((expected, printed.getvalue()))
+            outputs.append((fence.output, printed.getvalue()))
     return names, outputs
 
 

@@ -14,7 +14,7 @@ from blocks.errors import ChangeError, Location, ParameterError
 from runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
 from runtime.diagram.edits.draft import Draft, PageDraft
 from runtime.diagram.edits.ordering import put_in_order
-from runtime.diagram.edits.requirements import (
+from runtime.diagram.edits.preconditions import (
     finite,
     refuse_main,
     require_blocks,

@@ -15,6 +15,7 @@ from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Constant
 from blocks.terms import split_term
+from runtime.diagram.edits.boxes import box_around, notes_within
 from runtime.diagram.edits.changes import (
     AddBlock,
     Batch,
@@ -27,7 +28,6 @@ from runtime.diagram.edits.changes import (
     SetNote,
     SetParameters,
 )
-from runtime.diagram.edits.enclosing import box_around, notes_within
 from runtime.diagram.model import Diagram, Note, Page, Point
 from runtime.diagram.names import fresh_names
 from runtime.diagram.paths import PortName

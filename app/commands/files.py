@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from app.document.file_watch import FileWatch
@@ -113,6 +113,7 @@ class FileCommands(QObject):
         if self._document.is_clean:
             return True
         box = QMessageBox(self._parent)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Question)
         box.setText(self.tr("Save the changes to {0}?").format(self._document.name))
         box.setInformativeText(self.tr("They are lost otherwise."))
@@ -127,6 +128,7 @@ class FileCommands(QObject):
     def _save_over(self) -> bool:
         """Ask before a file is replaced that another program wrote; whether it was saved."""
         box = QMessageBox(self._parent)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Warning)
         box.setText(self.tr("Another program has changed {0}.").format(self._document.name))
         box.setInformativeText(self.tr("Saving replaces what it wrote. Reloading can be undone."))

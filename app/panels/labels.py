@@ -20,9 +20,16 @@ if TYPE_CHECKING:
 Role = QPalette.ColorRole
 
 
+def plain(text: str = "", parent: QWidget | None = None) -> QLabel:
+    """A line of text, shown as the characters it has."""
+    label = QLabel(text, parent)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    return label
+
+
 def heading(text: str) -> QLabel:
     """The title of a section."""
-    label = QLabel(text)
+    label = plain(text)
     label.setProperty("type", "heading")
     label.setForegroundRole(Role.PlaceholderText)
     label.setContentsMargins(0, 8, 0, 0)
@@ -38,9 +45,20 @@ def caption(text: str = "", *, role: Role = Role.PlaceholderText) -> QLabel:
 
 
 def body(text: str = "") -> QLabel:
-    """Running text that can be selected; its links can be reached by keyboard."""
+    """Running text that can be selected, shown as the characters it has."""
     label = _wrapping(text)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
+    return label
+
+
+def rich(html: str = "") -> QLabel:
+    """Running text written in HTML, every text of a diagram in it escaped.
+
+    It can be selected, and its links can be reached by keyboard.
+    """
+    label = body()
+    label.setTextFormat(Qt.TextFormat.RichText)
+    label.setText(html)
     return label
 
 
@@ -85,7 +103,7 @@ def clear(layout: QLayout) -> None:
 
 
 def _wrapping(text: str) -> QLabel:
-    label = QLabel(text)
+    label = plain(text)
     label.setWordWrap(True)
     label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
     return label

@@ -339,6 +339,7 @@ def stylesheet(theme: Theme) -> str:
                 border: 1px solid {theme.hairline}; padding: 4px 6px; }}
     QLabel[type="caption"] {{ font-size: {shown(SMALL)}px; }}
     QLabel[type="heading"] {{ font-size: {shown(SMALL)}px; font-weight: 600; }}
+    QLabel[type="strong"] {{ font-weight: 600; }}
     QLabel[type="title"] {{ font-size: {shown(TITLE)}px; font-weight: 600; }}
     """
 

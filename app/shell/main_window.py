@@ -42,6 +42,7 @@ from app.panels.why.why import Why
 from app.services import theme
 from app.services.background import Background
 from app.services.examples import examples
+from app.services.plain_text import unmarked, window_title
 from app.services.settings import Settings
 from app.services.style_sheet import sheet
 from app.shell import actions
@@ -367,7 +368,7 @@ class MainWindow(QMainWindow):
             self.notice.tell(result.error)
 
     def _show_title(self) -> None:
-        self.setWindowTitle(f"{self.document.name}[*] — Gradwire")
+        self.setWindowTitle(f"{window_title(self.document.name)}[*] — Gradwire")
         self.setWindowFilePath(str(self.document.path or ""))
         self.setWindowModified(not self.document.is_clean)
 
@@ -376,8 +377,8 @@ class MainWindow(QMainWindow):
         undo, redo = by_name["undo"], by_name["redo"]
         undo.setEnabled(stack.canUndo())
         redo.setEnabled(stack.canRedo())
-        undo.setText(self.tr("&Undo {0}").format(stack.undoText()).rstrip())
-        redo.setText(self.tr("&Redo {0}").format(stack.redoText()).rstrip())
+        undo.setText(self.tr("&Undo {0}").format(unmarked(stack.undoText())).rstrip())
+        redo.setText(self.tr("&Redo {0}").format(unmarked(stack.redoText())).rstrip())
 
     def _show_selection(self, names: frozenset[str]) -> None:
         self.inspector.set_selection(names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.services.examples import examples
+from app.services.plain_text import unmarked
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
@@ -40,7 +41,7 @@ class Menus(QObject):
         for dock in docks.values():
             by_name["panels"].addAction(dock.toggleViewAction())
         for example in examples():
-            action = by_name["examples"].addAction(example.title)
+            action = by_name["examples"].addAction(unmarked(example.title))
             action.setStatusTip(example.description.partition("\n")[0])
             action.setData(example.path)
         by_name["examples"].triggered.connect(lambda act: self.exampleChosen.emit(act.data()))
@@ -55,11 +56,11 @@ class Menus(QObject):
         menu = self.by_name["recent"]
         menu.clear()
         for path in self._windows.settings.remembered:
-            action = menu.addAction(path.name)
+            action = menu.addAction(unmarked(path.name))
             action.setStatusTip(str(path))
             action.setData(path)
             if not path.exists():
-                action.setText(self.tr("{0} (missing)").format(path.name))
+                action.setText(self.tr("{0} (missing)").format(unmarked(path.name)))
                 action.setEnabled(False)
         if menu.isEmpty():
             menu.addAction(self.tr("No files yet")).setEnabled(False)
@@ -69,7 +70,7 @@ class Menus(QObject):
         menu.clear()
         for number, window in enumerate(self._windows.listed):
             mark = "*" if window.isWindowModified() else ""
-            action = menu.addAction(window.document.name + mark)
+            action = menu.addAction(unmarked(window.document.name) + mark)
             action.setCheckable(True)
             action.setChecked(window is self.parent())
             action.setStatusTip(str(window.document.path or ""))
@@ -79,7 +80,7 @@ class Menus(QObject):
         menu = self.by_name["losses"]
         menu.clear()
         for name, loss in self._losses.choices():
-            action = menu.addAction(name)
+            action = menu.addAction(unmarked(name))
             action.setCheckable(True)
             action.setChecked(loss == self._losses.switch.currentData())
             action.setData(loss)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtWidgets import QLabel
+
+from app.panels import labels
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QStatusBar
@@ -26,7 +27,7 @@ class Status(QObject):
     ) -> None:
         super().__init__(bar)
         self._canvas = canvas
-        self.busy, self.zoom = QLabel(bar), QLabel(bar)
+        self.busy, self.zoom = labels.plain(parent=bar), labels.plain(parent=bar)
         for label in (self.busy, self.zoom):
             label.setContentsMargins(8, 0, 8, 0)
         for widget in (self.busy, losses, self.zoom):

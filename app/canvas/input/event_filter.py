@@ -6,7 +6,6 @@ code, such as numpy's, leaves a method that was called through an ``event`` writ
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Protocol, cast
 
 from PySide6.QtCore import QEvent, QObject, Qt
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QToolTip
 from app.canvas.input.gestures import Host
 from app.canvas.scene.hits import block_at, port_at, wire_at
 from app.canvas.state.tooltips import block_tip, port_tip, wire_tip
+from app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint, QPointF
@@ -47,7 +47,7 @@ class EventFilter(QObject):
         match event.type():
             case QEvent.Type.ToolTip:
                 at, widget = cast("QHelpEvent", event), self._canvas.widget()
-                QToolTip.showText(at.globalPos(), _wrapped(self._tip(at.pos())), widget)
+                QToolTip.showText(at.globalPos(), tooltip(self._tip(at.pos())), widget)
                 return True
             case QEvent.Type.KeyPress:
                 key = cast("QKeyEvent", event)
@@ -68,8 +68,3 @@ class EventFilter(QObject):
             return block_tip(annotations.page, block)
         wire = wire_at(scene, camera, at.x(), at.y(), view.lane_count)
         return "" if wire is None else wire_tip(annotations, wire)
-
-
-def _wrapped(text: str) -> str:
-    """``text`` with long lines wrapped: Qt wraps rich text only."""
-    return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""

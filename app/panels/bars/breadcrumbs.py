@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from app.panels import labels
+from app.services.plain_text import unmarked
 from runtime.diagram import MAIN
 
 
@@ -31,11 +32,11 @@ class Breadcrumbs(QWidget):
             steps.insert(0, (MAIN, (), MAIN))
         for number, (name, to, start) in enumerate(steps):
             if number:
-                separator = QLabel("▸")
+                separator = labels.plain("▸")
                 separator.setForegroundRole(labels.Role.PlaceholderText)
                 self._row.addWidget(separator)
             button = QToolButton(self)
-            button.setText(name)
+            button.setText(unmarked(name))
             button.setAutoRaise(True)
             button.setEnabled(number < len(steps) - 1)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -44,7 +45,7 @@ class Breadcrumbs(QWidget):
             )
             self._row.addWidget(button)
         if root != MAIN:
-            told = QLabel(self.tr("Nothing uses {0}, so nothing of it runs.").format(root))
+            told = labels.plain(self.tr("Nothing uses {0}, so nothing of it runs.").format(root))
             told.setForegroundRole(labels.Role.PlaceholderText)
             self._row.addSpacing(12)
             self._row.addWidget(told)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
 from app.canvas.search import search
+from app.panels import labels
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
@@ -32,7 +33,7 @@ class FindBar(QWidget):
         self.line.setPlaceholderText(self.tr("Find by name, type, state or error"))
         self.line.setAccessibleName(self.tr("Find in the diagram"))
         self.line.setClearButtonEnabled(True)
-        self.count = QLabel(self)
+        self.count = labels.plain(parent=self)
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 4, 8, 4)
         row.addWidget(self.line, 1)

@@ -22,7 +22,6 @@ class Notice(QFrame):
         super().__init__(parent)
         self.setAutoFillBackground(True)
         self._label = labels.body()
-        self._label.setTextFormat(Qt.TextFormat.PlainText)
         close = QToolButton(self)
         close.setText("✕")
         close.setAutoRaise(True)

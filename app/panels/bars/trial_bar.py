@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtCore import QPointF, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -14,7 +14,7 @@ from PySide6.QtGui import (
     QPalette,
     QPen,
 )
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.panels import labels
 from app.services.theme import follow_theme
@@ -38,14 +38,13 @@ class TrialBar(QFrame):
         self.setAutoFillBackground(True)
         self._edge = QColor()
         self._label = labels.body()
-        self._label.setTextFormat(Qt.TextFormat.PlainText)
         self.apply_button = QPushButton(self.tr("&Apply"), self)
         self.apply_button.setToolTip(self.tr("Make the trial a change of the diagram, one undo"))
         self.discard_button = QPushButton(self.tr("&Discard"), self)
         self.discard_button.setToolTip(self.tr("Leave the diagram as it is (Esc)"))
         self.apply_button.clicked.connect(self.applied)
         self.discard_button.clicked.connect(self.discarded)
-        self._chip = QLabel(self.tr("What if"), self)
+        self._chip = labels.plain(self.tr("What if"), self)
         self._chip.setAutoFillBackground(True)
         self._chip.setContentsMargins(8, 2, 8, 2)
         self._chip.setProperty("type", "heading")

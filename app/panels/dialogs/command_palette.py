@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.services import fuzzy
+from app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
@@ -122,7 +123,7 @@ def plain(text: str) -> str:
 def _item(row: Row) -> QTreeWidgetItem:
     keys = row.action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
     item = QTreeWidgetItem([row.text, keys])
-    item.setToolTip(0, row.action.statusTip())
+    item.setToolTip(0, tooltip(row.action.statusTip()))
     item.setData(0, _ACTION, row.action)
     item.setDisabled(not row.action.isEnabled())
     return item

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels import labels
+from app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
     from app.services.journal import Entry
@@ -76,7 +77,7 @@ class Recovery(QDialog):
             time = QLocale().toString(moment, QLocale.FormatType.ShortFormat)
             title = entry.diagram.title or self.tr("Untitled")
             item = QTreeWidgetItem([title, str(entry.path or self.tr("never saved")), time])
-            item.setToolTip(1, item.text(1))
+            item.setToolTip(1, tooltip(item.text(1)))
             item.setData(0, _ENTRY, entry)
             shown.addTopLevelItem(item)
         for section in (0, 2):

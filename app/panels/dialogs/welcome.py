@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.panels import labels
 from app.services.examples import SUFFIX, Example
+from app.services.plain_text import tooltip
 
 
 class Welcome(QScrollArea):
@@ -43,7 +43,7 @@ class Welcome(QScrollArea):
         """Fill the sheet anew, with these files under the examples."""
         labels.clear(self._column)
         self._recent = list(recent)
-        title = QLabel(self.tr("Gradwire"))
+        title = labels.plain(self.tr("Gradwire"))
         title.setProperty("type", "title")
         self._column.addWidget(title)
         self._column.addWidget(
@@ -68,10 +68,10 @@ class Welcome(QScrollArea):
         return super().eventFilter(watched, event)
 
     def _add(self, target: str, title: str, text: str) -> None:
-        label = labels.body(labels.link(target, title))
+        label = labels.rich(labels.link(target, title))
         label.linkActivated.connect(self._follow)
         if text:
-            label.setToolTip(f"<p>{escape(text)}</p>")
+            label.setToolTip(tooltip(text))
         self._column.addWidget(label)
 
     def _follow(self, target: str) -> None:

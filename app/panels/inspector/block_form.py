@@ -16,6 +16,7 @@ from app.canvas.state.outlines import listed
 from app.panels import labels, notation
 from app.panels.formula import Formula
 from app.panels.inspector.fields import Field, LiteralField, field_for
+from app.services.plain_text import tooltip, unmarked
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.calculus.choices import notes
 from runtime.diagram import MAIN, Diagram, PortName, ports
@@ -111,7 +112,7 @@ class BlockForm(QWidget):
         self._column.addWidget(labels.caption(self._kind()))
         self._problems = labels.complaint()
         self._column.addWidget(self._problems)
-        self._gradient = labels.body()
+        self._gradient = labels.rich()
         self._gradient.linkActivated.connect(self.blockRequested)
         self._gradient.hide()
         self._column.addWidget(self._gradient)
@@ -129,7 +130,7 @@ class BlockForm(QWidget):
         for name, info in parameters.items():
             field = field_for(info.annotation)
             if info.description:
-                field.setToolTip(f"<p>{escape(info.description)}</p>")
+                field.setToolTip(tooltip(info.description))
             self._add_field(grid, name, name.replace("_", " "), field)
 
     def _add_inputs(self, diagram: Diagram) -> None:
@@ -147,7 +148,7 @@ class BlockForm(QWidget):
                 self._add_field(grid, name, name, LiteralField(self._default_of(port)))
 
     def _add_wired(self, grid: QGridLayout, name: str, source: PortName) -> None:
-        origin = labels.body("← " + labels.link(source.block, str(source)))
+        origin = labels.rich("← " + labels.link(source.block, str(source)))
         origin.linkActivated.connect(self.blockRequested)
         carried = labels.caption()
         row = grid.rowCount()
@@ -174,7 +175,7 @@ class BlockForm(QWidget):
         drawing = Formula(self)
         drawing.show_latex(self._block.formula)
         self._column.addWidget(drawing)
-        self._column.addWidget(labels.body(docs(type(self._block))))
+        self._column.addWidget(labels.rich(docs(type(self._block))))
 
     def _section(self, title: str) -> QGridLayout:
         self._column.addWidget(labels.heading(title))
@@ -269,11 +270,10 @@ def _carried(result: Result | None, port: PortPath) -> str:
     known = value if value is not None else result.ports.get(port)
     if known is None:
         tree = result.trees.get(port)
-        shown = "" if tree is None else escape(listed(tree, result.ports))
-        return shown.replace("\n", "<br>")
+        return "" if tree is None else listed(tree, result.ports)
     kind = f"{dimensions(tuple(known.shape))} · {known.dtype}"
-    shown = "" if value is None else f"<br>{escape(notation.glimpse(value))}"
-    return f"<span>{kind}</span>{shown}"
+    shown = "" if value is None else f"\n{notation.glimpse(value)}"
+    return f"{kind}{shown}"
 
 
 def _gradient_text(result: Result | None, variable: str) -> str:
@@ -297,7 +297,7 @@ def linked(verdict: Any) -> str:
 
 
 def _label(text: str, buddy: QWidget) -> QLabel:
-    label = QLabel(text)
+    label = labels.plain(unmarked(text))
     label.setForegroundRole(labels.Role.PlaceholderText)
     label.setContentsMargins(0, 4, 0, 0)
     label.setBuddy(buddy)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QToolButton,
@@ -20,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.state.formatting import dimensions
-from app.panels import notation
+from app.panels import labels, notation
 from app.panels.inspector.array_tools import ArrayTools
 from app.panels.inspector.grid import Grid
 from blocks.values import DTYPES, PortLiteral, Tensor
@@ -133,7 +132,7 @@ class ArrayField(Field):
         self.text.installEventFilter(self)
         self.grid = Grid(self)
         self.grid.committed.connect(self.committed)
-        self.about = QLabel(self)
+        self.about = labels.plain(parent=self)
         self.about.setEnabled(False)
         self.switch = QToolButton(self)
         self.switch.setText("▦")

@@ -186,7 +186,7 @@ def _several(names: list[str], inspector: Inspector) -> QWidget:
     column.setContentsMargins(12, 2, 12, 12)
     column.addWidget(labels.body(editor.tr("{0} blocks selected").format(len(names))))
     more = "" if len(names) <= 50 else " …"
-    links = labels.body(", ".join(labels.link(name) for name in names[:50]) + more)
+    links = labels.rich(", ".join(labels.link(name) for name in names[:50]) + more)
     links.linkActivated.connect(inspector.blockRequested)
     column.addWidget(links)
     column.addWidget(labels.caption(editor.tr("Parameters are edited one block at a time.")))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 
 from app.panels.tables.lines import Lines
+from app.services.plain_text import tooltip
 from app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class FindingModel(QAbstractTableModel):
             mark = "✕" if found.complaint.is_error else "△"
             return (mark, found.key, found.sentence)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"<p>{escape(found.sentence)}</p>"
+            return tooltip(found.sentence)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{found.key}: {found.sentence}"
         if role == Qt.ItemDataRole.ForegroundRole and index.column() == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from app.evaluation.result import MOST_APART
 from app.panels import labels
@@ -29,7 +29,7 @@ class Losses(QWidget):
         super().__init__(parent)
         self._result: Result | None = None
         self._about: Result | None = None
-        self.label = QLabel(self)
+        self.label = labels.plain(parent=self)
         self.switch = QComboBox(self)
         self.switch.setAccessibleName(self.tr("Gradient of"))
         self.switch.setToolTip(self.tr("Which loss lanes, gradients and reasons are about"))

@@ -9,6 +9,7 @@ from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from app.panels.tables.lines import Table
+from app.services.plain_text import tooltip
 from app.services.theme import LIGHT, Theme, follow_theme
 from runtime.flow.words.formatting import number
 
@@ -86,7 +87,7 @@ class MatrixModel(QAbstractTableModel):
                 return self._cell(name, loss)
             return name if index.column() == 0 else self._moved_by(name)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(self._pairs(name))
+            return tooltip("\n".join(self._pairs(name)))
         if role == Qt.ItemDataRole.AccessibleTextRole and loss is not None:
             return f"{name}, {loss.block}: {self._cell(name, loss)}"
         if role == Qt.ItemDataRole.ForegroundRole and loss is None and index.column():

@@ -9,6 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QBrush, QColor
 
 from app.panels.tables.lines import Lines
+from app.services.plain_text import tooltip
 from app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class ProblemModel(QAbstractTableModel):
                 index.column()
             ]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"<p>{str(found).replace('<', '&lt;')}</p>"
+            return tooltip(str(found))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{found.severity}: {found}"
         if role == Qt.ItemDataRole.ForegroundRole and index.column() == 0:

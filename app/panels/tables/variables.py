@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 from app.canvas.state.formatting import dimensions
 from app.panels import notation
 from app.panels.tables.lines import Table
+from app.services.plain_text import tooltip
 from runtime.diagram.paths import PortPath
 from runtime.flow import dialects
 
@@ -59,7 +60,7 @@ class VariableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return (self._name, self._kind, self._value, self._gradient)[index.column()](name)
         if role == Qt.ItemDataRole.ToolTipRole and index.column() == 3:
-            return "\n".join([self._gradient(name), *self._fates(name)])
+            return tooltip("\n".join([self._gradient(name), *self._fates(name)]))
         return None
 
     def _name(self, name: str) -> str:

@@ -35,7 +35,7 @@ class Repair(QWidget):
     def __init__(self, found: Fix, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         names = (*found.opened, *found.straight_through, *found.trained)
-        sentence = labels.body(labels.linked(found.sentence, names))
+        sentence = labels.rich(labels.linked(found.sentence, names))
         sentence.linkActivated.connect(self.linkActivated)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -86,7 +86,7 @@ def _dialect(told: Dialects) -> QLabel:
     )
     name = labels.link(told.variable)
     after = escape(editor.tr("Then in {0}").format(told.reports[0].system))
-    return labels.body(f"{name}<table>{rows}</table><small>{after}<br>{ends}</small>")
+    return labels.rich(f"{name}<table>{rows}</table><small>{after}<br>{ends}</small>")
 
 
 def _ledger(account: Account) -> QLabel:
@@ -99,7 +99,7 @@ def _ledger(account: Account) -> QLabel:
         rows.append(_row(by, notation.glimpse(entry.amount), part, sign(entry.amount)))
     total = "None" if account.total is None else notation.glimpse(account.total)
     rows.append(_row("<b>Σ</b>", f"<b>{escape(total)}</b>", "", "", escaped=True))
-    return labels.body(f"<table cellspacing='4'>{''.join(rows)}</table>")
+    return labels.rich(f"<table cellspacing='4'>{''.join(rows)}</table>")
 
 
 def _row(by: str, amount: str, share: str, mark: str, *, escaped: bool = False) -> str:

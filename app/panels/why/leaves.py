@@ -38,13 +38,13 @@ def leaf_rows(rows: Sequence[LeafRow]) -> QLabel:
     if len(rows) > _MOST:
         more = editor.tr("{0} more").format(len(rows) - _MOST)
         lines.append(f"<tr><td>… {more}</td></tr>")
-    return labels.body(f"<table cellspacing='2'>{''.join(lines)}</table>")
+    return labels.rich(f"<table cellspacing='2'>{''.join(lines)}</table>")
 
 
 def leaf_head(path: str) -> QLabel:
     """Which leaf is shown by itself, and the way back to all of them."""
     back = labels.link(LEAF, editor.tr("all leaves"))
-    return labels.body(f"<b>{escape(path)}</b> · {back}")
+    return labels.rich(f"<b>{escape(path)}</b> · {back}")
 
 
 def _whole(words: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -218,16 +217,18 @@ class Why(QScrollArea):
         row.setSpacing(6)
         row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state)), self))
         words = editor.tr(verdict.state.row.title)
-        row.addWidget(QLabel(f"<b>{words}</b>"))
+        name = labels.plain(words)
+        name.setProperty("type", "strong")
+        row.addWidget(name)
         row.addStretch(1)
         if title:
-            row.addWidget(QLabel(escape(title)))
+            row.addWidget(labels.plain(title))
         self._column.addLayout(row)
-        sentence = labels.body(linked(verdict))
+        sentence = labels.rich(linked(verdict))
         sentence.linkActivated.connect(self.blockRequested)
         self._column.addWidget(sentence)
         if unnamed := [name for name in _cutters(verdict) if name not in verdict.sentence]:
-            cut = labels.body(self.tr("Cut by {0}").format(", ".join(map(labels.link, unnamed))))
+            cut = labels.rich(self.tr("Cut by {0}").format(", ".join(map(labels.link, unnamed))))
             cut.linkActivated.connect(self.blockRequested)
             self._column.addWidget(cut)
 

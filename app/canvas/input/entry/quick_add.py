@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QLineEdit, QTreeView, Q
 
 from app.canvas.input.entry.candidates import Candidate, search
 from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE, BlockRows, Stars, is_star
+from app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
     from app.services.favourites import Favourites
@@ -119,7 +120,7 @@ class QuickAdd(QFrame):
             item.setData(type(candidate.block), BLOCK_ROLE)
             item.setData(candidate, CANDIDATE_ROLE)
             item.setData(candidate.kind in self._favourites.starred, STAR_ROLE)
-            item.setToolTip(type(candidate.block).summary())
+            item.setToolTip(tooltip(type(candidate.block).summary()))
             self._model.appendRow(item)
         self.list.setCurrentIndex(self._model.index(0, 0))
 

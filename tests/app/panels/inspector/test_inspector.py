@@ -261,7 +261,7 @@ def test_contracts_are_stated_and_what_is_none_stays_with_the_reason(qtbot, insp
     inspector.set_selection(frozenset())
     form = inspector.widget()
     assert form.contracts.toPlainText().endswith("flow(loss -> a)")
-    assert "no contract" in texts(inspector)
+    assert "This line is not a contract." in texts(inspector)
     inspector.forget()
     assert inspector.widget().contracts.toPlainText() == "flows(loss -> W*)"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.evaluation.worker import Asker
+from app.evaluation.worker import SessionWorker
 from app.panels.tables.doctor import Findings
 from app.panels.why.answers import WIRE
 from runtime.diagram.model import same_meaning
@@ -52,8 +52,8 @@ class DoctorController(QObject):
         self._looked_at: Diagram | None = None
         self._thresholds = settings.thresholds
         self.panel = Findings(parent)
-        self.asker = Asker(self)
-        self.asker.answered.connect(self._take)
+        self.worker = SessionWorker(self)
+        self.worker.finished.connect(self._take)
         self.panel.findingRequested.connect(self.reveal)
 
     def set_result(self, result: Result) -> None:
@@ -90,11 +90,11 @@ class DoctorController(QObject):
             return
         self._looked_at, self._thresholds = result.diagram, thresholds
         if not result.losses:
-            self.asker.forget("doctor")
+            self.worker.cancel("doctor")
             self.panel.show_findings((), self.tr("There is no loss yet."))
             return
         question = partial(_findings, diagram=now, file=self._document.path, thresholds=thresholds)
-        self.asker.ask("doctor", now, question)
+        self.worker.query("doctor", now, question)
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, list):

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.canvas.state.route import route_of
 from app.evaluation.answers import Reasons, reasons
-from app.evaluation.worker import Asker
+from app.evaluation.worker import SessionWorker
 from app.panels.why.answers import WIRE
 from blocks.errors import Location
 from runtime.diagram import MAIN, PortName
@@ -50,8 +50,8 @@ class Explanation(QObject):
         self._result: Result | None = None
         self._variable: str | None = None
         """Path of the variable whose route is shown, over the selected wire."""
-        self.asker = Asker(self)
-        self.asker.answered.connect(self._take)
+        self.worker = SessionWorker(self)
+        self.worker.finished.connect(self._take)
         canvas.whyRequested.connect(self.explain)
         canvas.whyBlockRequested.connect(self.explain_block)
         why.blockRequested.connect(self.follow_link)
@@ -61,13 +61,13 @@ class Explanation(QObject):
         """Go over to another result; with other numbers the answers are worked out again."""
         before, self._result = self._result, result
         if before is None or not result.agrees_with(before):
-            self.ask()
+            self._query()
         self._draw(self._canvas.route() is not None)
 
     def show_wire(self, key: str) -> None:
         """Let panel and answers be about another wire of the page; an empty key is none."""
         self._why.set_wire(key)
-        self.ask()
+        self._query()
         self._variable = None
         if key:
             self.wireShown.emit()
@@ -110,22 +110,22 @@ class Explanation(QObject):
 
     def _follow_leaf(self, path: str) -> None:
         """One leaf of the wire is shown by itself, or all of them again."""
-        self.ask()
+        self._query()
         self._draw(self._canvas.route() is not None)
 
-    def ask(self) -> None:
+    def _query(self) -> None:
         """Have the fix, the dialects and the ledger of the selected wire worked out."""
         result, use = self._result, self._navigation.use
         key = self._canvas.selected_wire()
         source = self._page.wires.get(PortName.parse(key)) if key else None
         self._why.show_answers(None)
         if result is None or source is None:
-            self.asker.forget("why")
+            self.worker.cancel("why")
             return
         wire = WirePath(key).within(use).with_leaf(self._why.leaf)
         port = use.port_inside(source).with_leaf(self._why.leaf)
         about = partial(reasons, result=result, wire=wire, port=port)
-        self.asker.ask("why", result.diagram, about)
+        self.worker.query("why", result.diagram, about)
 
     def _take(self, kind: str, answer: object) -> None:
         if kind == "why" and isinstance(answer, Reasons):

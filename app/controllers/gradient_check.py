@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.evaluation.worker import Asker
+from app.evaluation.worker import SessionWorker
 from runtime.diagram.model import same_meaning
 from runtime.flow import Check, check_gradients
 
@@ -34,14 +34,14 @@ class GradientCheck(QObject):
         self._notice = notice
         self._diagram: Diagram | None = None
         self._checks: dict[str, Check] = {}
-        self.asker = Asker(self)
-        self.asker.answered.connect(self._take)
+        self.worker = SessionWorker(self)
+        self.worker.finished.connect(self._take)
 
     def check_gradients(self) -> None:
         """Check every block of the diagram, at the values it has now."""
         self._diagram, self._checks = self._document.diagram, {}
         self._canvas.hint(self.tr("Checking the gradients …"))
-        self.asker.ask("check", self._diagram, check_gradients)
+        self.worker.query("check", self._diagram, check_gradients)
 
     def over(self, result: Result) -> Result:
         """``result`` with what the checks of its diagram have found."""

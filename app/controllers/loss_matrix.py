@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.evaluation.worker import Asker
+from app.evaluation.worker import SessionWorker
 from app.panels.tables.matrix import Matrix
 from runtime.flow import LossMatrix, ObservedFlow, loss_matrix
 
@@ -31,8 +31,8 @@ class LossComparison(QObject):
         self._compared: ObservedFlow | None = None
         self._seen = False
         self.panel = Matrix(parent)
-        self.asker = Asker(self)
-        self.asker.answered.connect(self._take)
+        self.worker = SessionWorker(self)
+        self.worker.finished.connect(self._take)
         self.panel.lossRequested.connect(losses.choose)
         self.panel.variableRequested.connect(self.reveal)
 
@@ -58,14 +58,14 @@ class LossComparison(QObject):
             return
         self._compared = flow
         if flow is None or not flow.losses:
-            self.asker.forget("matrix")
+            self.worker.cancel("matrix")
             self.panel.show_matrix(None, self.tr("There is no loss yet."))
         elif any(flow.run(loss) is None for loss in flow.losses):
-            self.asker.forget("matrix")
+            self.worker.cancel("matrix")
             many = self.tr("There are {0} losses: too many for a run of each by itself.")
             self.panel.show_matrix(None, many.format(len(flow.losses)))
         else:
-            self.asker.ask("matrix", self._result.diagram, partial(_compared, flow=flow))
+            self.worker.query("matrix", self._result.diagram, partial(_compared, flow=flow))
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, LossMatrix):

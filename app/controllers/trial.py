@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.canvas.state.trial import TrialMarks
 from app.evaluation.badges import Badges, badges_of
-from app.evaluation.worker import Asker
+from app.evaluation.worker import SessionWorker
 from app.panels.bars.trial_bar import TrialBar
 from blocks.library.gradient import StopGradient
 from runtime.diagram import MAIN
@@ -75,13 +75,13 @@ class Trial(QObject):
         self._losses = losses
         self._settings = settings
         self.bar = TrialBar(parent)
-        self.asker = Asker(self)
+        self.worker = SessionWorker(self)
         self._result: Result | None = None
         self._steps: tuple[Intervention, ...] = ()
         self._hovered = ""
         self._diagram: Diagram | None = None
         self._found: dict[str, Tried] = {}
-        self.asker.answered.connect(self._take)
+        self.worker.finished.connect(self._take)
         self.bar.applied.connect(self.apply)
         self.bar.discarded.connect(self.discard)
         canvas.cutHovered.connect(self.hover)
@@ -110,9 +110,9 @@ class Trial(QObject):
         self._hovered = WirePath(key).within(self._navigation.use) if key else ""
         self._found.pop(HOVER, None)
         if self._hovered:
-            self._ask(HOVER, (*self._steps, CutWire(self._hovered)))
+            self._query(HOVER, (*self._steps, CutWire(self._hovered)))
         else:
-            self.asker.forget(HOVER)
+            self.worker.cancel(HOVER)
         self._show_marks()
 
     def cut(self, key: str) -> None:
@@ -189,13 +189,13 @@ class Trial(QObject):
             self.discard()
             return
         self._diagram = self._document.diagram
-        self._ask(TRIAL, self._steps)
+        self._query(TRIAL, self._steps)
         self._tell()
         self._show_marks()
 
-    def _ask(self, kind: str, steps: Sequence[Intervention]) -> None:
+    def _query(self, kind: str, steps: Sequence[Intervention]) -> None:
         job = partial(_compare, steps=tuple(steps), thresholds=self._settings.thresholds)
-        self.asker.ask(kind, self._document.diagram, job)
+        self.worker.query(kind, self._document.diagram, job)
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, Tried):
@@ -212,8 +212,8 @@ class Trial(QObject):
         self._steps = ()
         self._hovered, self._diagram = "", None
         self._found.clear()
-        self.asker.forget(TRIAL)
-        self.asker.forget(HOVER)
+        self.worker.cancel(TRIAL)
+        self.worker.cancel(HOVER)
         self.bar.hide()
         self._canvas.show_trial(None)
 

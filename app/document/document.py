@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.document.file_watch import Stamp, stamp
-from app.services.background import Cancelled, Worker, at_once
+from app.services.background import Cancelled, Runner, at_once
 from blocks.errors import GradwireError
 from runtime import diagram as files
 from runtime.diagram import Arrange, Batch, Diagram, MoveBlocks, SetParameters
@@ -43,7 +43,7 @@ class Document(QObject):
 
     Every edit goes through ``apply`` and is one undo. What can't be done is
     told by ``problem`` and leaves diagram, file and history as they were. Files are read and
-    written by ``worker``; with one that lets events go on, the diagram may have changed since.
+    written by ``runner``; with one that lets events go on, the diagram may have changed since.
     """
 
     diagramChanged = Signal(object)
@@ -61,9 +61,9 @@ class Document(QObject):
     problem = Signal(str)
     """What could not be done, where, and what to do about it."""
 
-    def __init__(self, parent: QObject | None = None, worker: Worker = at_once) -> None:
+    def __init__(self, parent: QObject | None = None, runner: Runner = at_once) -> None:
         super().__init__(parent)
-        self._worker = worker
+        self._runner = runner
         self._busy = False
         self._diagram = Diagram()
         self._path: Path | None = None
@@ -261,7 +261,7 @@ class Document(QObject):
     def _work(self, text: str, job: Callable[[files.Pulse], _T], *, pure: bool = False) -> _T:
         was_busy, self._busy = self._busy, True
         try:
-            return self._worker(text, job, pure=pure)
+            return self._runner(text, job, pure=pure)
         finally:
             self._busy = was_busy
 

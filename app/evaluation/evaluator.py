@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
 from app.evaluation.badges import badges_without_run
 from app.evaluation.result import Result, numbered
+from app.evaluation.worker import Job, Superseded, Worker
 from blocks.errors import GradwireError
 from runtime.diagram import Diagram
 from runtime.diagram.model import same_meaning
@@ -20,11 +19,8 @@ from runtime.flow import ObservedFlow, Thresholds, analyse
 from runtime.flow.numbers.rules import THRESHOLDS
 from runtime.flow.observed import run_losses
 
-PATIENCE = 2.0
-"""Seconds that closing waits for a run to end before it leaves it behind."""
 MOST_LOSSES = 8
 """Up to so many losses each is run by itself, for numbers per loss; beyond, only their sum."""
-Superseded: TypeAlias = Callable[[], bool]
 
 
 class Evaluation:
@@ -116,7 +112,6 @@ class Evaluator(QObject):
     """The Diagram with the values after a training step."""
     problem = Signal(str)
     """Why a training step could not be made."""
-    _finished = Signal(int, object)
 
     def __init__(
         self,
@@ -127,14 +122,8 @@ class Evaluator(QObject):
         self._run = run or Evaluation()
         self._result: Result | None = None
         self._awaited: Diagram | None = None
-        self._newest = 0
-        self._inbox = _Inbox()
-        self._finished.connect(self._receive)
-        # A daemon, because a QThread that is still inside a kernel when the program ends aborts it.
-        self._thread = threading.Thread(
-            target=_work, args=(self._inbox, self._finished), name="evaluator", daemon=True
-        )
-        self._thread.start()
+        self._worker = Worker(self)
+        self._worker.finished.connect(self._receive)
 
     @property
     def result(self) -> Result | None:
@@ -157,7 +146,7 @@ class Evaluator(QObject):
 
     def refresh(self, diagram: Diagram) -> None:
         """Make a result of ``diagram`` even if nothing has changed."""
-        self._post(diagram, lambda superseded: self._run(diagram, superseded))
+        self._post(diagram, partial(self._run, diagram))
 
     def judge(self, thresholds: Thresholds) -> None:
         """Tell states by other thresholds, those of the newest result first, without a run."""
@@ -176,21 +165,16 @@ class Evaluator(QObject):
 
     def shutdown(self) -> None:
         """Drop what is under way and end the thread."""
-        self._newest += 1
-        self._inbox.close()
-        self._thread.join(PATIENCE)
+        self._worker.shutdown()
 
-    def _post(self, diagram: Diagram, job: Callable[[Superseded], object]) -> None:
-        self._newest += 1
-        self._inbox.put(self._newest, job)
+    def _post(self, diagram: Diagram, job: Job) -> None:
+        self._worker.submit("run", job)  # of one kind, since each makes the others outdated
         self._await(diagram)
 
-    def _receive(self, serial: int, result: object) -> None:
+    def _receive(self, kind: str, result: object) -> None:
         awaited = self._awaited
-        if serial != self._newest or awaited is None:
-            return
         self._await(None)
-        if isinstance(result, Result):
+        if isinstance(result, Result) and awaited is not None:
             self._show(replace(result, diagram=awaited))
         elif isinstance(result, Diagram):
             self.stepped.emit(result)
@@ -205,47 +189,3 @@ class Evaluator(QObject):
         was_busy, self._awaited = self.busy, diagram
         if self.busy != was_busy:
             self.busyChanged.emit(self.busy)
-
-
-class _Inbox:
-    """Holds the newest job; an older one that nobody took is forgotten."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._job: tuple[int, Callable[[Superseded], object]] | None = None
-        self._newest = 0
-        self.closed = False
-
-    def put(self, serial: int, job: Callable[[Superseded], object]) -> None:
-        with self._condition:
-            self._newest, self._job = serial, (serial, job)
-            self._condition.notify()
-
-    def take(self) -> tuple[int, Callable[[Superseded], object]] | None:
-        """Wait for a job; None when the inbox was closed."""
-        with self._condition:
-            self._condition.wait_for(lambda: self.closed or self._job is not None)
-            job, self._job = self._job, None
-            return None if self.closed else job
-
-    def close(self) -> None:
-        with self._condition:
-            self.closed = True
-            self._condition.notify()
-
-    def superseded(self, serial: int) -> bool:
-        """A newer job has come, or nobody waits any more."""
-        return self.closed or serial != self._newest
-
-
-def _work(inbox: _Inbox, finished: Any) -> None:
-    """The thread: it knows the inbox and where results go, not the evaluator that may be gone."""
-    while (job := inbox.take()) is not None:
-        serial, run = job
-        try:
-            result = run(partial(inbox.superseded, serial))
-        except Exception as error:  # whatever a block does, the next run must be possible
-            result = error
-        if not inbox.superseded(serial):
-            finished.emit(serial, result)
-        del job, run, result  # a result that waits for the next job would be kept alive

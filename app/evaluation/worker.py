@@ -1,9 +1,10 @@
-"""Questions whose answers take runs of changed diagrams: asked of a thread, newest of a kind."""
+"""Work away from the window: one thread, which always takes the newest job of each kind."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
@@ -15,111 +16,150 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 PATIENCE = 2.0
-"""Seconds that closing waits for an answer under way."""
-Question: TypeAlias = Callable[[Session], object]
+"""Seconds that ``shutdown`` waits for the job under way; a longer one is abandoned."""
+Superseded: TypeAlias = Callable[[], bool]
+"""Whether nobody waits for the result of a job any more."""
+Job: TypeAlias = Callable[[Superseded], object]
+Query: TypeAlias = Callable[[Session], object]
 
 
-class _Asked(NamedTuple):
-    serial: int
-    kind: str
-    diagram: Diagram
-    question: Question
+class Worker(QObject):
+    """Runs jobs one at a time, on a thread that starts with the first.
 
-
-class Asker(QObject):
-    """Asks one thread, which keeps a session of its own for the diagram it was last asked about.
-
-    A question replaces the one of its ``kind`` that waits; an answer that nobody waits for any
-    more is dropped. The thread begins with the first question.
+    A job supersedes the earlier one of its ``kind``: if that is still waiting it never runs, and
+    if it is running its result is dropped. ``submit`` returns at once.
     """
 
-    answered = Signal(str, object)
-    """The kind, and the answer, or the exception that came instead."""
-    _finished = Signal(int, str, object)
+    finished = Signal(str, object)
+    """The kind of a job, and its result or the exception it raised; in the window's thread."""
+    _ended = Signal(int, str, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._awaited: dict[str, int] = {}
-        self._serial = 0
         self._queue = _Queue()
         self._thread: threading.Thread | None = None
-        self._finished.connect(self._receive)
+        self._ended.connect(self._receive)
 
-    def ask(self, kind: str, diagram: Diagram, question: Question) -> None:
-        """Have ``question`` answered for a session of ``diagram``."""
-        self._serial += 1
-        self._awaited[kind] = self._serial
-        self._queue.put(_Asked(self._serial, kind, diagram, question))
+    def submit(self, kind: str, job: Job) -> None:
+        """Run ``job`` after those that wait already; it should return early when superseded."""
+        self._queue.put(kind, job)
         if self._thread is None:
+            # A daemon, because a QThread that is still inside a kernel when the program ends
+            # aborts it.
             self._thread = threading.Thread(
-                target=_work, args=(self._queue, self._finished), name="evaluator", daemon=True
+                target=_work, args=(self._queue, self._ended), name="worker", daemon=True
             )
             self._thread.start()
 
-    def forget(self, kind: str) -> None:
-        """Wait no longer for an answer of this kind."""
-        self._awaited.pop(kind, None)
-        self._queue.drop(kind)
+    def cancel(self, kind: str) -> None:
+        """Drop the job of this kind, whether it waits or runs."""
+        self._queue.forget(kind)
 
-    def waits(self, kind: str) -> bool:
-        """An answer of this kind is on its way."""
-        return kind in self._awaited
+    def is_pending(self, kind: str) -> bool:
+        """Whether a result of this kind is still to come."""
+        return kind in self._queue.newest
 
     def shutdown(self) -> None:
-        """Drop all questions and end the thread."""
-        self._awaited.clear()
+        """Drop all jobs and end the thread."""
         self._queue.close()
         if self._thread is not None:
             self._thread.join(PATIENCE)
 
-    def _receive(self, serial: int, kind: str, answer: object) -> None:
-        if self._awaited.get(kind) == serial:
-            del self._awaited[kind]
-            self.answered.emit(kind, answer)
+    def _receive(self, serial: int, kind: str, result: object) -> None:
+        # A newer job may have come while the result waited among the events.
+        if not self._queue.superseded(kind, serial):
+            self._queue.forget(kind)
+            self.finished.emit(kind, result)
+
+
+class SessionWorker(Worker):
+    """A worker that also answers queries about diagrams.
+
+    It keeps the session of the last diagram for queries about diagrams of the same meaning.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._kept = _LastSession()
+
+    def query(self, kind: str, diagram: Diagram, query: Query) -> None:
+        """Submit ``query``, to be called with a session of ``diagram``."""
+        self.submit(kind, partial(self._kept.answer, diagram, query))
+
+
+class _LastSession:
+    """The session of the last query; used by the worker's thread alone."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+
+    def answer(self, diagram: Diagram, query: Query, superseded: Superseded) -> object:
+        session, self._session = self._session, None  # none is kept where this fails
+        if session is None or not same_meaning(session.diagram, diagram):
+            session = Session(diagram, partial=True)
+        answer = query(session)
+        self._session = session
+        return answer
+
+
+class _Submitted(NamedTuple):
+    serial: int
+    kind: str
+    job: Job
 
 
 class _Queue:
-    """The newest question of each kind, in the order they came."""
+    """The newest job of each kind, in the order of submission."""
 
     def __init__(self) -> None:
+        self.newest: dict[str, int] = {}
+        """By kind the serial number of the job whose result is awaited."""
         self._condition = threading.Condition()
-        self._waiting: dict[str, _Asked] = {}
+        self._waiting: dict[str, _Submitted] = {}
+        self._serial = 0
         self._closed = False
 
-    def put(self, asked: _Asked) -> None:
+    def put(self, kind: str, job: Job) -> None:
         with self._condition:
-            self._waiting.pop(asked.kind, None)
-            self._waiting[asked.kind] = asked
+            if self._closed:
+                return
+            self._serial += 1
+            self.newest[kind] = self._serial
+            self._waiting.pop(kind, None)  # so that it goes to the end of the queue
+            self._waiting[kind] = _Submitted(self._serial, kind, job)
             self._condition.notify()
 
-    def drop(self, kind: str) -> None:
-        with self._condition:
-            self._waiting.pop(kind, None)
-
-    def take(self) -> _Asked | None:
-        """Wait for a question; None when the queue was closed."""
+    def take(self) -> _Submitted | None:
+        """Wait for a job; None once the queue is closed."""
         with self._condition:
             self._condition.wait_for(lambda: self._closed or bool(self._waiting))
-            if self._closed:
-                return None
-            return self._waiting.pop(next(iter(self._waiting)))
+            return None if self._closed else self._waiting.pop(next(iter(self._waiting)))
+
+    def forget(self, kind: str) -> None:
+        with self._condition:
+            self.newest.pop(kind, None)
+            self._waiting.pop(kind, None)
+
+    def superseded(self, kind: str, serial: int) -> bool:
+        return self.newest.get(kind) != serial
 
     def close(self) -> None:
         with self._condition:
             self._closed = True
+            self.newest.clear()
             self._waiting.clear()
             self._condition.notify()
 
 
-def _work(queue: _Queue, finished: Any) -> None:
-    """The thread: it knows the queue and where answers go, not the asker that may be gone."""
-    session: Session | None = None
-    while (asked := queue.take()) is not None:
+def _work(queue: _Queue, ended: Any) -> None:
+    """The thread's loop. It refers to no Worker, which may be deleted while a job runs."""
+    while (submitted := queue.take()) is not None:
+        serial, kind, job = submitted
+        superseded = partial(queue.superseded, kind, serial)
         try:
-            if session is None or not same_meaning(session.diagram, asked.diagram):
-                session = Session(asked.diagram, partial=True)
-            answer = asked.question(session)
-        except Exception as error:  # whatever a block does, the next answer must be possible
-            session, answer = None, error
-        finished.emit(asked.serial, asked.kind, answer)
-        del asked, answer  # what waits for the next question would be kept alive
+            result = job(superseded)
+        except Exception as error:  # whatever a block does, the next job must be possible
+            result = error
+        if not superseded():
+            ended.emit(serial, kind, result)
+        del submitted, job, result  # or they would live until the next job comes

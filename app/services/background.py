@@ -35,7 +35,7 @@ class Occupied(GradwireError):
     """Something else is under way in this window."""
 
 
-class Worker(Protocol):
+class Runner(Protocol):
     """Does work and returns what it returned, or raises what it raised."""
 
     def __call__(self, text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
@@ -47,7 +47,7 @@ def at_once(text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
     return job(lambda share: None)
 
 
-def worker_of(widget: QWidget) -> Worker:
+def runner_of(widget: QWidget) -> Runner:
     """The work of the window that a widget is in; here and now where it has none."""
     found = widget.window().findChild(Background)
     return found.run if isinstance(found, Background) else at_once
@@ -93,7 +93,7 @@ class Background(QObject):
             )
 
     def run(self, text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
-        """Do ``job`` in a thread, see :class:`Worker`. Raises Cancelled, and Occupied."""
+        """Do ``job`` in a thread, see :class:`Runner`. Raises Cancelled, and Occupied."""
         self.require_idle()
         work: _Work[_T] = _Work(text, job, pure)
         self._work = work

@@ -318,7 +318,7 @@ class MainWindow(QMainWindow):
         for controller in (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_comparison,
         ):  # fmt: skip
-            self.closed.connect(controller.asker.shutdown)
+            self.closed.connect(controller.worker.shutdown)
 
     def _connect_presenter(self) -> None:
         presenter = self.presenter

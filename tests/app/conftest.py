@@ -78,7 +78,7 @@ def window(qtbot, settings):
 @pytest.fixture(autouse=True)
 def no_thread_is_left():
     yield
-    left = [thread for thread in threading.enumerate() if thread.name == "evaluator"]
+    left = [thread for thread in threading.enumerate() if thread.name == "worker"]
     for thread in left:
         thread.join(PATIENCE / 1000)  # closing a window waits for a run, but not for long
     assert not [thread for thread in left if thread.is_alive()]

@@ -59,9 +59,9 @@ class Editor:
 
     def rest(self) -> None:
         """Wait until everything that was asked for is shown."""
-        evaluator, trial = self.window.evaluator, self.window.trial.asker
+        evaluator, trial = self.window.evaluator, self.window.trial.worker
         QTest.qWait(400)
-        while evaluator.busy or trial.waits("trial"):
+        while evaluator.busy or trial.is_pending("trial"):
             QTest.qWait(50)
         QTest.qWait(100)
 

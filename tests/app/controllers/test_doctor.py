@@ -18,7 +18,7 @@ def ill():
 def looked(qtbot, window):
     window.docks.by_name["doctor"].raise_()
     qtbot.waitUntil(lambda: not window.doctor.panel.visibleRegion().isEmpty())
-    qtbot.waitUntil(lambda: not window.doctor.asker.waits("doctor"))
+    qtbot.waitUntil(lambda: not window.doctor.worker.is_pending("doctor"))
     table = window.doctor.panel.table
     rows = range(table.rowCount())
     return [[table.index(row, column).data() for column in range(3)] for row in rows]
@@ -37,7 +37,7 @@ def row_of(rows, words):
 def test_it_looks_only_while_it_is_in_view(opened, qtbot):  # noqa: F811
     window = opened(ill())
     assert window.doctor.panel.table.rowCount() == 0
-    assert not window.doctor.asker.waits("doctor")
+    assert not window.doctor.worker.is_pending("doctor")
     assert looked(qtbot, window)
 
 

@@ -73,11 +73,11 @@ def repair(qtbot, window):
 
 
 def tried(qtbot, window):
-    qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"))
+    qtbot.waitUntil(lambda: not window.trial.worker.is_pending("trial"))
 
 
 def answered(qtbot, window):
-    qtbot.waitUntil(lambda: not window.explanation.asker.waits("why"))
+    qtbot.waitUntil(lambda: not window.explanation.worker.is_pending("why"))
     return window.why.text()
 
 

@@ -26,7 +26,7 @@ def window(opened):  # noqa: F811
 
 def check(qtbot, window):
     qtbot.keyClick(window.canvas, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.waitUntil(lambda: not window.gradient_check.asker.waits("check"))
+    qtbot.waitUntil(lambda: not window.gradient_check.worker.is_pending("check"))
 
 
 def test_what_agrees_has_a_tick_and_what_need_not_a_sign(window, qtbot):

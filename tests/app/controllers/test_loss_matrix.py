@@ -29,7 +29,7 @@ def window(opened, qtbot):  # noqa: F811
 
 def settled(qtbot, window):
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    qtbot.waitUntil(lambda: not window.loss_comparison.asker.waits("matrix"))
+    qtbot.waitUntil(lambda: not window.loss_comparison.worker.is_pending("matrix"))
 
 
 def rows(window):

@@ -143,8 +143,8 @@ class TestSideBySide:
     def test_a_trial_keeps_the_lanes_apart(self, window, qtbot):
         window.losses.choose(APART)
         window.canvas.stopTried.emit("sg")
-        asker = window.trial.asker
-        qtbot.waitUntil(lambda: not asker.waits("trial"))
+        worker = window.trial.worker
+        qtbot.waitUntil(lambda: not worker.is_pending("trial"))
         annotations = window.canvas.view.annotations
         wire = annotations.scene.wire_index["sg.x"]
         names = [STATE_OF[int(lanes.codes[wire])] for lanes in annotations.lanes]
@@ -174,7 +174,7 @@ class TestSideBySide:
 class TestDuringATrial:
     def test_the_switch_shows_the_trial_for_the_other_loss(self, window, qtbot):
         window.canvas.stopTried.emit("sg")
-        qtbot.waitUntil(lambda: not window.trial.asker.waits("trial"))
+        qtbot.waitUntil(lambda: not window.trial.worker.is_pending("trial"))
         assert lane(window, "sg.x") is State.CARRIES
         assert dict(window.canvas.trial_marks().changes) == {"w": "9.00 → 11.0 (+22 %)"}
         window.losses.choose("L2.out")

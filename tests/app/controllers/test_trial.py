@@ -28,8 +28,10 @@ def window(opened):  # noqa: F811
 
 
 def idle(qtbot, window):
-    trying, evaluator = window.trial.asker, window.evaluator
-    qtbot.waitUntil(lambda: not (trying.waits("trial") or trying.waits("hover") or evaluator.busy))
+    trying, evaluator = window.trial.worker, window.evaluator
+    qtbot.waitUntil(
+        lambda: not (trying.is_pending("trial") or trying.is_pending("hover") or evaluator.busy)
+    )
 
 
 def click_sign(qtbot, window):

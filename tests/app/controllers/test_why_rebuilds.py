@@ -25,8 +25,8 @@ def rebuilds(window, qtbot, monkeypatch):
 
 
 def settle(window, qtbot):
-    asker = window.explanation.asker
-    qtbot.waitUntil(lambda: not window.evaluator.busy and not asker.waits("why"))
+    worker = window.explanation.worker
+    qtbot.waitUntil(lambda: not window.evaluator.busy and not worker.is_pending("why"))
 
 
 def click(window, qtbot, wire):

@@ -36,7 +36,7 @@ def started():
         if isinstance(run, Slow):
             run.permits.release(1000)
         evaluator.shutdown()
-        evaluator._thread.join()
+        evaluator._worker._thread.join()
 
 
 class Slow:
@@ -162,7 +162,7 @@ def test_a_result_that_was_posted_before_a_newer_request_is_dropped(qtbot, start
     evaluator.request(different(1))
     posted = threading.Event()
     direct = Qt.ConnectionType.DirectConnection
-    evaluator._finished.connect(lambda *result: posted.set(), direct)
+    evaluator._worker._ended.connect(lambda *result: posted.set(), direct)
     run.permits.release()
     assert posted.wait(60)  # which handles no events: the result stays in the queue
     evaluator.request(different(2))
@@ -236,7 +236,7 @@ def test_shutdown_drops_what_is_under_way(qtbot, started):
 
 
 def test_shutdown_does_not_wait_for_a_run_that_never_ends(qtbot, started, monkeypatch):
-    monkeypatch.setattr("app.evaluation.evaluator.PATIENCE", 0.1)
+    monkeypatch.setattr("app.evaluation.worker.PATIENCE", 0.1)
     run = Slow()
     evaluator = started(run)
     evaluator.request(different(1))

@@ -134,5 +134,5 @@ def test_a_panel_is_made_larger_and_smaller(window, do, qtbot):
 
 def test_gradients_are_checked(window, do, qtbot):
     do("check_gradients")
-    qtbot.waitUntil(lambda: not window.gradient_check.asker.waits("check"))
+    qtbot.waitUntil(lambda: not window.gradient_check.worker.is_pending("check"))
     assert "agree" in window.statusBar().currentMessage()

@@ -92,8 +92,8 @@ class TestDialog:
 
     def test_the_doctor_looks_again(self, window, dialog, qtbot):
         window.docks.by_name["doctor"].raise_()
-        asker = window.doctor.asker
-        qtbot.waitUntil(lambda: not asker.waits("doctor"))
+        worker = window.doctor.worker
+        qtbot.waitUntil(lambda: not worker.is_pending("doctor"))
         assert not window.doctor.panel.table.findings
         retype(qtbot, dialog.fields["flood"], "1000")
         settled(qtbot, window)

@@ -277,15 +277,20 @@ def system() -> Theme:
 def apply(theme: Theme, app: QApplication, text: str = "normal") -> None:
     """Dress the whole application: style, palette, font, style sheet, and all that follow.
 
-    ``text`` is a key of :data:`TEXT_SIZES`.
+    ``text`` is a key of :data:`TEXT_SIZES`. Every widget is polished again only where something
+    differs from what the application wears already.
     """
-    app.setStyle("Fusion")
+    if not app.styleSheet():  # the first time: a style sheet wraps the style, which then stays
+        app.setStyle("Fusion")
     app.setPalette(palette(theme))
     used = app.font()
     used.setPixelSize(TEXT_SIZES.get(text, BODY))
     used.setFeature(QFont.Tag("tnum"), 1)
     app.setFont(used)
-    app.setStyleSheet(stylesheet(theme))
+    sheet = stylesheet(theme)  # which names the size of text, so the font comes first
+    if sheet == app.styleSheet() and theme is _current.theme:
+        return
+    app.setStyleSheet(sheet)
     _current.theme = theme
     _current.themeChanged.emit(theme)
 

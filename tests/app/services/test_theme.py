@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenuBar
 
 from app.services import theme
 from app.services.theme import (
@@ -105,6 +106,49 @@ def test_it_dresses_the_application(qapp, shown):
     qapp.setPalette(before[0])
     qapp.setStyleSheet(before[1])
     qapp.setFont(before[2])
+
+
+class Polishings(QObject):
+    """Counts how often a widget gets a new style, and how often the theme is announced."""
+
+    def __init__(self, widget):
+        super().__init__()
+        self.count = 0
+        self.themes = []
+        widget.installEventFilter(self)
+        theme.follow_theme(self)
+
+    def set_theme(self, shown):
+        self.themes.append(shown)
+
+    def eventFilter(self, watched, event):
+        self.count += event.type() == QEvent.Type.StyleChange
+        return False
+
+
+def test_what_is_worn_already_is_not_put_on_again(qtbot, qapp):
+    bar = QMenuBar()
+    qtbot.addWidget(bar)
+    bar.show()
+    polishings = Polishings(bar)
+    theme.apply(LIGHT, qapp)
+    assert (polishings.count, polishings.themes) == (0, [LIGHT])
+    for shown, text, size in (
+        (LIGHT, "large", 16),
+        (DARK, "large", 16),
+        (DARK, "normal", BODY),
+        (LIGHT, "normal", BODY),
+        (LIGHT, "large", 16),
+    ):
+        polishings.count, polishings.themes = 0, []
+        theme.apply(shown, qapp, text)
+        assert polishings.themes == [shown]
+        assert polishings.count
+        assert bar.fontInfo().pixelSize() == size
+        assert qapp.palette().color(QPalette.ColorRole.Base) == shown.field
+        polishings.count, polishings.themes = 0, []
+        theme.apply(shown, qapp, text)
+        assert (polishings.count, polishings.themes) == (0, [])
 
 
 def test_the_system_is_followed(qapp, monkeypatch):

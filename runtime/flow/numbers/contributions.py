@@ -94,7 +94,21 @@ class Contributions:
     @cached_property
     def scale(self) -> Scale:
         """What sizes of this loss are compared with."""
-        return scale_of(self.sizes)
+        return scale_of(self.sizes, self._seed)
+
+    @property
+    def _seed(self) -> float:
+        """The size of the gradient that leaves the losses: what their Loss blocks send back."""
+        heads = [loss.block for loss in self.run.losses]
+        wires = [
+            leaf
+            for path in heads
+            if self.program.block(path).head
+            for wire, _ in self.program.instances[path].wires.values()
+            for leaf in self.program.leaf_wires(wire)
+        ]
+        found = [self.sizes[wire].rms for wire in wires if wire in self.sizes]
+        return max((size for size in found if 0.0 < size < math.inf), default=1.0)
 
     def leaving(self, port: PortPath) -> list[WirePath]:
         """The wires that leave a port and bring something back."""

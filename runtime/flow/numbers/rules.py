@@ -38,8 +38,10 @@ class Thresholds:
     """The same, as a share of the largest for the loss."""
     flood: float = _threshold(1e4, "Exploding above")
     """Root mean square above which it is FLOOD."""
-    flood_relative: float = _threshold(1e4, "Exploding above this many times the median")
-    """The same, as a multiple of the median for the loss."""
+    flood_relative: float = _threshold(
+        1e4, "Exploding above this many times the loss's own gradient"
+    )
+    """The same, as a multiple of the gradient that leaves the loss."""
     cancels: float = _threshold(1e-3, "Cancels below this share of the largest term")
     """Share of its largest term below which a sum CANCELS."""
 
@@ -55,8 +57,7 @@ class Rule(NamedTuple):
 
 
 def _floods(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
-    relative = limits.flood_relative * scale.median
-    return (size.rms > limits.flood) | ((size.rms > relative) & (relative > 0))
+    return (size.rms > limits.flood) | (size.rms > limits.flood_relative * scale.seed)
 
 
 def _is_faint(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:

@@ -187,7 +187,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
         State.FLOOD: Row(
             numeric=True,
             title="Carries, exploding",
-            legend="exploding: above {flood}, or {flood_relative} × the median",
+            legend="exploding: above {flood}, or {flood_relative} × the loss's own",
             spoken="carries an exploding gradient",
             search="exploding",
             form=Form.SAW,

@@ -246,6 +246,23 @@ def test_thresholds_are_settings():
     assert reading.state("five.a") is State.FLOOD
 
 
+def test_a_gradient_like_the_loss_s_own_is_no_flood_beside_vanishing_ones():
+    far = b.variable("far", 1.0)
+    for i in range(8):
+        far = b.mul(far, 1e-5 if i == 7 else 1.0, name=f"f{i}")
+    reading = observe(Session(b.build(b.loss(b.add(far, b.variable("near", 1.0), name="sum1")))))
+    assert reading.state("sum1.b") is State.CARRIES
+    assert State.FLOOD not in reading.states().values()
+
+
+def test_a_gradient_far_above_the_loss_s_own_is_a_flood():
+    x = b.mul(b.variable("x", 1.0), 2e4, name="much")
+    reading = observe(Session(b.build(b.loss(b.mul(x, 1e-3, name="little"), scale=0.1))))
+    assert reading.state("much.a") is State.CARRIES
+    reading = observe(Session(b.build(b.loss(b.mul(x, 0.9, name="little"), scale=0.1))))
+    assert reading.state("much.a") is State.FLOOD
+
+
 def test_each_loss_has_its_own_numbers_and_all_have_their_sum():
     x = b.variable("x", 1.0)
     diagram = b.build(b.loss(b.mul(x, 3, name="u"), name="L1"), b.loss(b.relu(-x), name="L2"))

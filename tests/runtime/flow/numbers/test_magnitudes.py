@@ -46,7 +46,7 @@ def test_faint_and_flood_are_relative_too():
     assert state([1.01e-5], Scale(1.0, 1e-4)) is State.CARRIES
     assert state([1.01], Scale(1.01, 1e-4)) is State.FLOOD
     assert state([0.99], Scale(0.99, 1e-4)) is State.CARRIES
-    assert state([1.0], Scale(0.0, 0.0)) is State.CARRIES
+    assert state([1.0], Scale(0.0)) is State.CARRIES
     assert state([0.99e-7], Scale(1e-7, 1e-7)) is State.FAINT
 
 
@@ -69,8 +69,8 @@ def test_their_order():
 
 def test_the_scale_is_of_what_is_finite_and_not_zero():
     numbers = (NAN, INF, 0.0, 1.0, 3.0, 100.0)
-    assert scale_of(measure_each({str(x): np.array([x]) for x in numbers})) == Scale(100.0, 3.0)
-    assert scale_of(measure_each({})) == Scale(0.0, 0.0)
+    assert scale_of(measure_each({str(x): np.array([x]) for x in numbers})) == Scale(100.0, 1.0)
+    assert scale_of(measure_each({})) == Scale(0.0, 1.0)
 
 
 @given(

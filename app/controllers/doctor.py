@@ -12,7 +12,7 @@ from app.panels.tables.doctor import Findings
 from app.panels.why.answers import WIRE
 from runtime.diagram.model import same_meaning
 from runtime.diagram.paths import PortPath
-from runtime.flow import Finding, Thresholds, contracts_of, diagnose
+from runtime.flow import Finding, Thresholds, contracts_of, diagnose, reassurance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,8 +98,7 @@ class DoctorController(QObject):
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, list):
-            well = self.tr("Every variable that is trained gets a gradient.")
-            self.panel.show_findings(answer, well)
+            self.panel.show_findings(answer, "")
         else:
             self.panel.show_findings((), str(answer))
         self.countChanged.emit(len(self.panel.table.findings))
@@ -107,6 +106,10 @@ class DoctorController(QObject):
 
 def _findings(
     session: Session, diagram: Diagram, file: Path | None, thresholds: Thresholds
-) -> list[Finding]:
-    """Contracts are those of ``diagram``: the session may have another of the same meaning."""
-    return diagnose(session, contracts=contracts_of(diagram, file), thresholds=thresholds)
+) -> list[Finding] | str:
+    """The findings, or what can be said where there are none. Contracts are those of ``diagram``:
+    the session may have another of the same meaning.
+    """
+    contracts = contracts_of(diagram, file)
+    found = diagnose(session, contracts=contracts, thresholds=thresholds)
+    return found or reassurance(session.program, session.program.heads())

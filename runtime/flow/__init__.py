@@ -3,6 +3,7 @@
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.badges import Badge, Mark, badges
 from runtime.flow.numbers.gradient_check import Check, check_gradients
+from runtime.flow.numbers.origins import Origin
 from runtime.flow.numbers.rules import Thresholds
 from runtime.flow.observed import Cancel, ObservedFlow, flow_of_run, observe
 from runtime.flow.tools.contracts import (
@@ -16,7 +17,7 @@ from runtime.flow.tools.contracts import (
     unowned,
 )
 from runtime.flow.tools.dialects import Dialects, dialects
-from runtime.flow.tools.doctor import Finding, diagnose
+from runtime.flow.tools.doctor import Finding, diagnose, reassurance
 from runtime.flow.tools.ledger import Account, Entry, LossMatrix, account, ledger, loss_matrix
 from runtime.flow.tools.repairs import Fix, fix, fixes, with_fix
 from runtime.flow.tools.whatif import Comparison, Difference, WhatIf
@@ -42,6 +43,7 @@ __all__ = [
     "LossMatrix",
     "Mark",
     "ObservedFlow",
+    "Origin",
     "Outcome",
     "State",
     "Thresholds",
@@ -63,6 +65,7 @@ __all__ = [
     "needs_run",
     "observe",
     "parse_contracts",
+    "reassurance",
     "unowned",
     "with_fix",
 ]

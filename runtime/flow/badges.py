@@ -28,6 +28,7 @@ STALE = "STALE: the values are older than the diagram."
 class Mark(StrEnum):
     """What a badge is about."""
 
+    VALUE = "value not finite"
     SURROGATE = "surrogate"
     IDLE_STOP = "cuts nothing"
     OPEN_STOP = "open"
@@ -59,6 +60,7 @@ def badges(
     what is shown now.
     """
     return [
+        *(Badge(Mark.VALUE, origin.block, origin.sentence) for origin in observed.origins),
         *_blocks(observed),
         *_leaves(observed),
         *(Badge(Mark.CANCELS, port, c.sentence) for port, c in observed.cancels().items()),

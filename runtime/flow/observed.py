@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from runtime.engine.norms import rms
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers.contributions import Contributions
 from runtime.flow.numbers.magnitudes import measure
+from runtime.flow.numbers.origins import Origin, Values
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify, classify_each
 from runtime.flow.structure.leaves import together
 from runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
@@ -231,6 +233,18 @@ class ObservedFlow:
         if key in self.program.wire_sources:
             return self.verdict(key, loss)
         return self.variable(key, loss)
+
+    # ---- values -------------------------------------------------------------------------------
+
+    @cached_property
+    def origins(self) -> tuple[Origin, ...]:
+        """The blocks whose values are the first that are not finite, with what they are made of:
+        those that spoil a loss first.
+        """
+        if not self.runs:
+            return ()
+        values = next(iter(self.runs.values())).values
+        return tuple(Values(self.program, values).origins(self.losses))
 
     # ---- badges -------------------------------------------------------------------------------
 

@@ -22,13 +22,15 @@ class DoctorReport:
     losses: tuple[str, ...]
     findings: tuple[Finding, ...]
     problems: tuple[Problem, ...] = ()
+    well: str = ""
+    """What can be said where there are no findings."""
 
     def parts(self) -> list[Part]:
         """One table, or that all is well."""
         if not self.losses:
             return [self.file, NO_LOSS]
         if not self.findings:
-            return [self.file, "Nothing wrong: every trained variable gets a gradient."]
+            return [self.file, self.well]
         rows = tuple(
             (str(rank), f.complaint.words, f.key, f.sentence)
             for rank, f in enumerate(self.findings, 1)

@@ -18,11 +18,12 @@ from blocks import Tensor
 from blocks.trees import Passive
 from runtime.diagram.paths import PortPath
 from runtime.flow.lazy import MANY, known_length
+from runtime.flow.numbers.origins import Values
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
     from runtime.engine import Run, Session
-    from runtime.flow import Badge, Flow, ObservedFlow, Verdict
+    from runtime.flow import Badge, Flow, ObservedFlow, Origin, Verdict
     from runtime.publish.problems import Problem
 
 Array = NDArray[Any]
@@ -59,6 +60,7 @@ class RunReport:
 
     ``thrown_away`` is the gradient that arrives at the output of each StopGradient and ends there.
     Trees are listed by leaf, as ``pack1.out:encoder/w``; ``passive`` has leaves that are no arrays.
+    ``origins`` are the blocks whose values are the first that are not finite.
     """
 
     file: str
@@ -70,6 +72,7 @@ class RunReport:
     thrown_away: Mapping[str, Array | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     passive: Mapping[str, Any] = field(default_factory=dict)
+    origins: tuple[Origin, ...] = ()
 
     def parts(self) -> list[Part]:
         """Losses, then tables of variables, values and wires."""
@@ -78,6 +81,7 @@ class RunReport:
             parts.append("\n".join(f"{p} = {array_text(self.values[p])}" for p in self.losses))
         else:
             parts.append(NO_LOSS)
+        parts += [origin.sentence for origin in self.origins]
         if self.variables:
             parts.append(self._variable_table())
         rows = tuple(
@@ -115,6 +119,10 @@ class RunReport:
                 for target, wire in self.wires.items()
             },
             "thrown_away": {port: _array_json(g) for port, g in self.thrown_away.items()},
+            "not_finite": [
+                {"block": o.block, "what": o.what, "losses": list(o.spoilt), "why": o.sentence}
+                for o in self.origins
+            ],
             "problems": [problem.to_json() for problem in self.problems],
         }
 
@@ -244,6 +252,7 @@ def run_report(
             for path, leaf in tree.leaves.items()
             if isinstance(leaf, Passive)
         },
+        tuple(Values(session.program, run.values).origins(run.losses)),
     )
 
 

@@ -98,6 +98,7 @@ def _badges(content: LegendContent) -> list[tuple[BadgeLabel | str, str]]:
         _power(content.thresholds.cancels)
     )
     return [
+        (badge_label(Mark.VALUE), editor.tr("the first value that is NaN or infinite")),
         (badge_label(Mark.CANCELS), cancels),
         (badge_label(Mark.UNOWNED), editor.tr("trained, and no optimiser updates it")),
         (badge_label(Mark.IDLE_STOP), editor.tr("a stop without effect")),

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from app.evaluation.badges import Badges
     from runtime.diagram.paths import InstancePath
 
-_ON_FACES = (Mark.UNOWNED, Mark.CANCELS, Mark.OPEN_STOP, Mark.IDLE_STOP)
-_SERIOUS = (Mark.UNOWNED, Mark.CANCELS, Mark.STALE)
+_ON_FACES = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.OPEN_STOP, Mark.IDLE_STOP)
+_SERIOUS = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.STALE)
 _SYMBOLS = {Mark.SURROGATE: "≈"}
 
 

@@ -18,7 +18,7 @@ from runtime.cli.arguments import (
 from runtime.cli.contracts import contracts_for
 from runtime.cli.output import PROBLEMS, print_json, print_problems
 from runtime.cli.sessions import choose_losses, has_errors, open_session
-from runtime.flow import diagnose
+from runtime.flow import diagnose, reassurance
 from runtime.publish.doctor import DoctorReport
 from runtime.publish.text import show
 
@@ -42,9 +42,10 @@ def doctor(
 ) -> None:
     """Rank what is wrong with a diagram's gradients.
 
-    NaN and where it begins, broken contracts, variables without gradient, zero, too large or too
-    small ones, variables that no optimiser updates, and stops that cut nothing; each with what
-    would help. NaN and broken contracts make the exit code 1: the rest may be meant so.
+    Values and gradients that are not finite and where that begins, broken contracts, variables
+    without gradient, zero, too large or too small ones, losses that train nothing, variables that
+    no optimiser updates, and stops that cut nothing; each with what would help. What is not finite
+    and broken contracts make the exit code 1: the rest may be meant so.
     """
     session, problems = open_session(file, values)
     print_problems(problems)
@@ -59,7 +60,8 @@ def doctor(
         if losses
         else ()
     )
-    report = DoctorReport(str(file), tuple(losses), found, problems)
+    well = reassurance(session.program, losses) if losses and not found else ""
+    report = DoctorReport(str(file), tuple(losses), found, problems, well)
     if json:
         print_json(report.to_json())
     else:

@@ -29,7 +29,8 @@ def run(
 ) -> None:
     """Run a diagram: values, gradients, wires.
 
-    Every port's value, every variable's gradient, and what every wire brings back.
+    Every port's value, every variable's gradient, and what every wire brings back. A loss that is
+    NaN or infinite makes the exit code 1, and the block that made it so is named.
     """
     session, problems = open_session(file, values)
     print_problems(problems)
@@ -54,3 +55,5 @@ def run(
         print_json_by_line(report.to_json())
     else:
         show(report.parts())
+    if any(origin.spoilt for origin in report.origins):
+        raise typer.Exit(PROBLEMS)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.flow.numbers.magnitudes import Scale, Sizes, measure, measure_each, scale_of
+from runtime.flow.numbers.origins import Values
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -109,6 +110,11 @@ class Contributions:
         ]
         found = [self.sizes[wire].rms for wire in wires if wire in self.sizes]
         return max((size for size in found if 0.0 < size < math.inf), default=1.0)
+
+    @cached_property
+    def values(self) -> Values:
+        """The values of the run, as far as they are not finite."""
+        return Values(self.program, self.run.values)
 
     def leaving(self, port: PortPath) -> list[WirePath]:
         """The wires that leave a port and bring something back."""
@@ -232,11 +238,11 @@ class Contributions:
     def _is_head(self, path: InstancePath) -> bool:
         return any(loss.block == path for loss in self.run.losses)
 
-    def along(self, wire: WirePath) -> Iterator[InstancePath]:
-        """The blocks from a wire to the loss, along the largest contributions."""
+    def route(self, wire: WirePath) -> Iterator[WirePath]:
+        """The wires from a wire on to the loss, along the largest contributions."""
         while True:
+            yield wire
             path = self.program.wire_targets[wire]
-            yield path
             ahead = self._ahead(path)
             if not ahead or self._is_head(path):
                 return
@@ -247,26 +253,3 @@ class Contributions:
         path = self.program.wire_sources[wire].block
         for key, _ in self.program.instances[path].wires.values():
             yield from self.program.leaf_wires(key)
-
-    def made_forward(self, path: InstancePath) -> InstancePath | None:
-        """Where values stopped being finite on the way to a block: the first such block."""
-        found = None
-        pending: list[InstancePath] = [path]
-        while pending:
-            at = pending.pop()
-            outputs = [self.run.values.get(port) for port in self.outputs(at)]
-            inputs = list(self._inputs(at))
-            broken = [p.block for p in inputs if not _finite(self.run.values.get(p))]
-            if broken:
-                pending = broken[:1]
-            elif not all(map(_finite, outputs)):
-                found = at
-        return found
-
-    def _inputs(self, path: InstancePath) -> Iterator[PortPath]:
-        for key, _ in self.program.instances[path].wires.values():
-            yield from map(self.program.wire_sources.__getitem__, self.program.leaf_wires(key))
-
-
-def _finite(value: Array | None) -> bool:
-    return value is None or value.dtype.kind not in "fc" or bool(np.isfinite(value).all())

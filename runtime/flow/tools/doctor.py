@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
 from runtime.flow.tools.contracts import (
@@ -21,17 +22,22 @@ from runtime.flow.tools.contracts import (
 )
 from runtime.flow.tools.repairs import Fix, fixes
 from runtime.flow.tools.whatif import WhatIf
+from runtime.flow.words import sentences
 from runtime.flow.words.numeric_sentences import VICTIM
-from runtime.flow.words.states import NO_GRADIENT, Complaint, Verdict
+from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, Verdict
 
 if TYPE_CHECKING:
     from runtime.engine import Session
+    from runtime.engine.program import Program
 
 Array = NDArray[Any]
 TRIALS = 64
 """At most so many repairs are run, and so many stops opened to see whether they cut anything."""
 BLOCKS = 12_000
 """The same, counted in blocks that are run again: large diagrams have fewer trials."""
+VALUE = Complaint("value", "value not finite", 0, is_error=True)
+MASKED_VALUE = Complaint("masked_value", "value not finite, losses are", 6)
+NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
 CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
 CANCELS = Complaint("cancels", "cancels", 7)
 UNOWNED = Complaint("unowned", "unowned", 8)
@@ -70,7 +76,9 @@ def diagnose(
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
     observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
     found = [
+        *_values(observed),
         *_errors(observed),
+        *_barren(observed),
         *_breaches(observed, stated),
         *_variables(session, observed, stated, feeds),
         *_cancelling(observed),
@@ -78,6 +86,58 @@ def diagnose(
         *_idle(session, observed, feeds),
     ]
     return sorted(found, key=lambda finding: finding.complaint.gravity)
+
+
+def reassurance(program: Program, losses: Sequence[str]) -> str:
+    """What can be said of a diagram about which the doctor finds nothing: variables that get no
+    gradient then are those that contracts block.
+    """
+    flow = analyse(program, losses)
+    missing = [name for name in program.trainable if flow.variable(name).state not in PASSING]
+    if not program.trainable:
+        return "Nothing wrong, and nothing to train."
+    if program.failed or program.blocked:
+        broken = sentences.names([*program.failed, *program.blocked])
+        return f"Nothing wrong as far as it could be run: {broken} could not."
+    if missing:
+        also = "" if len(missing) == len(program.trainable) else " All others get one."
+        return (
+            f"Nothing wrong: {sentences.names(missing)} "
+            f"{'gets' if len(missing) == 1 else 'get'} no gradient, as contracts demand.{also}"
+        )
+    some = " of at least one loss" if len(flow.losses) > 1 else ""
+    return f"Nothing wrong: every trained variable gets a gradient{some}."
+
+
+def _values(observed: ObservedFlow) -> list[Finding]:
+    """The blocks whose values are the first that are not finite."""
+    return [
+        Finding(
+            VALUE if origin.spoilt else MASKED_VALUE,
+            origin.block,
+            origin.sentence,
+            origin.spoilt[0] if len(origin.spoilt) == 1 else None,
+        )
+        for origin in observed.origins
+    ]
+
+
+def _barren(observed: ObservedFlow) -> list[Finding]:
+    """Losses that no trained variable gets a gradient from, where another loss has one."""
+    reached = {
+        loss: [
+            name
+            for name in observed.program.trainable
+            if observed.flow.variable(name, loss).state in PASSING
+        ]
+        for loss in observed.losses
+    }
+    return [
+        Finding(NO_VARIABLE, loss.block, f"No trained variable gets a gradient of {loss.block}.",
+                loss)
+        for loss, names in reached.items()
+        if not names and any(reached.values())
+    ]  # fmt: skip
 
 
 def _errors(observed: ObservedFlow) -> list[Finding]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from blocks.library.logic import Where
 from runtime.flow.numbers import flat_spots
 from runtime.flow.numbers.magnitudes import Size, measure
-from runtime.flow.words import sentences
+from runtime.flow.words import sentences, value_sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.states import State
 
@@ -135,25 +135,28 @@ class NumericSentences:
         contribution = self._contributions.run.contributions[blame.wire]
         assert contribution is not None  # blame follows only what brings something back
         what = "NaN" if np.isnan(contribution).any() else "inf"
-        forward = self._contributions.made_forward(blame.block)
-        if forward is not None:
-            return f"First {what} made in {forward}, whose value is not finite."
+        origin = self._contributions.values.origin(blame.block)
+        if origin is not None:
+            cure = self._safe_form(blame.wire, origin.block) or origin.cure
+            made = f"First {what} made in {origin.block}, whose value is {origin.what}"
+            return " ".join(filter(None, (f"{made}: {origin.reason}.", cure)))
         arrived = self._contributions.arrivals(blame.block)
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)
-        return f"First {what} made in {blame.block} ({reason}).{self._safe_form(blame)}"
+        kind = self._contributions.program.block(blame.block).type_name()
+        cure = self._safe_form(blame.wire, blame.block) or value_sentences.steep_cure(kind)
+        return " ".join(filter(None, (f"First {what} made in {blame.block} ({reason}).", cure)))
 
-    def _safe_form(self, blame: Blame) -> str:
-        """What to do about an infinite slope in the branch that a Where doesn't take."""
-        program = self._contributions.program
-        route = self._contributions.along(blame.wire)
-        chooser = next((b for b in route if isinstance(program.block(b), Where)), None)
-        if chooser is None:
-            return ""
-        return (
-            f" {chooser} does not take this branch, yet 0·inf is NaN (0 in TensorFlow): put a "
-            f"Where before {blame.block} too, so that it never sees such values."
-        )
+    def _safe_form(self, wire: WirePath, culprit: str) -> str:
+        """What to do about a value or slope that is not finite in a branch that a Where doesn't
+        take: there the Where sends back 0.
+        """
+        contributions, program = self._contributions, self._contributions.program
+        for at in contributions.route(wire):
+            block, sent = program.wire_targets[at], contributions.run.contributions[at]
+            if isinstance(program.block(block), Where) and sent is not None and not np.all(sent):
+                return value_sentences.double_where(block, culprit)
+        return ""
 
     # ---- too small, too large, in parts -------------------------------------------------------
 

@@ -93,7 +93,7 @@ def test_after_an_edit_it_looks_again(opened, qtbot):  # noqa: F811
 
 def test_a_diagram_that_is_well_is_said_to_be(opened, qtbot):  # noqa: F811
     window = opened(build(loss(variable("w", [2.0]), name="loss")))
-    assert looked(qtbot, window)[0][2] == "Every variable that is trained gets a gradient."
+    assert looked(qtbot, window)[0][2] == ("Nothing wrong: every trained variable gets a gradient.")
     click(qtbot, window, 0)
     assert window.docks.by_name["doctor"].windowTitle() == "Doctor"
 

@@ -27,7 +27,7 @@ def test_the_seed_as_json(gradwire, seed):
     report = gradwire("run", seed, "--json").json
     assert list(report) == [
         "report", "version", "file", "title", "losses", "values", "passive", "gradients", "wires",
-        "thrown_away", "problems",
+        "thrown_away", "not_finite", "problems",
     ]  # fmt: skip
     assert (report["report"], report["version"]) == ("run", 1)
     assert report["losses"] == ["loss.out"]
@@ -46,6 +46,18 @@ def test_the_seed_as_json(gradwire, seed):
     assert report["wires"]["add.b"]["rms"] == 1.0
     assert report["thrown_away"]["stop.out"]["value"] == [[1.0, 1.0]]
     assert report["problems"] == []
+
+
+def test_a_loss_that_is_nan_is_named_and_makes_the_exit_code_1(gradwire, diagram):
+    blocks = {"x": {**VARIABLE, "value": [-1.0, 4.0]}, "log": {"type": "Log"},
+              "sum": {"type": "Sum"}, "loss": {"type": "Loss"}}  # fmt: skip
+    path = diagram(blocks, {"log.x": "x.out", "sum.x": "log.out", "loss.x": "sum.out"})
+    done = gradwire("run", path)
+    assert done.code == 1 and "log is NaN: log of −1.00 (element 0 of x)." in done.out
+    (found,) = gradwire("run", path, "--json").json["not_finite"]
+    assert (found["block"], found["what"], found["losses"]) == ("log", "NaN", ["loss.out"])
+    doctor = gradwire("doctor", path)
+    assert doctor.code == 1 and "value not finite" in doctor.out
 
 
 def test_set_replaces_values_and_other_shapes_follow(gradwire, diagram):

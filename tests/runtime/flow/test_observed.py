@@ -144,10 +144,11 @@ def test_victims_name_the_origin():
     root = b.mul(b.sqrt(twice, name="root"), 0.0)
     reading = observe(Session(b.build(b.loss(b.sum(root)))))
     assert reading.verdict("root.x").sentence == (
-        "First NaN made in root (0·inf). The wires behind it are victims."
+        "First NaN made in root (0·inf). Add a small number under the root. The wires behind it "
+        "are victims."
     )
     assert reading.verdict("twice.a").sentence == (
-        "First NaN made in root (0·inf). This wire is a victim."
+        "First NaN made in root (0·inf). Add a small number under the root. This wire is a victim."
     )
 
 
@@ -156,7 +157,8 @@ def test_a_nan_from_the_forward_pass_is_found_there():
     root = b.sqrt(x, name="root")
     reading = observe(Session(b.build(b.loss(b.sum(b.square(root, name="squared"))))))
     assert reading.verdict("squared.x").sentence == (
-        "First NaN made in root, whose value is not finite. The wires behind it are victims."
+        "First NaN made in root, whose value is NaN: √ of −1.00 (element 0 of x). Clip its input "
+        "at 0 from below. The wires behind it are victims."
     )
     assert reading.state("squared.x") is State.NONFINITE
 

@@ -1,0 +1,109 @@
+"""Why a block's value is NaN or infinite, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from runtime.flow.words.formatting import number
+
+
+class Element(NamedTuple):
+    """One element of a block's input: the port, the number, its index (empty for a scalar), and
+    how many elements were reduced with it.
+    """
+
+    port: str
+    value: float
+    at: tuple[int, ...]
+    among: int = 1
+
+    @property
+    def place(self) -> str:
+        """``element 2 of x``, ``element [0, 1] of x``, or ``x``."""
+        if not self.at:
+            return self.port
+        return f"element {self.at[0] if len(self.at) == 1 else list(self.at)} of {self.port}"
+
+
+_SYMBOLS = {"Sqrt": "√", "Neg": "−"}
+_BETWEEN = {"Add": "+", "Sub": "−", "Mul": "·", "Div": "÷", "Pow": "to the power", "Mod": "mod"}
+_POLES: Mapping[str, Callable[[Sequence[float]], bool]] = {
+    "Log": lambda x: x[0] == 0,
+    "Log1p": lambda x: x[0] == -1,
+    "Div": lambda x: x[-1] == 0,
+    "Pow": lambda x: x[0] == 0,
+}
+"""Where a block is infinite at finite inputs, and not just too large for its dtype."""
+_CURES = {
+    "Sqrt": "Clip its input at 0 from below.",
+    "Log": "Keep its input above 0: clip it, or use the logarithm of what it is made of.",
+    "Log1p": "Keep its input above −1.",
+    "Div": "Add a small number to the denominator.",
+    "Exp": "Subtract the maximum before it, or use LogSumExp, LogSoftmax or Softmax.",
+    "Expm1": "Clip its input from above.",
+    "Pow": "Keep the base above 0.",
+    "Sin": "Keep its input finite.",
+    "Cos": "Keep its input finite.",
+}
+"""What keeps the value of a block finite, by its type."""
+_AT_ZERO = {
+    "Sqrt": "Add a small number under the root.",
+    "Log": "Add a small number to its input.",
+    "Div": "Add a small number to the denominator.",
+    "Pow": "Keep the base above 0.",
+}
+"""The same where a block's input is 0; also what keeps its slope finite there."""
+SOFTMAX = "Use LogSoftmax instead of Log of Softmax, or give the logits to CrossEntropy."
+
+
+def reason(name: str, what: str, elements: Sequence[Element], dtype: str) -> str:
+    """``log of −1.00 (x)``: what a block of type ``name`` made its value of."""
+    numbers = [element.value for element in elements]
+    if len(elements) == 2 and name in _BETWEEN:
+        made = f"{number(numbers[0])} {_BETWEEN[name]} {number(numbers[1])}"
+    elif len(elements) == 1 and elements[0].among > 1 and math.isfinite(numbers[0]):
+        made = f"{name.lower()} of {elements[0].among} numbers up to {number(numbers[0])}"
+    elif len(elements) == 1:
+        made = f"{_SYMBOLS.get(name, name.lower())} of {number(numbers[0])}"
+    else:
+        made = f"{name} of {', '.join(map(number, numbers))}"
+    overflows = what != "NaN" and all(map(math.isfinite, numbers))
+    if overflows and not (name in _POLES and _POLES[name](numbers)):
+        made = f"{made} overflows {dtype}"
+    return f"{made} ({_culprit(name, elements).place})" if elements else made
+
+
+def cure(name: str, elements: Sequence[Element], before: Collection[str]) -> str:
+    """What keeps a block of type ``name``, which reads types ``before``, finite; "" if unknown."""
+    if name == "Log" and "Softmax" in before:
+        return SOFTMAX
+    at_zero = any(element.value == 0 for element in elements)
+    return (at_zero and _AT_ZERO.get(name)) or _CURES.get(name, "")
+
+
+def steep_cure(name: str) -> str:
+    """What to do where a block of type ``name`` has an infinite slope at a finite value."""
+    return _AT_ZERO.get(name, "")
+
+
+def double_where(where: str, culprit: str) -> str:
+    """What to do where a Where does not take what ``culprit`` makes."""
+    return (
+        f"{where} does not take this branch, yet 0·inf is NaN (0 in TensorFlow): put a "
+        f"Where before {culprit} too, so that it never sees such values."
+    )
+
+
+def not_taken(where: str) -> str:
+    """That a Where takes other elements than those that are not finite."""
+    return f"{where} does not take it."
+
+
+def _culprit(name: str, elements: Sequence[Element]) -> Element:
+    """The input to look at: one that is not finite, a denominator of 0, else the largest."""
+    if name == "Div" and elements[-1].value == 0:
+        return elements[-1]
+    wild = [element for element in elements if not math.isfinite(element.value)]
+    return wild[0] if wild else max(elements, key=lambda element: abs(element.value))

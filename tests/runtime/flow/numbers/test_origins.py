@@ -1,0 +1,139 @@
+"""The first value that is NaN or infinite is named, with what it was made of."""
+
+from __future__ import annotations
+
+import pytest
+
+import runtime.build as b
+from runtime.engine import Session
+from runtime.flow import State, badges, diagnose, observe, reassurance
+from runtime.flow.badges import Mark
+from runtime.flow.tools.doctor import MASKED_VALUE, NO_VARIABLE, VALUE
+
+INF = float("inf")
+
+
+def x(value, name="x"):
+    return b.variable(name, value)
+
+
+def observed(*losses):
+    return observe(Session(b.build(*losses)))
+
+
+def total(node):
+    return b.loss(b.sum(node))
+
+
+def quotient():
+    power = b.exp(x([1000.0, 4.0]), name="power")
+    return total(b.div(power, b.sum(power), name="share"))
+
+
+@pytest.mark.parametrize(
+    ("draw", "cause"),
+    [
+        (
+            lambda: total(b.log(x([-1.0, 4.0]), name="f")),
+            "f is NaN: log of −1.00 (element 0 of x). Keep its input above 0: clip it, or use the "
+            "logarithm of what it is made of.",
+        ),
+        (
+            lambda: total(b.log(x([[4.0, 0.0]]), name="f")),
+            "f is −inf: log of 0 (element [0, 1] of x). Add a small number to its input.",
+        ),
+        (
+            lambda: total(b.sqrt(x(-2.0), name="f")),
+            "f is NaN: √ of −2.00 (x). Clip its input at 0 from below.",
+        ),
+        (
+            lambda: total(b.div(x([1.0, 2.0]), x([3.0, 0.0], "y"), name="f")),
+            "f is inf: 2.00 ÷ 0 (element 1 of b). Add a small number to the denominator.",
+        ),
+        (
+            quotient,
+            "power is inf: exp of 1.0e3 overflows float32 (element 0 of x). share makes NaN of "
+            "it. Subtract the maximum before it, or use LogSumExp, LogSoftmax or Softmax.",
+        ),
+        (
+            lambda: b.loss(b.cos(x(INF), name="f")),
+            "f is NaN: cos of inf (x). Keep its input finite.",
+        ),
+        (lambda: b.loss(b.mul(x(INF), 2.0, name="f")), "x is inf: it is given so."),
+        (lambda: b.loss(b.mul(x(float("nan")), 2.0)), "x is NaN: it is given so."),
+        (
+            lambda: b.loss(b.sum(b.mul(x([3e38, 3e38]), 1.0), name="f")),
+            "f is inf: sum of 2 numbers up to 3.0e38 overflows float32 (element 0 of x).",
+        ),
+        (
+            lambda: total(b.log(b.softmax(x([0.0, 1000.0])), name="f")),
+            "f is −inf: log of 0 (element 0 of x). Use LogSoftmax instead of Log of Softmax, or "
+            "give the logits to CrossEntropy.",
+        ),
+    ],
+)
+def test_the_first_value_that_is_not_finite_is_named_with_its_cause(draw, cause):
+    (origin,) = observed(draw()).origins
+    assert origin.cause == cause
+    assert origin.sentence == f"{cause} That is why loss is not finite."
+
+
+def test_a_loss_of_nan_with_finite_gradients_is_an_error():
+    session = Session(b.build(total(b.log(x([-1.0, 4.0]), name="f"))))
+    assert observe(session).state("f.x") is State.CARRIES
+    (finding,) = diagnose(session)
+    assert (finding.complaint, finding.key) == (VALUE, "f")
+
+
+def test_a_value_that_spoils_no_loss_is_mentioned_and_no_error():
+    q = x([0.0, 4.0])
+    safe = b.where(b.greater(q, 0.0), b.log(q, name="f"), 0.0, name="choose")
+    session = Session(b.build(total(b.stop_gradient(safe)), total(q)))
+    (finding,) = (f for f in diagnose(session) if f.complaint is MASKED_VALUE)
+    assert finding.sentence == (
+        "f is −inf: log of 0 (element 0 of x). choose does not take it. No loss is affected."
+    )
+
+
+def test_infinite_constants_are_no_findings_where_the_loss_is_finite():
+    mask = b.constant("mask", [0.0, -INF])
+    weights = b.softmax(b.add(x([1.0, 2.0]), mask))
+    assert observed(total(b.mul(weights, b.constant("c", [1.0, 2.0])))).origins == ()
+
+
+def test_two_losses_share_one_origin():
+    f = b.log(x(-1.0), name="f")
+    (origin,) = observed(b.loss(f, name="L1"), b.loss(b.mul(f, 2.0), name="L2")).origins
+    assert origin.sentence.endswith("That is why L1 and L2 are not finite.")
+
+
+def test_the_block_has_a_badge():
+    reading = observed(total(b.log(x([-1.0, 4.0]), name="f")))
+    (badge,) = badges(reading)
+    assert (badge.mark, badge.key) == (Mark.VALUE, "f")
+
+
+def test_a_loss_that_trains_nothing_is_a_finding():
+    session = Session(b.build(b.loss(x(1.0), name="L1"), b.loss(b.constant("c", 2.0), name="L2")))
+    (finding,) = diagnose(session)
+    assert (finding.complaint, finding.key) == (NO_VARIABLE, "L2")
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [
+        (lambda: [b.loss(x(1.0))], "Nothing wrong: every trained variable gets a gradient."),
+        (
+            lambda: [b.loss(b.add(x(1.0), b.stop_gradient(x(2.0, "y"))))],
+            "Nothing wrong: y gets no gradient, as contracts demand. All others get one.",
+        ),
+        (lambda: [b.loss(b.constant("c", 1.0))], "Nothing wrong, and nothing to train."),
+        (
+            lambda: [b.loss(x(1.0), name="L1"), b.loss(b.mul(x(1.0, "y"), 2.0), name="L2")],
+            "Nothing wrong: every trained variable gets a gradient of at least one loss.",
+        ),
+    ],
+)
+def test_what_is_said_where_nothing_is_wrong(losses, said):
+    program = Session(b.build(*losses())).program
+    assert reassurance(program, program.heads()) == said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 BROKEN = {"mul": {"type": "Mul"}, "odd": {"type": "NotInstalled"}}
 
 
@@ -84,3 +86,17 @@ def test_derivatives_are_compared_with_differences(gradwire, seed):
         "loss": (False, False),
     }  # fmt: skip
     assert "gradients" not in gradwire("check", seed, "--json").json
+
+
+@pytest.mark.parametrize("command", ["check", "run", "doctor", "flow"])
+def test_a_plugin_that_is_missing_beside_a_source_of_open_shape(gradwire, diagram, command):
+    parts = {
+        "w": {"type": "Variable"},
+        "odd": {"type": "NotInstalled"},
+        "add": {"type": "Add"},
+        "loss": {"type": "Loss"},
+    }
+    wires = {"odd.x": "w.out", "add.a": "odd.out", "add.b": "w.out", "loss.x": "add.out"}
+    done = gradwire(command, diagram(parts, wires))
+    assert done.code == 1
+    assert "odd: No block of type 'NotInstalled' is installed." in done.out + done.err

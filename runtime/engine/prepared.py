@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.errors import FeedError, Location
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from runtime.engine.plan.compiled import Compiled
     from runtime.engine.program import Program
     from runtime.engine.store import Store
@@ -22,7 +24,7 @@ class Prepared:
     """``call(*feeds)`` gives the arrays that ``results`` names, in order; see Session.prepare.
 
     Feeds have the shapes they were prepared for. A result is None where no path connects. The
-    arrays are fresh: they alias nothing.
+    arrays are fresh: they alias nothing. Threads may share it; calls wait for each other.
     """
 
     def __init__(
@@ -31,6 +33,7 @@ class Prepared:
         compiled: Compiled,
         store: Store,
         feeds: Sequence[str],
+        lock: AbstractContextManager[object],
     ) -> None:
         results = [*compiled.readers("values").items(), *compiled.readers("gradients").items()]
         self.feeds = tuple(feeds)
@@ -38,6 +41,7 @@ class Prepared:
         self.plan = compiled.plan
         """What runs."""
         self._store = store
+        self._lock = lock
         self._version = -1
         fed = {program.leaves[name].value for name in feeds}
         self._program = program
@@ -49,14 +53,15 @@ class Prepared:
 
     def __call__(self, *feeds: ArrayLike) -> tuple[Array | None, ...]:
         """Run once; raises FeedError where a feed has another shape, RunError where it fails."""
-        if self._version != self._store.version:
-            self._bind()
-        if feeds or self.feeds:
-            self._feed(feeds)
-        if self._step is not None:
-            self._step[...] = self._store.step_number
-        self.plan.run()
-        return tuple([read() for read in self._readers])
+        with self._lock:
+            if self._version != self._store.version:
+                self._bind()
+            if feeds or self.feeds:
+                self._feed(feeds)
+            if self._step is not None:
+                self._step[...] = self._store.step_number
+            self.plan.run()
+            return tuple([read() for read in self._readers])
 
     def _bind(self) -> None:
         leaves = self.plan.leaves

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import wraps
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +33,21 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Feeds: TypeAlias = Mapping[str, ArrayLike]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _one_at_a_time(
+    method: Callable[Concatenate[Session, P], R],
+) -> Callable[Concatenate[Session, P], R]:
+    """Let one thread at a time into a session: plans compute in buffers that they keep."""
+
+    @wraps(method)
+    def call(session: Session, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with session._lock:
+            return method(session, *args, **kwargs)
+
+    return call
 
 
 class Session:
@@ -39,8 +56,8 @@ class Session:
     Keeps the variables' values, the gradients that accumulate, and plans by the shapes fed and
     the results asked for. All names are paths: variables ``encoder/W1``, ports ``mul1.out``,
     wires by their target ``mul1.a``, leaves of trees ``mul1.out:w``. Deterministic: equal calls
-    on equal sessions give equal bits. Results never alias inputs, buffers or each other. For one
-    thread at a time.
+    on equal sessions give equal bits. Results never alias inputs, buffers or each other. Threads
+    may share a session: calls wait for each other, those of prepared ones included.
 
     With ``partial`` whatever can run does: blocks with problems, and what lies behind them, have
     no values, and ``diagnostics`` says why. Otherwise a problem on the way to what was asked for
@@ -60,6 +77,7 @@ class Session:
         fast: bool | None = None,
     ) -> None:
         self.partial = partial
+        self._lock = RLock()
         self._passes = select_passes(fast)
         self._page = page
         self._begin(diagram)
@@ -76,6 +94,7 @@ class Session:
         self._programs: dict[frozenset[tuple[str, Shape]], Program] = {frozenset(): program}
         self._store = Store(program.sources())
 
+    @_one_at_a_time
     def update(self, diagram: Diagram) -> bool:
         """Go on with a changed diagram; returns whether only numbers (of sources and literals)
         changed, so that nothing is planned anew. What was set stays then, but for what changed;
@@ -91,21 +110,25 @@ class Session:
         return True
 
     @property
+    @_one_at_a_time
     def program(self) -> Program:
         """The traced diagram, with the shapes of the values that are set now."""
         return self._program({})
 
     @property
+    @_one_at_a_time
     def diagnostics(self) -> list[Diagnostic]:
         """All problems: of the document, of the trace, and of the last run."""
         return [*self.program.diagnostics, *self._run_problems.values()]
 
     @property
+    @_one_at_a_time
     def losses(self) -> list[PortPath]:
         """Ports that backward starts from when nothing else is said; see ``Program.heads``."""
         return self.program.heads()
 
     @property
+    @_one_at_a_time
     def values(self) -> dict[str, Array]:
         """Copies of the variables' values now, trainable or not, by path."""
         program = self.program
@@ -125,10 +148,12 @@ class Session:
     def step_number(self, number: int) -> None:
         self._store.step_number = number
 
+    @_one_at_a_time
     def set(self, name: str, value: ArrayLike) -> None:
         """Give a variable, constant or input a value that stays; raises FeedError."""
         self._store.set(name, value)
 
+    @_one_at_a_time
     def arguments(self, heads: Sequence[str] | None = None) -> list[InstancePath]:
         """Variables and inputs that the heads read, in graph order: depth first, inputs in port
         order. Heads default to the losses, else to all blocks.
@@ -137,6 +162,7 @@ class Session:
         starts = [lookup.find_port(program, head) for head in heads] if heads else program.heads()
         return lookup.graph_order(program, starts)
 
+    @_one_at_a_time
     def infer_shapes(self, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
         """Shapes of all arguments and ports from those given (variables or inputs by path),
         without running. A shape that can't be told is None.
@@ -153,6 +179,7 @@ class Session:
             {port: value.shape for port, value in program.ports.items()},
         )
 
+    @_one_at_a_time
     def run(self, feeds: Feeds | None = None, ports: Collection[str] | None = None) -> Run:
         """Forward only: values of ``ports``, all by default.
 
@@ -169,6 +196,7 @@ class Session:
             problems=tuple(self._run_problems.values()),
         )
 
+    @_one_at_a_time
     def backward(
         self,
         losses: Sequence[str] | None = None,
@@ -231,6 +259,7 @@ class Session:
             problems=tuple(self._run_problems.values()),
         )
 
+    @_one_at_a_time
     def prepare(
         self,
         feeds: Sequence[str] = (),
@@ -257,8 +286,9 @@ class Session:
         lookup.traced_ports(program, feeds)
         asked = Request(ports, heads, wrt=tuple(requests))
         compiled = compile_request(program, asked, passes=self._passes)
-        return Prepared(program, compiled, self._store, feeds)
+        return Prepared(program, compiled, self._store, feeds, self._lock)
 
+    @_one_at_a_time
     def step(
         self,
         optimiser: Optimiser,
@@ -287,6 +317,7 @@ class Session:
         self.step_number += 1
         return run
 
+    @_one_at_a_time
     def diagram_with_values(self) -> Diagram:
         """The diagram with the variables' values of now in it.
 

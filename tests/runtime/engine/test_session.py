@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from blocks.errors import FeedError, HeadError, NotRunnableError, RunError
 from blocks.library.arithmetic import Add, Mul
@@ -16,8 +22,11 @@ from blocks.library.random import RandomNormal
 from blocks.library.reduce import Sum
 from blocks.library.sources import Constant, Input, Variable
 from blocks.library.view import Display
+from blocks.values import PortLiteral
 from runtime.engine import SGD, Session
 from tests.runtime.engine.drawing import draw, seed
+
+Array = NDArray[Any]
 
 
 def product() -> Session:
@@ -395,3 +404,32 @@ def test_a_step_takes_output_gradients_of_heads_that_are_no_numbers() -> None:
     session = product()
     session.step(SGD(lr=1.0), ["mul"], out_gradients={"mul": [1, 10]})
     assert session.values["a"].tolist() == [1 - 3, 2 - 40]
+
+
+def results_of_threads(run: Callable[[Array], Array]) -> list[bool]:
+    """Whether each of many calls from several threads at once answered its own question."""
+    start = Barrier(4)
+
+    def ask(number: int) -> list[bool]:
+        start.wait(timeout=60)
+        return [bool(np.all(run(np.full(1 << 15, number)) == 3 * number)) for _ in range(50)]
+
+    with ThreadPoolExecutor(4) as threads:
+        return [answer for answers in threads.map(ask, range(1, 5)) for answer in answers]
+
+
+def test_threads_may_share_a_session_and_what_it_prepared() -> None:
+    parts = {"x": Input(shape=[1 << 15]), "mul": Mul(literals={"b": PortLiteral(3)})}
+    session = Session(draw(parts, {"mul.a": "x"}))
+    call = session.prepare(["x"], values=["mul"], wrt=())
+    assert all(results_of_threads(lambda x: session.run({"x": x}).values["mul.out"]))
+    assert all(results_of_threads(lambda x: np.asarray(call(x)[0])))
+
+
+def test_threads_may_train_one_session() -> None:
+    parts = {"w": Variable(value=[0.0] * 4096), "sum": Sum(), "loss": Loss()}
+    session = Session(draw(parts, {"sum.x": "w", "loss.x": "sum"}))
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: session.step(SGD(1.0)), range(100)))
+    assert session.step_number == 100
+    assert (session.values["w"] == -100).all()

@@ -14,6 +14,8 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator
 
+from blocks.globs import Glob, Token, Wild
+
 Key: TypeAlias = str | int
 Path: TypeAlias = tuple[Key, ...]
 
@@ -52,37 +54,37 @@ def matches(pattern: str, path: Path) -> bool:
             part = parts[state]
             if part is None:
                 ahead.add(state)
-            elif part.fullmatch(text):
+            elif part.matches(text):
                 ahead.add(state + 1)
         states = _closed(ahead, parts)
     return len(parts) in states
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
-    """One expression a part; None for any number of parts."""
+def _compiled(pattern: str) -> tuple[Glob | None, ...]:
+    """One pattern a part; None for any number of parts."""
     if not pattern:
         return ()
     parts = pattern.removesuffix("/").split("/")
-    return tuple(None if part == _ANY_DEPTH else re.compile(_glob(part)) for part in parts)
+    return tuple(None if part == _ANY_DEPTH else Glob(_tokens(part)) for part in parts)
 
 
-def _glob(part: str) -> str:
+def _tokens(part: str) -> tuple[Token, ...]:
     if part == "%":
-        return ""
-    wild = {"*": "(?s:.*)", "?": "(?s:.)"}
+        return ()
+    wild = {"*": (Wild.ANY,), "?": (Wild.ONE,)}
     pieces = re.split(r"([*?])", part)
-    return "".join(wild.get(piece) or re.escape(_unescaped(piece)) for piece in pieces)
+    return tuple(token for piece in pieces for token in wild.get(piece) or _unescaped(piece))
 
 
-def _closed(states: set[int], parts: tuple[re.Pattern[str] | None, ...]) -> set[int]:
+def _closed(states: set[int], parts: tuple[Glob | None, ...]) -> set[int]:
     """The states, and those reached by letting ``**`` stand for no part."""
     found: set[int] = set()
     for state in states:
-        found.add(state)
-        while state < len(parts) and parts[state] is None:
-            state += 1
+        while state not in found:
             found.add(state)
+            if state < len(parts) and parts[state] is None:
+                state += 1
     return found
 
 

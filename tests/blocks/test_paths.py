@@ -83,3 +83,8 @@ def test_a_key_of_a_sequence_is_its_number() -> None:
 )
 def test_what_is_typed_becomes_a_list(given: object, paths: tuple[str, ...]) -> None:
     assert listed(given) == paths
+
+
+def test_a_hostile_pattern_takes_no_longer_than_its_length() -> None:
+    assert not matches("*a" * 200 + "b", ("a" * 10_000,))
+    assert not matches("**/" * 400 + "b", ("a",) * 400)

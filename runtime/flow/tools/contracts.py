@@ -20,15 +20,14 @@ A diagram states contracts in its field ``contracts``, or ``m.contracts`` beside
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from blocks.errors import FileError
+from blocks.globs import glob
 from runtime.diagram.paths import PortPath, path_parts
 from runtime.flow.words.states import PASSING, Verdict
 
@@ -44,7 +43,7 @@ SUFFIX = ".contracts"
 Requirement: TypeAlias = Literal["flows", "blocked", "nonzero", "finite", "updates"]
 REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 EXAMPLE = "flows(loss -> encoder/*)"
-_LINE = re.compile(r"(\w+)\s*\(\s*(.+?)\s*(?:->|→)\s*(.+?)\s*\)")
+_ARROWS = ("->", "→")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +92,8 @@ def parse_contracts(text: str, path: str | None = None) -> list[Contract]:
         stated = line.partition("#")[0].strip()
         if not stated:
             continue
-        match = _LINE.fullmatch(stated)
-        kind = next((k for k in REQUIREMENTS if match and match[1] == k), None)
-        if match is None or kind is None:
+        contract = _contract(stated, number)
+        if contract is None:
             raise FileError(
                 "This line is not a contract.",
                 path=path,
@@ -103,8 +101,20 @@ def parse_contracts(text: str, path: str | None = None) -> list[Contract]:
                 expected=f"{', '.join(REQUIREMENTS[:-1])} or {REQUIREMENTS[-1]}, as in {EXAMPLE}",
                 got=stated,
             )
-        found.append(Contract(kind, match[2], match[3], number))
+        found.append(contract)
     return found
+
+
+def _contract(stated: str, line: int) -> Contract | None:
+    """``flows(loss -> w)`` as a contract; None for a line that is none."""
+    name, _, rest = stated.partition("(")
+    kind = next((kind for kind in REQUIREMENTS if kind == name.rstrip()), None)
+    arrows = [(rest.find(arrow), arrow) for arrow in _ARROWS if arrow in rest]
+    if kind is None or not arrows or not rest.endswith(")"):
+        return None
+    loss, _, pattern = rest[:-1].partition(min(arrows)[1])
+    loss, pattern = loss.strip(), pattern.strip()
+    return Contract(kind, loss, pattern, line) if loss and pattern else None
 
 
 def beside(file: Path) -> Path:
@@ -192,7 +202,9 @@ def matches(pattern: str, path: str) -> bool:
     wanted, parts = path_parts(pattern), path_parts(path)
     if wanted[-1] == "*" and len(parts) > len(wanted):
         parts = parts[: len(wanted)]
-    return len(wanted) == len(parts) and all(map(fnmatchcase, parts, wanted))
+    return len(wanted) == len(parts) and all(
+        glob(part).matches(text) for part, text in zip(wanted, parts, strict=True)
+    )
 
 
 def _breaches(contract: Contract, observed: ObservedFlow | None, flow: Flow) -> Iterator[Breach]:

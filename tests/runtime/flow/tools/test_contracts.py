@@ -274,3 +274,15 @@ def test_the_doctor_names_exactly_the_variables_without_gradient_or_with_zero():
         assert zero == {n for n, g in gradients.items() if g is not None and not np.any(g)}, seed
         assert [f.complaint.gravity for f in found] == sorted(f.complaint.gravity for f in found)
         assert all(f.sentence for f in found)
+
+
+@pytest.mark.parametrize(
+    "line", ["flows(a" + " " * 200_000, "flows(" + "->" * 100_000, "flows(a ->" + " " * 200_000]
+)
+def test_a_hostile_line_is_refused_in_the_time_it_takes_to_read_it(line):
+    with pytest.raises(FileError, match="not a contract"):
+        parse_contracts(line)
+
+
+def test_a_hostile_pattern_is_compared_in_the_time_it_takes_to_read_it():
+    assert not matches("*a" * 2_000 + "b", "a" * 10_000)

@@ -1,0 +1,35 @@
+"""Patterns with wildcards, compared with the standard library's and with hostile ones."""
+
+from fnmatch import fnmatchcase
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from blocks.globs import glob
+
+PATTERNS = st.text("ab*?[]!-^", max_size=9)
+
+
+@given(PATTERNS, st.text("ab[]!-^", max_size=7))
+@example("[!]]", "a")
+@example("[]]", "]")
+@example("[", "[")
+@example("*[a-b]?", "]b-")
+def test_a_pattern_names_what_the_standard_library_says(pattern, text):
+    assert glob(pattern).matches(text) is fnmatchcase(text, pattern)
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 300 + "b", "?" * 5_000 + "b", "*[a-b]" * 200 + "c"])
+def test_each_character_is_looked_at_once(pattern):
+    looked = 0
+
+    class Counted(str):
+        def __iter__(self):
+            nonlocal looked
+            for character in str(self):
+                looked += 1
+                yield character
+
+    assert not glob(pattern).matches(Counted("a" * 20_000))
+    assert looked <= 20_000

@@ -81,7 +81,7 @@ def _change(dice: Random, diagram: Diagram) -> Change:
     title = dice.choice(list(diagram.pages))
     page = diagram.pages[title]
     blocks, notes = list(page.blocks) or ["none"], list(page.notes) or ["none"]
-    some = frozenset(dice.candidates(blocks, k=dice.choice((1, 1, 2, 5))))
+    some = frozenset(dice.choices(blocks, k=dice.choice((1, 1, 2, 5))))
     kind = dice.choice(sorted(registry().classes))
     target = dice.choice(list(page.wires)) if page.wires else PortName("none", "x")
     name = dice.choice((*TEXTS, *blocks))
@@ -104,7 +104,7 @@ def _change(dice: Random, diagram: Diagram) -> Change:
         SetTitle(dice.choice(TEXTS), dice.choice(TEXTS)),
     )  # fmt: skip
     weights = (2, 1, 3, 3, 4, 6, 2, 2, 2, 1, 0.3, 0.3, 0.5, 0.5)
-    return dice.candidates(options, weights)[0]
+    return dice.choices(options, weights)[0]
 
 
 def _plain(kind: str) -> bool:

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from app.shell.actions import TABLE
+from app.shell.actions import COMMANDS
 from tests.app.mouse import drop
 
 if TYPE_CHECKING:
@@ -179,7 +179,9 @@ def _focus(monkey: Monkey) -> QWidget:
 
 def shortcut(monkey: Monkey) -> None:
     """The keys of an action."""
-    keys = [QKeySequence(c.shortcut) for c in TABLE if c.shortcut and c.name not in UNTRIED]
+    keys = [
+        QKeySequence(c.shortcut) for c in COMMANDS.values() if c.shortcut and c.name not in UNTRIED
+    ]
     if monkey.dice.random() < 0.7:
         monkey.canvas.setFocus()
     pressed = monkey.dice.choice(keys)[0]

@@ -145,7 +145,7 @@ class Monkey:
         self._now += TICK
         listed = self.windows.listed
         self.window = listed[0] if self.dice.random() < 0.9 else listed[-1]
-        act = self.dice.candidates(CHOICES, WEIGHTS)[0]
+        act = self.dice.choices(CHOICES, WEIGHTS)[0]
         pages = self.window.document.diagram.pages
         if sum(len(p.blocks) for p in pages.values()) > MOST_BLOCKS or len(pages) > MOST_PAGES:
             act = edits.cull

@@ -47,7 +47,7 @@ def test_the_action_bends_the_selected_wire_and_undo_makes_it_straight(wired):
 
 def test_nudges_of_a_bend_are_one_undo(wired):
     wired.canvas.select_wire("loss.x")
-    wired.commands.bend_wire()
+    wired.actions_by_name["bend_wire"].trigger()
     before = bends(wired)[LOSS]
     for _ in range(3):
         QTest.keyClick(wired.canvas, Qt.Key.Key_Down)
@@ -75,7 +75,7 @@ def test_the_menu_bends_the_wire_where_it_was_opened(wired):
 
 def test_copies_and_pages_keep_them_and_the_file_too(wired, tmp_path):
     wired.canvas.select_wire("loss.x")
-    wired.commands.bend_wire()
+    wired.actions_by_name["bend_wire"].trigger()
     (point,) = bends(wired)[LOSS]
     wired.canvas.select({"tanh1", "loss"})
     wired.actions_by_name["duplicate"].trigger()

@@ -297,7 +297,7 @@ def _(window):
 @way("Click into a panel")
 def _(window):
     seen = [QApplication.focusWidget()]
-    for _ in range(len(window.docks)):
+    for _ in range(len(window.docks.by_name)):
         press(window, Key.Key_F6)
         seen.append(QApplication.focusWidget())
         if seen[-1] is window.canvas:

@@ -20,4 +20,5 @@ def test_the_window_follows_the_desktop_unless_a_theme_is_chosen(
     QApplication.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
     assert window.canvas.view.theme is shown
     window.close()
+    window.windows.deleteLater()
     window.deleteLater()

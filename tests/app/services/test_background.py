@@ -290,7 +290,7 @@ class TestPictures:
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
         from app.canvas.paint import painter
 
-        gate = Gate(monkeypatch, painter._PagePainter, "_vector_faces")
+        gate = Gate(monkeypatch, painter, "draw_face")
         meanwhile(window, cancel(window, qtbot), gate.open)
         qtbot.keyClick(window, Qt.Key.Key_E, CTRL)
         assert [file.name for file in tmp_path.glob("page*")] == ["page.svg"]

@@ -142,7 +142,11 @@ def test_who_develops_has_what_the_extras_bring():
 
 @pytest.mark.parametrize(
     ("floors", "extras"),
-    [(("blocks", "runtime"), ("fast",)), (("app",), ("app",)), (("tests",), ("dev", "app", "peers"))],
+    [
+        (("blocks", "runtime"), ("fast",)),
+        (("app",), ("app",)),
+        (("tests",), ("dev", "app", "peers")),
+    ],
 )
 def test_what_is_imported_is_declared(floors, extras):
     needs = [

@@ -195,8 +195,17 @@ class PageFunction:
         self._outputs: tuple[str, ...] | None = None
         self._writing = False
 
-    def __call__(self, *inputs: Operand, name: str | None = None, **named: Operand) -> Expression:
-        """Use the page once more, as the block ``name``; its first output."""
+    def __call__(
+        self,
+        *inputs: Operand,
+        name: str | None = None,
+        independent: bool = False,
+        **named: Operand,
+    ) -> Expression:
+        """Use the page once more, as the block ``name``; its first output.
+
+        All uses share the page's variables, but for one that is ``independent``.
+        """
         outputs = self._outputs_of_page()
         try:
             bound = self._signature.bind(*inputs, **named).arguments
@@ -205,7 +214,8 @@ class PageFunction:
         given = {port: value for port, value in bound.items() if value is not None}
         wires = {port: value for port, value in given.items() if isinstance(value, Expression)}
         literals = {port: _literal(v) for port, v in given.items() if port not in wires}
-        made = PageBlock.from_record({"page": self._scope.name, **literals})
+        own = {"independent": True} if independent else {}
+        made = PageBlock.from_record({"page": self._scope.name, **own, **literals})
         node = _node(made, wires, outputs, self._scope.name, name)
         node.content = self._scope
         return _first_output(node)

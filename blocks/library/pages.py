@@ -12,8 +12,9 @@ class Page(Block):
     """Another page of the diagram used as a block.
 
     Its ports are the PageInput and PageOutput blocks of that page. The page is a name scope: its
-    block ``W1`` is ``encoder/W1`` in the use called ``encoder``. Each use has its own copy of the
-    page's variables. A page that contains itself is an error.
+    block ``W1`` is ``encoder/W1`` in the use called ``encoder``. All uses of a page share its
+    variables, as one module called twice does, and gradients add up; ``independent`` gives a use
+    variables of its own. A page that contains itself is an error.
     """
 
     symbol: ClassVar[str] = "▣"
@@ -22,6 +23,8 @@ class Page(Block):
 
     page: str = ""
     """Name of the page that this block stands for."""
+    independent: bool = False
+    """Whether this use has variables of its own, for all pages inside it too."""
 
     @classmethod
     def port(cls, name: str) -> InputPort | None:

@@ -7,9 +7,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
+from blocks.errors import Location
 from runtime.cli.assignments import parse_assignment
 from runtime.cli.output import UsageError
 from runtime.diagram import load
+from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.paths import PortPath, WirePath
 from runtime.engine import Session
 from runtime.publish.problems import Problem
@@ -21,10 +23,12 @@ def open_session(
     file: Path, values: Sequence[str] | None = None
 ) -> tuple[Session, tuple[Problem, ...]]:
     """The session of a file with ``--set`` applied, and the problems of the diagram."""
-    session = Session(load(file))
+    notices: list[str] = []
+    session = Session(load(file, notice=notices.append))
     for name, literal in map(parse_assignment, values or ()):
         session.set(name, literal.array if literal.typed else literal.tensor.array)
-    return session, tuple(Problem(d, str(file)) for d in session.diagnostics)
+    changed = [Diagnostic("warning", Location(), text, code="older-file") for text in notices]
+    return session, tuple(Problem(d, str(file)) for d in (*changed, *session.diagnostics))
 
 
 def has_errors(problems: Iterable[Problem]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.block import Block, Opaque
+from blocks.block import Block, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from runtime.diagram.model import MAIN, Diagram, ports
@@ -14,6 +15,10 @@ from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePa
 
 if TYPE_CHECKING:
     from blocks.values import PortLiteral
+
+Scope: TypeAlias = "tuple[Scope, str, str] | None"
+"""What owns the variables of a use: an independent use, as the scope of the page that it stands
+on, that page and its name there; None for the page that runs."""
 
 
 @dataclass(slots=True)
@@ -36,17 +41,42 @@ class Instance:
         return self.path.port(name)
 
 
-@dataclass(slots=True)
+@dataclass
 class Flat:
     """All instances in the order of the document, and other names of ports.
 
     ``aliases`` maps an output of a page block (``enc.y``) to the PageOutput behind it, ``uses`` a
     page to the paths of its uses.
+
+    Uses of a page share its variables. A shared variable is one instance, at its path in the first
+    use: the one nested least, then the first in the document. ``shared`` maps its paths in later
+    uses to that path, ``aliases`` their outputs to its output.
     """
 
     instances: dict[InstancePath, Instance] = field(default_factory=dict)
     aliases: dict[PortPath, PortPath] = field(default_factory=dict)
     uses: dict[str, list[InstancePath]] = field(default_factory=dict)
+    shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
+
+    def first(self, name: str) -> str:
+        """The path, of a block or port, with that of a shared variable in its first use."""
+        path = PortPath(name)
+        variable = self.shared.get(path.block)
+        if variable is None:
+            return name
+        return variable.port(path.port) if path.port else variable
+
+    def names(self, variable: str) -> tuple[InstancePath, ...]:
+        """All paths of a variable, that in the first use first."""
+        first = InstancePath(self.first(variable))
+        return self._names.get(first, (first,))
+
+    @cached_property
+    def _names(self) -> dict[InstancePath, tuple[InstancePath, ...]]:
+        found: dict[InstancePath, tuple[InstancePath, ...]] = {}
+        for path, first in self.shared.items():
+            found[first] = (*found.get(first, (first,)), path)
+        return found
 
     def source(self, port: PortPath) -> PortPath:
         """The port whose block computes the value of ``port``, or of a leaf of it."""
@@ -73,29 +103,50 @@ class _Use:
     path: InstancePath
     page: str
     above: frozenset[str]
-    wires: Mapping[str, tuple[WirePath, PortPath]]
-    literals: Mapping[str, PortLiteral]
+    wires: Mapping[str, tuple[WirePath, PortPath]] = field(default_factory=dict)
+    literals: Mapping[str, PortLiteral] = field(default_factory=dict)
+    scope: Scope = None
+    place: tuple[int, ...] = ()
+    """Positions in their pages of the blocks that lead to it."""
 
 
 def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
     """Open all pages from ``page`` on; a page inside itself is left out (checks report it)."""
     flat = Flat()
-    pending = [_Use(ROOT, page, frozenset(), {}, {})]
+    variables: dict[Scope, dict[tuple[int, ...], InstancePath]] = {}
+    pending = [_Use(ROOT, page, frozenset())]
     while pending:
         use = pending.pop()
         if use.page not in diagram.pages or use.page in use.above:
             continue
         above = use.above | {use.page}
         flat.uses.setdefault(use.page, []).append(use.path)
-        for instance in _instances(diagram, use):
-            block = instance.block
+        for position, instance in enumerate(_instances(diagram, use)):
+            block, identity = instance.block, (use.scope, use.page, instance.name)
             if not isinstance(block, PageBlock):
                 flat.instances[instance.path] = instance
+                if isinstance(block, Source) and block.kind == "variable":
+                    variables.setdefault(identity, {})[use.place] = instance.path
                 continue
             for output in ports(diagram, use.page, instance.name).outputs:
                 flat.aliases[instance.port(output)] = (instance.path / output).port("out")
-            pending.append(_Use(instance.path, block.page, above, instance.wires, block.literals))
+            scope = identity if block.independent else use.scope
+            place = (*use.place, position)
+            pending.append(
+                _Use(instance.path, block.page, above, instance.wires, block.literals, scope, place)
+            )
+    _share(flat, variables.values())
     return flat
+
+
+def _share(flat: Flat, variables: Iterable[Mapping[tuple[int, ...], InstancePath]]) -> None:
+    """Keep the first instance of each variable, given by place of the use, and alias the others."""
+    for uses in variables:
+        first, *later = (uses[place] for place in sorted(uses, key=lambda at: (len(at), at)))
+        for path in later:
+            del flat.instances[path]
+            flat.shared[path] = first
+            flat.aliases[path.port("out")] = first.port("out")
 
 
 def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:

@@ -28,7 +28,7 @@ def find_port(program: Program, name: str) -> PortPath:
 
     Raises RunError.
     """
-    instance = program.instances.get(InstancePath(name))
+    instance = program.instances.get(InstancePath(program.flat.first(name)))
     if instance is not None and len(outputs := instance.block.output_names()) == 1:
         return instance.port(outputs[0])
     port = program.flat.source(PortPath(name))
@@ -191,9 +191,9 @@ def gradient_requests(
 
 
 def _leaves_of(program: Program, name: str) -> tuple[str, ...]:
-    """The leaves of the port of that name, where it is a tree; else the name."""
+    """The leaves of the port of that name, where it is a tree; else its path."""
     port = program.flat.source(PortPath.named(name))
-    return program.leaf_ports(port) if port in program.trees else (name,)
+    return program.leaf_ports(port) if port in program.trees else (program.flat.first(name),)
 
 
 def graph_order(program: Program, heads: Sequence[PortPath]) -> list[InstancePath]:

@@ -101,7 +101,9 @@ def _uses(program: Program, edited: Iterable[_Edited]) -> Iterator[tuple[Instanc
             path = use / name
             if isinstance(after, PageBlock):
                 yield from _literals_inside(program, path, after)
-            elif program.instances[path].block is before:  # not an input given a literal outside
+            elif (inside := program.instances.get(path)) is None:
+                continue  # a variable that an earlier use shares
+            elif inside.block is before:  # not an input given a literal outside
                 yield path, after
 
 
@@ -189,22 +191,28 @@ def _holders(literal: PortLiteral) -> frozenset[str]:
     return holders(number) if isinstance(number, int) else frozenset()
 
 
-def with_values(diagram: Diagram, program: Program, held: Mapping[str, NDArray[Any]]) -> Diagram:
-    """The diagram with the values held by path in its variables.
+def with_values(
+    diagram: Diagram,
+    program: Program,
+    held: Collection[str],
+    values: Mapping[str, NDArray[Any]],
+) -> Diagram:
+    """The diagram with those of the values in its variables that are held, by path.
 
-    Raises RunError where two uses of one page hold different ones: a page has one value.
+    Raises RunError where independent uses of a page have different ones: a page has one value.
     """
     chosen: dict[tuple[str, str], tuple[str, NDArray[Any]]] = {}
-    for path, value in held.items():
+    for path in (*held, *values):
         instance = program.instances[InstancePath(path)]
-        if not isinstance(instance.block, Variable):
+        key = instance.page, instance.name
+        if not isinstance(instance.block, Variable) or (path not in held and key not in chosen):
             continue
-        other = chosen.setdefault((instance.page, instance.name), (path, value))
-        if not np.array_equal(other[1], value, equal_nan=True):
+        first, value = chosen.setdefault(key, (path, values[path]))
+        if not np.array_equal(value, values[path], equal_nan=True):
             raise RunError(
-                f"{other[0]} and {path} are one variable of page {instance.page!r} "
-                "and have different values.",
-                next_step="Make a copy of the page for one of them.",
+                f"{first} and {path} belong to independent uses of page {instance.page!r} "
+                "and have different values, but the page has one.",
+                next_step="Give one of the uses a page of its own, or let them share variables.",
             )
     for (page, name), (_, value) in chosen.items():
         content = diagram.pages[page]

@@ -15,6 +15,7 @@ from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.engine import lookup
+from runtime.engine.by_path import by_path
 from runtime.engine.lowering import lower
 from runtime.engine.norms import with_trees
 from runtime.engine.plan.compiled import Compiled, Request, Table, compile_request, with_zeros
@@ -27,6 +28,7 @@ from runtime.engine.store import Store, shapes_of
 if TYPE_CHECKING:
     from blocks.block import Shape
     from runtime.calculus import Value
+    from runtime.engine.flatten import Flat
     from runtime.engine.lookup import GradientRequests
     from runtime.engine.optimisers import Optimiser
     from runtime.engine.program import Program
@@ -55,9 +57,12 @@ class Session:
 
     Keeps the variables' values, the gradients that accumulate, and plans by the shapes fed and
     the results asked for. All names are paths: variables ``encoder/W1``, ports ``mul1.out``,
-    wires by their target ``mul1.a``, leaves of trees ``mul1.out:w``. Deterministic: equal calls
-    on equal sessions give equal bits. Results never alias inputs, buffers or each other. Threads
-    may share a session: calls wait for each other, those of prepared ones included.
+    wires by their target ``mul1.a``, leaves of trees ``mul1.out:w``. A variable that uses of a page
+    share is named by any of them, and results have it once, at its path in the first.
+
+    Deterministic: equal calls on equal sessions give equal bits. Results never alias inputs,
+    buffers or each other. Threads may share a session: calls wait for each other, those of
+    prepared ones included.
 
     With ``partial`` whatever can run does: blocks with problems, and what lies behind them, have
     no values, and ``diagnostics`` says why. Otherwise a problem on the way to what was asked for
@@ -129,15 +134,16 @@ class Session:
 
     @property
     @_one_at_a_time
-    def values(self) -> dict[str, Array]:
+    def values(self) -> Mapping[str, Array]:
         """Copies of the variables' values now, trainable or not, by path."""
         program = self.program
-        return {
+        found = {
             path: np.array(value)
             for path in program.sources("variable")
             if path in program.leaves
             and (value := self._store.value(path, program.leaves[path])) is not None
         }
+        return by_path(found, program.flat)
 
     @property
     def step_number(self) -> int:
@@ -151,7 +157,7 @@ class Session:
     @_one_at_a_time
     def set(self, name: str, value: ArrayLike) -> None:
         """Give a variable, constant or input a value that stays; raises FeedError."""
-        self._store.set(name, value)
+        self._store.set(self._flat.first(name), value)
 
     @_one_at_a_time
     def arguments(self, heads: Sequence[str] | None = None) -> list[InstancePath]:
@@ -167,7 +173,7 @@ class Session:
         """Shapes of all arguments and ports from those given (variables or inputs by path),
         without running. A shape that can't be told is None.
         """
-        shapes = {name: tuple(shape) for name, shape in (given or {}).items()}
+        shapes = {self._flat.first(name): tuple(shape) for name, shape in (given or {}).items()}
         for name, shape in shapes.items():
             self._store.check_shape(name, shape)
         program = self._program(shapes)
@@ -190,7 +196,7 @@ class Session:
         program = self._program(shapes_of(fed))
         compiled = self._execute(program, Request(self._ports(program, ports)), fed, {})
         return Run(
-            values=compiled.values(),
+            values=by_path(compiled.values(), program.flat),
             trees=program.trees,
             wire_trees=program.wire_trees,
             problems=tuple(self._run_problems.values()),
@@ -243,14 +249,16 @@ class Session:
         )
         compiled = self._execute(program, asked, fed, seeds)
 
-        def arrived(table: Table) -> dict[str, Array | None]:
+        def arrived(table: Table) -> Mapping[str, Array | None]:
             arrays = compiled.read(table)
             return with_zeros(program, arrays) if unconnected == "zero" else arrays
 
+        gradients = accumulate(self.gradients, requests, arrived("gradients"))
+
         return Run(
-            values=compiled.values(),
-            gradients=accumulate(self.gradients, requests, arrived("gradients")),
-            adjoints=arrived("adjoints"),
+            values=by_path(compiled.values(), program.flat),
+            gradients=by_path(gradients, program.flat),
+            adjoints=by_path(arrived("adjoints"), program.flat),
             contributions=compiled.read("contributions"),
             losses=heads,
             measured=with_trees(program, compiled.read("norms")),
@@ -275,7 +283,9 @@ class Session:
         It reads the session's variables and step number as they are at each call. ``shapes`` are
         those of inputs whose shape is open. Raises what ``backward`` does.
         """
-        given = {name: tuple(shape) for name, shape in (shapes or {}).items()}
+        first = self._flat.first
+        feeds = [first(name) for name in feeds]
+        given = {first(name): tuple(shape) for name, shape in (shapes or {}).items()}
         for name in (*feeds, *given):
             self._store.source(name)
         program = self._program(given)
@@ -321,9 +331,13 @@ class Session:
     def diagram_with_values(self) -> Diagram:
         """The diagram with the variables' values of now in it.
 
-        Raises RunError where two uses of one page have trained apart: a page has one value.
+        Raises RunError where independent uses of a page have trained apart: a page has one value.
         """
-        return with_values(self.diagram, self.program, self._store.held)
+        return with_values(self.diagram, self.program, self._store.held, self.values)
+
+    @property
+    def _flat(self) -> Flat:
+        return self._programs[frozenset()].flat
 
     def _ports(self, program: Program, ports: Collection[str] | None) -> tuple[PortPath, ...]:
         if ports is None:
@@ -331,7 +345,18 @@ class Session:
         return lookup.traced_ports(program, ports)
 
     def _fed(self, feeds: Feeds | None) -> dict[str, Array]:
-        return {name: self._store.checked(name, value) for name, value in (feeds or {}).items()}
+        fed: dict[str, Array] = {}
+        for name, value in (feeds or {}).items():
+            path = self._flat.first(name)
+            if path in fed:
+                raise FeedError(
+                    f"{name} is fed twice.",
+                    location=Location(block=name),
+                    expected="one value for a variable that uses of a page share",
+                    next_step="Feed it under one of its paths.",
+                )
+            fed[path] = self._store.checked(path, value)
+        return fed
 
     def _program(self, shapes: Mapping[str, Shape]) -> Program:
         """The program for these fed shapes; lowered again only where they differ from the first."""

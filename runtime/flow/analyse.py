@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -136,7 +137,7 @@ class Flow:
 
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets the gradient of a loss or not."""
-        program, path = self.program, InstancePath(name)
+        program, path = self.program, InstancePath(self.program.flat.first(name))
         leaf = program.leaves.get(path)
         if leaf is None:
             culprit = program.blocked.get(path) or (path if path in program.instances else None)
@@ -150,7 +151,9 @@ class Flow:
         if not is_float(leaf.value.dtype):
             text = f"{name} holds {leaf.value.dtype}, and only floats have gradients."
             return Verdict(name, alike[0], State.NO_RULE, text)
-        return self._reasons.explain(name, alike, state, leaf.value)
+        verdict = self._reasons.explain(path, alike, state, leaf.value)
+        shared = sentences.shared(program.flat.names(path))
+        return replace(verdict, sentence=f"{verdict.sentence} {shared}") if shared else verdict
 
     def explain(self, key: str, loss: str | None = None) -> Verdict:
         """The verdict of a wire or of a variable, whichever ``key`` names."""
@@ -221,7 +224,7 @@ class Flow:
         """Whether gradient comes to a port, whatever lies behind it, and what would have to open
         if not: CARRIES, STOPPED, NO RULE or OFF ROUTE, UNKNOWN for a port that has no value.
         """
-        value = self.program.ports.get(PortPath(port))
+        value = self.program.ports.get(self.program.flat.source(PortPath(port)))
         if value is None:
             return State.UNKNOWN
         levels = (self._searches.levels(head, value)[0] for head in self._heads(loss))
@@ -242,8 +245,8 @@ class Flow:
 
     def _value(self, key: str) -> Value | None:
         """The traced value of a wire or a variable, or None where it could not be traced."""
-        if key in self.program.leaves:
-            return self.program.leaves[key].value
+        if (leaf := self.program.leaves.get(self.program.flat.first(key))) is not None:
+            return leaf.value
         return self.program.wires.get(self.known(key))
 
     def _no_loss(self, culprit: str | None) -> str:

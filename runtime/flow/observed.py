@@ -224,7 +224,7 @@ class ObservedFlow:
             return verdict
         state = classify(measure(gradient), contributions.scale, self.thresholds)
         text = self._sentences_about(key, contributions).variable(
-            InstancePath(name), state, gradient, verdict.sentence
+            InstancePath(verdict.wire), state, gradient, verdict.sentence
         )
         return replace(verdict, state=state, sentence=text)
 

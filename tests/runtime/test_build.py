@@ -27,6 +27,7 @@ from runtime.build import (
     variable,
 )
 from runtime.diagram import arrange, check, dumps, loads
+from runtime.engine import Session
 from tests.runtime.diagram.drawing import make
 
 ROOT = Path(__file__).parents[2]
@@ -363,6 +364,19 @@ class TestPages:
             page("main")(lambda x: x)
         with pytest.raises(BuildError, match="missing a required argument: 'x'"):
             page("fine")(lambda x: x)()
+
+
+def test_calls_of_a_page_share_variables_unless_independent():
+    @page
+    def scale(x):
+        return x * variable("w", 3.0)
+
+    def gradients(**how):
+        diagram = build(loss(scale(scale(1.0, name="one"), name="two", **how)))
+        return Session(loads(dumps(diagram))).backward().gradients
+
+    assert gradients() == {"one/w": 6}
+    assert gradients(independent=True) == {"one/w": 3, "two/w": 3}
 
 
 def test_users_can_check_their_types(tmp_path):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import FileError, Location
-from runtime.diagram.files.migrations import FIELD, migrate
+from runtime.diagram.files.migrations import FIELD, Notice, migrate, unheard
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
 from runtime.diagram.files.tensors import SUFFIX, TensorFile, is_reference
@@ -32,16 +32,18 @@ def read(
     source: str | None = None,
     beside: Callable[[str], TensorFile] | None = None,
     pulse: Callable[[float], object] | None = None,
+    notice: Notice = unheard,
 ) -> Diagram:
     """The diagram that a text describes.
 
     ``source`` is the file's path for messages, ``beside`` opens the file of large arrays by its
-    name, ``pulse`` is told the share of the blocks that are read. Raises FileError with line and
-    column. A block of an unknown type, or whose record does not fit its type, becomes opaque.
+    name, ``pulse`` is told the share of the blocks that are read, ``notice`` what was changed in an
+    older file so that it means what it did. Raises FileError with line and column. A block of an
+    unknown type, or whose record does not fit its type, becomes opaque.
     """
     document = parse(text, source)
     try:
-        return _Reader(beside, pulse).diagram(migrate(_object(document, ())))
+        return _Reader(beside, pulse).diagram(migrate(_object(document, ()), notice))
     except Flaw as flaw:
         raise flaw.in_text(text, source) from flaw.__cause__
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.errors import FileError
+from runtime.diagram.files.migrations import Notice, unheard
 from runtime.diagram.files.parsing import MAX_CHARACTERS
 from runtime.diagram.files.reading import read
 from runtime.diagram.files.tensors import TensorFile, content_of, file_name
@@ -51,8 +52,11 @@ def _unwatched(share: float) -> None:
     """The pulse of work that nobody watches."""
 
 
-def load(path: str | Path, pulse: Pulse = _unwatched) -> Diagram:
-    """Read a diagram's file; raises FileError with line and column."""
+def load(path: str | Path, pulse: Pulse = _unwatched, notice: Notice = unheard) -> Diagram:
+    """Read a diagram's file; raises FileError with line and column.
+
+    ``notice`` takes a text that tells what was changed in an older file to keep its meaning.
+    """
     path = Path(path)
     folder = Path(os.path.realpath(path)).parent
     with _told(path, "read"):
@@ -67,7 +71,7 @@ def load(path: str | Path, pulse: Pulse = _unwatched) -> Diagram:
         data = path.read_bytes()
     pulse(0.1)
     text = _decoded(data, path)
-    return read(text, str(path), lambda name: TensorFile(folder / name), pulse)
+    return read(text, str(path), lambda name: TensorFile(folder / name), pulse, notice)
 
 
 def save(diagram: Diagram, path: str | Path, pulse: Pulse = _unwatched) -> None:

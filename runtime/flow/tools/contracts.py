@@ -10,9 +10,10 @@ Where a line states what an optimiser updates, or a session has made steps, a tr
 that none of them updates is UNOWNED.
 
 ``#`` begins a comment. A pattern is compared part by part (``/`` separates parts) with the
-wildcards ``*``, ``?`` and ``[…]``; a last part of ``*`` stands for any depth. On the left it
-names losses (or, by its name, an optimiser), on the right variables, or wires by their targets
-(``mul1.a``). A pattern that matches nothing breaks its contract, so that a typo cannot pass.
+wildcards ``*``, ``?`` and ``[…]``; a last part of ``*`` stands for any depth. On the left it names
+losses (or, by its name, an optimiser), on the right variables, or wires by their targets
+(``mul1.a``). A variable that uses of a page share is named by its path in any of them. A pattern
+that matches nothing breaks its contract, so that a typo cannot pass.
 
 A diagram states contracts in its field ``contracts``, or ``m.contracts`` beside
 ``m.gradwire.json`` does.
@@ -162,7 +163,7 @@ def unowned(
     if not (patterns or updated):
         return []
     left = [name for name in program.trainable if name not in updated]
-    return [name for name in left if not any(matches(pattern, name) for pattern in patterns)]
+    return [name for name in left if not any(_names(p, name, program) for p in patterns)]
 
 
 def unowned_sentence(name: str) -> str:
@@ -227,7 +228,7 @@ def _breaches(contract: Contract, observed: ObservedFlow | None, flow: Flow) -> 
 def _not_updated(contract: Contract, every: Sequence[Contract], flow: Flow) -> Iterator[Breach]:
     """What an optimiser can't move, or another moves as well."""
     variables = flow.program.sources("variable")
-    named = [name for name in variables if matches(contract.pattern, name)]
+    named = [name for name in variables if _names(contract.pattern, name, flow.program)]
     if not named:
         yield Breach("", contract.loss, _nothing(contract.pattern, "variable", variables))
     others = [c for c in every if c.kind == "updates" and c.loss != contract.loss]
@@ -235,7 +236,7 @@ def _not_updated(contract: Contract, every: Sequence[Contract], flow: Flow) -> I
         if not variables[name].wants_gradient:
             text = f"{name} is not trained, so {contract.loss} can't update it."
             yield Breach(name, contract.loss, text)
-        elif other := next((c.loss for c in others if matches(c.pattern, name)), None):
+        elif other := next((c.loss for c in others if _names(c.pattern, name, flow.program)), None):
             yield Breach(name, contract.loss, f"{other} updates {name}, too.")
 
 
@@ -248,7 +249,12 @@ def _subjects(pattern: str, flow: Flow) -> Sequence[str]:
     if "." in pattern:
         return [wire for wire in flow.program.wire_sources if matches(pattern, wire)]
     variables = flow.program.sources("variable")
-    return [name for name in variables if matches(pattern, name)]
+    return [name for name in variables if _names(pattern, name, flow.program)]
+
+
+def _names(pattern: str, variable: str, program: Program) -> bool:
+    """Whether a pattern names a variable, by its path in any use that shares it."""
+    return any(matches(pattern, path) for path in program.flat.names(variable))
 
 
 def _nothing(pattern: str, what: str, known: Iterable[str]) -> str:

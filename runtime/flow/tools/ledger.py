@@ -79,7 +79,7 @@ def ledger(program: Program, run: Run) -> dict[PortPath, Account]:
 
 def account(program: Program, run: Run, port: str) -> Account | None:
     """The account of one port; None for one that the ledger does not have."""
-    path = PortPath(port)
+    path = program.flat.source(PortPath(port))
     if program.ports.get(path) not in program.reached:
         return None
     wires = [

@@ -38,6 +38,13 @@ def carries(losses: Sequence[str], variables: Sequence[str], witness: Sequence[s
     return f"{text} Route: {route(witness)}." if len(witness) > 1 else text
 
 
+def shared(paths: Sequence[str]) -> str:
+    """That a variable is the same in several uses of its page; empty for one."""
+    if len(paths) < 2:
+        return ""
+    return f"{names(paths)} are one variable, and the gradients of all uses add up."
+
+
 def cut(
     loss: str,
     before: Sequence[Cutter],

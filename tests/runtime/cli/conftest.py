@@ -85,7 +85,7 @@ def diagram(tmp_path):
     ) -> Any:
         contents = {"main": (blocks, wires)} | pages
         data = {
-            "gradwire": 1,
+            "gradwire": 2,
             "title": title,
             "pages": {
                 page: {"blocks": blocks, "wires": wires, "layout": {}}

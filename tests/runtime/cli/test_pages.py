@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 
@@ -48,3 +50,17 @@ def test_a_head_on_a_page(gradwire, paged):
 def test_a_name_on_a_page_needs_its_path(gradwire, paged):
     done = gradwire("run", paged, "--set", "W=1")
     assert done.code == 2 and "enc/W" in done.err
+
+
+def test_an_older_file_tells_which_uses_keep_variables_of_their_own(gradwire, paged):
+    data = json.loads(paged.read_text(encoding="utf-8"))
+    main = data["pages"]["main"]
+    main["blocks"]["again"] = {"type": "Page", "page": "scale"}
+    main["wires"] |= {"again.x": "enc.y", "sum.x": "again.y"}
+    paged.write_text(json.dumps(data | {"gradwire": 1}), encoding="utf-8")
+    done = gradwire("run", paged, "--json")
+    assert "independent now: enc on page main, again on page main." in done.err
+    assert {"enc/W", "again/W"} <= done.json["gradients"].keys()
+    paged.write_text(json.dumps(data), encoding="utf-8")
+    done = gradwire("run", paged, "--json")
+    assert done.err == "" and "again/W" not in done.json["gradients"]

@@ -27,7 +27,7 @@ def twice() -> Diagram:
         {
             "w": Variable(value=1.0),
             "one": PageBlock(page="scale"),
-            "two": PageBlock(page="scale"),
+            "two": PageBlock(page="scale", independent=True),
             "loss": Square(),
         },
         {"one.x": "w", "two.x": "one.y", "loss.x": "two.y"},
@@ -35,7 +35,7 @@ def twice() -> Diagram:
     )
 
 
-def test_a_page_is_a_scope_and_each_use_has_its_own_variables() -> None:
+def test_a_page_is_a_scope_and_independent_uses_have_variables_of_their_own() -> None:
     session = Session(twice())
     run = session.backward()
     assert run.values["loss.out"] == 81

@@ -14,7 +14,7 @@ from tests.strategies import diagrams
 
 
 def wrap(page: str) -> str:
-    return '{"gradwire": 1, "pages": {"main":\n' + page + "}}"
+    return '{"gradwire": 2, "pages": {"main":\n' + page + "}}"
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,11 @@ def wrap(page: str) -> str:
     [
         ("[]", "1:1", "The document is no object. Expected {…}, got []."),
         ('{"pages": {}}', "1:1", "Not a Gradwire diagram: it names no version."),
-        ('{"gradwire": 1}', "1:1", "The diagram has no pages."),
-        ('{"gradwire": 1,\n "pages": []}', "2:2", "'pages' is no object."),
-        ('{"gradwire": 1,\n"zoom": 2, "pages": {}}', "2:1", "There is no field 'zoom' here."),
-        ('{"gradwire": 1, "title": 3, "pages": {}}', "1:17", "'title' is no text."),
-        ('{"gradwire": 1, "pages": {"a/b": {}}}', "1:27", "'a/b' is no name for a page."),
+        ('{"gradwire": 2}', "1:1", "The diagram has no pages."),
+        ('{"gradwire": 2,\n "pages": []}', "2:2", "'pages' is no object."),
+        ('{"gradwire": 2,\n"zoom": 2, "pages": {}}', "2:1", "There is no field 'zoom' here."),
+        ('{"gradwire": 2, "title": 3, "pages": {}}', "1:17", "'title' is no text."),
+        ('{"gradwire": 2, "pages": {"a/b": {}}}', "1:27", "'a/b' is no name for a page."),
         (wrap('{"scale": 1}'), "2:2", "There is no field 'scale' here. Expected one of blocks"),
         (wrap('{"blocks": {"a.b": {"type": "Mul"}}}'), "2:13", "'a.b' is no name for a block."),
         (wrap('{"blocks": {"a": 3}}'), "2:13", "'a' is no object."),
@@ -58,7 +58,7 @@ def test_what_is_wrong_with_the_document_has_its_place(text, place, message):
 
 
 def test_a_file_may_be_short():
-    assert loads('{"gradwire": 1, "pages": {}}') == Diagram({})
+    assert loads('{"gradwire": 2, "pages": {}}') == Diagram({})
     note = loads(wrap('{"notes": {"n": {"text": "hi"}}}')).main.notes["n"]
     assert (note.at, note.width, note.height, note.frame) == ((0, 0), 200, 60, False)
 

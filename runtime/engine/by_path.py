@@ -1,0 +1,36 @@
+"""Results by path, found under the path of every use that shares a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from runtime.engine.flatten import Flat
+
+T = TypeVar("T")
+
+
+class ByPath(Mapping[str, T], Generic[T]):
+    """Each result once, under its own path; a lookup takes ``enc2/W`` for the shared ``enc1/W``."""
+
+    def __init__(self, results: Mapping[str, T], flat: Flat) -> None:
+        self._results = results
+        self._flat = flat
+
+    def __getitem__(self, name: str) -> T:
+        return self._results[name if name in self._results else self._flat.first(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __repr__(self) -> str:
+        return repr(self._results)
+
+
+def by_path(results: Mapping[str, T], flat: Flat) -> Mapping[str, T]:
+    """The results themselves where no variable is shared."""
+    return ByPath(results, flat) if flat.shared else results

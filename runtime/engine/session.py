@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlia
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.errors import FeedError, Location, RunError
+from blocks.errors import FeedError, HeadError, Location, RunError
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
 from runtime.diagram.paths import InstancePath, PortPath
@@ -384,17 +384,21 @@ class Session:
         without: frozenset[Value] = frozenset()
         while True:
             key = id(program), request, without
-            compiled = self._compiled.get(key)
-            if compiled is None:
-                compiled = compile_request(program, request, without, self._passes)
-                self._compiled[key] = compiled
-            missing = self._bind(program, compiled, fed, seeds)
-            if not missing:
-                try:
+            try:
+                compiled = self._compiled.get(key)
+                if compiled is None:
+                    compiled = compile_request(program, request, without, self._passes)
+                    self._compiled[key] = compiled
+                missing = self._bind(program, compiled, fed, seeds)
+                if not missing:
                     compiled.plan.run()
                     return compiled
-                except RunError as error:
-                    missing = self._left_out(program, error)
+            except HeadError:
+                raise
+            except RunError as error:
+                missing = self._left_out(program, error)
+                if without.issuperset(missing):
+                    raise
             without |= frozenset(missing)
 
     def _left_out(self, program: Program, error: RunError) -> list[Value]:

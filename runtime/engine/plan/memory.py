@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
 
 if TYPE_CHECKING:
@@ -24,8 +25,21 @@ _SMALL = 1 << 12
 def side_by_side(values: Sequence[Value]) -> dict[Value, Array]:
     """Arrays for values of one shape and dtype, in order in one block of memory."""
     first = values[0]
-    block = np.empty((len(values), *first.shape), NUMPY[first.dtype])
+    block = _allocate(first, (len(values), *first.shape), NUMPY[first.dtype])
     return {value: block[i : i + 1].reshape(first.shape) for i, value in enumerate(values)}
+
+
+def _allocate(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Memory for a value; raises RunError with its block where there is not enough."""
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError: more bytes than an address can count
+        raise RunError(
+            f"There is not enough memory for {value.dtype} of shape {list(value.shape)}.",
+            location=Location(block=None if value.owner is None else str(value.owner)),
+            got=f"{value.size * NUMPY[value.dtype].itemsize / 2**30:,.0f} GiB",
+            next_step="Make the shape smaller.",
+        ) from None
 
 
 class Memory:
@@ -104,7 +118,7 @@ class Memory:
             self.bytes += size
             self.arrays[value] = np.empty(value.shape, dtype)
             return
-        raw = self._take(size)
+        raw = self._take(value, size)
         self.arrays[value] = raw[:size].view(dtype).reshape(value.shape)
         self._owned.setdefault(root, []).append((value, raw))
 
@@ -132,10 +146,10 @@ class Memory:
                 for _, raw in self._owned.pop(root, ()):
                     insort(self._free, (raw.nbytes, id(raw), raw))
 
-    def _take(self, size: int) -> Array:
+    def _take(self, value: Value, size: int) -> Array:
         """A free block not much larger than needed, else a new one."""
         at = bisect_left(self._free, (size,))
         if at < len(self._free) and self._free[at][0] <= 2 * size:
             return self._free.pop(at)[2]
         self.bytes += size
-        return np.empty(size, np.uint8)
+        return _allocate(value, (size,), np.dtype(np.uint8))

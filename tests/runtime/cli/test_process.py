@@ -84,3 +84,37 @@ def test_without_a_display_the_editor_does_not_abort(seed):
     done = command(seed, QT_QPA_PLATFORM="", DISPLAY="", WAYLAND_DISPLAY="")
     assert done.returncode == 3
     assert b"gradwire run" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("blocks",), ("schema",), ("--help",)])
+def test_output_that_can_not_be_written_is_no_fault_of_gradwire(arguments):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "runtime.cli", *arguments],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 3
+    assert (
+        done.stderr == b"gradwire: error: The output can't be written: No space left on device.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("schema >&-", 0),
+        ("run nowhere >&-", 2),
+        ("run nowhere 2>&-", 2),
+        ("run nowhere 2>/dev/full", 3),
+    ],
+)
+def test_closed_and_full_streams_leave_the_exit_code(line, code):
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m runtime.cli {line}'],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+    )
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr and b"itself failed" not in done.stderr

@@ -188,3 +188,13 @@ def test_usage(gradwire):
 def test_a_training_state_of_one_run_does_not_leak_into_the_next(gradwire, seed):
     assert gradwire("run", seed, "--set", "a=[[9, 9]]").out != gradwire("run", seed).out
     assert gradwire("run", seed).out == gradwire("run", seed).out
+
+
+def test_running_out_of_memory_is_a_failed_run(gradwire, monkeypatch, seed):
+    def fail(*arguments: object) -> None:
+        raise MemoryError("Unable to allocate 36 TiB")
+
+    monkeypatch.setattr("runtime.cli.commands.run.open_session", fail)
+    done = gradwire("run", seed)
+    assert done.code == 3 and "There is not enough memory." in done.err
+    assert "36 TiB" in done.err and "itself failed" not in done.err

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blocks.errors import FeedError, HeadError, NotRunnableError, RunError
+from blocks.errors import FeedError, HeadError, Location, NotRunnableError, RunError
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.functions import Square
 from blocks.library.gradient import Gradient, StopGradient
@@ -433,3 +433,14 @@ def test_threads_may_train_one_session() -> None:
         list(threads.map(lambda _: session.step(SGD(1.0)), range(100)))
     assert session.step_number == 100
     assert (session.values["w"] == -100).all()
+
+
+def test_a_shape_beyond_memory_is_an_error_of_its_block() -> None:
+    parts = {"w": Variable(shape=[10**9, 10**9]), "v": Variable(value=1.0), "loss": Loss()}
+    diagram = draw(parts, {"loss.x": "v"})
+    with pytest.raises(RunError, match=r"w: There is not enough memory .* smaller\.") as caught:
+        Session(diagram).run(ports=["w"])
+    assert caught.value.location == Location("main", "w")
+    partial = Session(diagram, partial=True)
+    assert set(partial.backward().values) == {"v.out", "loss.out"}
+    assert [each.location.block for each in partial.diagnostics] == ["w"]

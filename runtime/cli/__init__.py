@@ -6,12 +6,13 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
-from blocks.errors import GradwireError
-from runtime.cli.output import FAILED, exit_code, print_problems
+from blocks.errors import FileError, GradwireError, RunError
+from runtime.cli.output import CLEAN, FAILED, exit_code, print_problems
 from runtime.publish.problems import Problem
 from runtime.version import __version__
 
@@ -39,13 +40,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a glyph the terminal lacks is no failure
     try:
+        _open_closed_streams()
         code = _call(typed)
         sys.stdout.flush()
+        sys.stderr.flush()
     except BrokenPipeError:
-        # The reader has seen enough (`| head`); keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        _discard_output()
+        return CLEAN  # the reader has seen enough (`| head`)
+    except OSError as error:
+        _discard_output()
+        with suppress(OSError):
+            print(
+                f"gradwire: error: The output can't be written: {error.strerror}.", file=sys.stderr
+            )
+            sys.stderr.flush()
+        return FAILED
     return code
+
+
+def _open_closed_streams() -> None:
+    """Put something in the place of streams that the caller closed (`>&-`)."""
+    if sys.stdout is None or sys.stderr is None:
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # until the process ends
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+
+
+def _discard_output() -> None:
+    """Keep Python from writing at exit what could not be written."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())
 
 
 def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -75,20 +102,26 @@ def _call(typed: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
     except GradwireError as error:
-        print_problems([Problem.of_error(error)])
-        return exit_code(error)
-    except BrokenPipeError:
-        raise
+        return _report(error)
+    except MemoryError as error:
+        step = "Make the shapes in the diagram smaller."
+        return _report(RunError("There is not enough memory.", got=str(error), next_step=step))
+    except OSError as error:
+        if error.filename is None:
+            raise  # of a stream, such as a full one
+        return _report(FileError(f"{error.strerror}.", path=str(error.filename)))
     except Exception as error:  # the last line of defence: a user never sees a traceback
         if os.environ.get("GRADWIRE_TRACEBACK"):
             raise
-        failure = GradwireError(
-            f"Gradwire itself failed: {type(error).__name__}: {error}",
-            next_step="Set GRADWIRE_TRACEBACK=1, run it again and report what it prints.",
-        )
-        print_problems([Problem.of_error(failure)])
-        return FAILED
+        what = f"Gradwire itself failed: {type(error).__name__}: {error}"
+        step = "Set GRADWIRE_TRACEBACK=1, run it again and report what it prints."
+        return _report(GradwireError(what, next_step=step))
     return 0
+
+
+def _report(error: GradwireError) -> int:
+    print_problems([Problem.of_error(error)])
+    return exit_code(error)
 
 
 def _version(wanted: bool) -> None:

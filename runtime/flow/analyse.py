@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -136,10 +137,14 @@ class Flow:
         return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
 
     def variable(self, name: str, loss: str | None = None) -> Verdict:
-        """Why a variable gets the gradient of a loss or not."""
+        """Why a variable gets the gradient of a loss or not; raises RunError where there is no
+        such variable.
+        """
         program, path = self.program, InstancePath(self.program.flat.first(name))
         leaf = program.leaves.get(path)
         if leaf is None:
+            if path not in program.sources("variable") and path not in program.failed:
+                raise self._no_variable(name)
             culprit = program.blocked.get(path) or (path if path in program.instances else None)
             return Verdict(name, None, State.UNKNOWN, sentences.unknown(culprit))
         heads = self._heads(loss)
@@ -249,6 +254,21 @@ class Flow:
             return leaf.value
         return self.program.wires.get(self.known(key))
 
+    def _no_variable(self, name: str) -> RunError:
+        """Unknown, or another block; with the nearest names."""
+        known = [*self.program.sources("variable")]
+        near = get_close_matches(name, known, n=3)
+        block = self.program.instances.get(InstancePath(name))
+        what = f"There is no variable {name!r}."
+        if block is not None:
+            what = f"{name!r} is a {block.block.type_name()}, not a variable."
+        return RunError(
+            what,
+            location=Location(block=name),
+            next_step=f"Did you mean {', '.join(near)}?" if near else None,
+            expected=sentences.names(known) if known and not near else None,
+        )
+
     def _no_loss(self, culprit: str | None) -> str:
         """Why there is none: a Loss block behind an error, or none at all."""
         marked = (path for path, instance in self.program.instances.items() if instance.block.head)
@@ -306,6 +326,8 @@ class Flow:
             return State.FROZEN
         worst = max(loss, variables)
         if worst is Gate.NO_RULE and loss is frozen is Gate.OPEN:
+            return State.FROZEN
+        if worst is Gate.STOP and trained is None:
             return State.FROZEN
         return CLOSED[worst]
 

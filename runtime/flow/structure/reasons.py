@@ -108,6 +108,8 @@ class Verdicts:
         text = sentences.frozen(
             frozen, trained, behind, self._passed_on(head, value), itself=[key] == frozen
         )
+        if before := near.cutters_ahead(value, head, Gate.STOP):
+            text = f"{text} {sentences.stopped_besides(before, head.block)}"
         repair = self.repair(head, value)
         return Verdict(key, head, State.FROZEN, text, frozen=tuple(frozen), repair=repair)
 

@@ -150,6 +150,11 @@ def frozen(
     return " ".join(parts)
 
 
+def stopped_besides(before: Sequence[Cutter], loss: str) -> str:
+    """Where gradient would not come to a frozen variable either."""
+    return _closed(before, f"every route to {loss} as well")
+
+
 def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
     """The sentence of OFF ROUTE."""
     if len(losses) == 1:

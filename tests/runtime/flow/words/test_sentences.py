@@ -196,7 +196,10 @@ def test_frozen() -> None:
 
 def test_frozen_and_cut() -> None:
     said = flow({"v": FROZEN, "stop": StopGradient()}, {"stop.x": "v", "loss.x": "stop"})
-    assert says(said, "stop.x") == "STOPPED: stop stops every route to loss. v is frozen as well."
+    assert says(said, "stop.x") == (
+        "FROZEN: v is frozen, and nothing else upstream is trained. "
+        "stop stops every route to loss as well."
+    )
     assert says(said, "loss.x") == (
         "FROZEN: v is frozen, and nothing else upstream is trained. "
         "stop stops every route from here to v."
@@ -220,6 +223,23 @@ def test_frozen_beside_a_stop_is_stopped_and_beside_an_argmax_is_frozen() -> Non
         "FROZEN: v is frozen. hard cuts every route from here to w: "
         "it compares, and the answer is piecewise constant."
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "advice"),
+    [
+        ("wieght", "There is no variable 'wieght'.", "Did you mean weight?"),
+        ("mul", "'mul' is a Mul, not a variable.", None),
+        ("q", "There is no variable 'q'.", None),
+    ],
+)
+def test_a_name_that_is_no_variable_is_an_error_with_the_nearest(name, what, advice) -> None:
+    said = flow({"weight": W, "mul": make("Mul")}, {"mul.a": "weight", "mul.b": "weight",
+                                                    "loss.x": "mul"})  # fmt: skip
+    with pytest.raises(RunError) as caught:
+        said.variable(name)
+    assert (caught.value.what, caught.value.next_step) == (what, advice)
+    assert advice or caught.value.expected == "weight"
 
 
 def test_off_route() -> None:
@@ -276,7 +296,6 @@ def test_unknown() -> None:
     no_loss = "There is no loss yet: add a Loss block, or end a chain in a single number."
     assert says(alone, "t.x") == f"UNKNOWN: {no_loss}"
     assert alone.variable("w").sentence == no_loss
-    assert alone.variable("nobody").state is State.UNKNOWN
 
 
 @pytest.mark.parametrize("block", ["Softmax", "LogSoftmax", "Norm", "LogSumExp", "Max", "Gelu",

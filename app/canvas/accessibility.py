@@ -89,15 +89,16 @@ class Item(QAccessibleInterface):
         state.focused = view.focus == self.focus
         kind, name = self.focus.kind, self.focus.name
         chosen = {
-            FocusKind.BLOCK: view.selected,
-            FocusKind.NOTE: view.notes,
-            FocusKind.WIRE: {view.wire},
+            FocusKind.BLOCK: view.selection.blocks,
+            FocusKind.NOTE: view.selection.notes,
+            FocusKind.WIRE: {view.selection.wire},
         }
         is_bend = kind is FocusKind.BEND
         state.movable = is_bend
-        state.selected = (
-            Bend(name, self.focus.number) in view.bends if is_bend else name in chosen.get(kind, ())
-        )
+        if is_bend:
+            state.selected = Bend(name, self.focus.number) in view.selection.bends
+        else:
+            state.selected = name in chosen.get(kind, ())
         return state
 
 

@@ -153,7 +153,7 @@ class Stage(QWidget):
 
     def zoom_to_selection(self) -> None:
         """Show the selection, or else the whole page."""
-        bounds = self.view.scene.bounds_of(self.view.selected, self.view.notes)
+        bounds = self.view.scene.bounds_of(self.view.selection.blocks, self.view.selection.notes)
         self._fit(self.view.scene.bounds() if bounds is None else bounds)
 
     def reveal(self, bounds: Floats, *, roughly: bool = False) -> None:
@@ -268,7 +268,7 @@ class Stage(QWidget):
     def update_flow(self) -> None:
         """Animate the chevrons of the selected wire while gradient passes it."""
         view = self.view
-        wire = view.scene.wire_index.get(view.wire or "")
+        wire = view.scene.wire_index.get(view.selection.wire or "")
         state = None if wire is None else STATE_OF.get(int(view.annotations.total.codes[wire]))
         flows = state is not None and state.row.passes
         if flows and self.isVisible() and self._motion:
@@ -280,7 +280,7 @@ class Stage(QWidget):
     def _flow(self) -> None:
         view = self.view
         self.view = replace(view, phase=(view.phase + _FLOW_STEP) % 1.0)
-        bounds = view.scene.wire_bounds[[view.scene.wire_index[view.wire or ""]]]
+        bounds = view.scene.wire_bounds[[view.scene.wire_index[view.selection.wire or ""]]]
         x0, y0, x1, y1 = view.camera.rows_to_widget(bounds)[0].tolist()
         self.update(QRectF(x0, y0, x1 - x0, y1 - y0).toAlignedRect())
 

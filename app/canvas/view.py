@@ -60,9 +60,7 @@ class CanvasView(ExplainingStage):
     changeRequested = Signal(object)
     """A Change for the document; each is one undo."""
     selectionChanged = Signal(object)
-    """Names of the selected blocks, a frozenset; also emitted when notes or bends change."""
-    wireClicked = Signal(str)
-    """Key of the selected wire (its target ``block.port``); empty for none."""
+    """The new Selection: blocks, notes, bends and wire; emitted once for each click or key."""
     pageEntered = Signal(str)
     """Name of the page block that was double-clicked."""
     inspectRequested = Signal(str)
@@ -104,9 +102,9 @@ class CanvasView(ExplainingStage):
         self._inline_editor.close()
         before = self.view.scene.page
         super().set_diagram(diagram, page)
-        bends = surviving(self.view.bends, before, self.view.scene.page)
-        self.select(self.view.selected, self.view.notes, bends)
-        self.select_wire(self.view.wire)
+        selection = self.view.selection
+        bends = frozenset(surviving(selection.bends, before, self.view.scene.page))
+        self.set_selection(selection._replace(bends=bends))
         self.view = replace(self.view, near_port=None, marks={})
         self.trace(None)
         self.keyboard_focus.update()
@@ -122,36 +120,37 @@ class CanvasView(ExplainingStage):
 
     def selection(self) -> frozenset[str]:
         """Names of the selected blocks."""
-        return self.view.selected
+        return self.view.selection.blocks
+
+    def set_selection(self, selection: Selection) -> None:
+        """Select what exists of ``selection``, and nothing else."""
+        scene = self.view.scene
+        chosen = Selection(
+            frozenset(selection.blocks & scene.index.keys()),
+            frozenset(selection.notes & scene.page.notes.keys()),
+            frozenset(bend for bend in selection.bends if scene.bend(bend) is not None),
+            selection.wire if selection.wire in scene.wire_index else None,
+        )
+        if chosen != self.view.selection:
+            self.view = replace(self.view, selection=chosen)
+            self.update_flow()
+            self.selectionChanged.emit(chosen)
+            self.update()
 
     def select(
         self, names: Iterable[str], notes: Iterable[str] = (), bends: Iterable[Bend] = ()
     ) -> None:
-        """Select these blocks, notes and bends, if they exist, and no others."""
-        view, there = self.view, self.view.scene.page.notes
-        chosen = Selection(
-            frozenset(frozenset(names) & view.scene.index.keys()),
-            frozenset(note for note in notes if note in there),
-            frozenset(bend for bend in bends if view.scene.bend(bend) is not None),
-        )
-        if chosen != view.selection:
-            blocks, notes, bends = chosen
-            self.view = replace(view, selected=blocks, notes=notes, bends=bends)
-            self.selectionChanged.emit(blocks)
-            self.update()
+        """Select these blocks, notes and bends, if they exist, and no others; the wire stays."""
+        items = Selection(frozenset(names), frozenset(notes), frozenset(bends))
+        self.set_selection(items._replace(wire=self.view.selection.wire))
 
     def selected_wire(self) -> str | None:
         """Key of the selected wire."""
-        return self.view.wire
+        return self.view.selection.wire
 
     def select_wire(self, key: str | None) -> None:
-        """Select the wire with this key if it exists, or none."""
-        chosen = key if key in self.view.scene.wire_index else None
-        if chosen != self.view.wire:
-            self.view = replace(self.view, wire=chosen)
-            self.update_flow()
-            self.wireClicked.emit(chosen or "")
-            self.update()
+        """Select the wire with this key if it exists, or none; blocks, notes and bends stay."""
+        self.set_selection(self.view.selection._replace(wire=key))
 
     def select_all(self) -> None:
         """Select every block and note of the page."""
@@ -182,17 +181,16 @@ class CanvasView(ExplainingStage):
 
     def bend_wire(self, at: QPointF | None = None) -> None:
         """Add a bend to the selected wire: at ``at``, where it was pressed, or in the middle."""
-        wire, at = self.view.wire, at or self._mouse.pressed
+        wire, at = self.view.selection.wire, at or self._mouse.pressed
         if wire is None:
             self.hint(self.tr("Select a wire to bend."))
             return
         place = None if at is None else np.array(at.toTuple())
         change, bend = changes.add_bend(self.view, wire, place)
         self.request(change)
-        self.select((), (), {bend})
+        self.set_selection(Selection(bends=frozenset({bend})))
         if self.view.focus is not None:
             self.keyboard_focus.focus_on(Focus(FocusKind.BEND, *bend))
-        self.select_wire(None)
 
     def delete_selection(self) -> None:
         """Remove the selection, or else the focused item."""
@@ -234,8 +232,8 @@ class CanvasView(ExplainingStage):
             self._adder.open(at, port)
         elif port is not None:
             self._adder.open_for_port(port)
-        elif self.view.wire is not None:
-            self._adder.open_for_wire(self.view.wire)
+        elif (wire := self.view.selection.wire) is not None:
+            self._adder.open_for_wire(wire)
         else:
             self._adder.open_at(self._vacancy(pointer))
 
@@ -268,7 +266,7 @@ class CanvasView(ExplainingStage):
     def toggle_trace(self) -> None:
         """Trace the selected wire at once, or stop tracing."""
         self._hover_timer.stop()
-        self._hovered = None if self.view.traced else self.view.wire
+        self._hovered = None if self.view.traced else self.view.selection.wire
         self._show_trace()
 
     def _show_trace(self) -> None:
@@ -286,11 +284,11 @@ class CanvasView(ExplainingStage):
 
     def rename(self) -> None:
         """Edit the name or text of the one selected item, or else of the focused one."""
-        for blocks, notes, _ in (self.view.selection, changes.focused(self.view)):
-            if len(blocks) == 1:
-                return self.start_rename(*blocks)
-            if len(notes) == 1 and not blocks:
-                return self.start_note(*notes)
+        for items in (self.view.selection, changes.focused(self.view)):
+            if len(items.blocks) == 1:
+                return self.start_rename(*items.blocks)
+            if len(items.notes) == 1 and not items.blocks:
+                return self.start_note(*items.notes)
 
     def inspect(self, name: str) -> None:
         """Select a block and request its fields."""

@@ -47,11 +47,10 @@ class ClipboardCommands(QObject):
             self._last = None
 
     def cut(self) -> None:
-        """Copy, and remove: a frame goes with what it holds, since that is copied too."""
+        """Copy, and remove: frames together with their contents, as they are copied."""
         if self._text():
             self.copy()
-            held = self._held()
-            self._canvas.select(held.blocks, held.notes, held.bends)
+            self._canvas.set_selection(self._chosen())
             self._canvas.delete_selection()
 
     def paste(self) -> None:
@@ -64,16 +63,17 @@ class ClipboardCommands(QObject):
             self._last = None
             self._put(text, None, self.tr("Duplicate"))
 
-    def _held(self) -> Selection:
-        """What is selected, with what the frames among it hold."""
+    def _chosen(self) -> Selection:
+        """The selection with the contents of its frames."""
         view = self._canvas.view
         return with_frame_contents(view.scene, view.selection)
 
     def _text(self) -> str:
-        blocks, notes, _ = self._held()
-        if not (blocks or notes):
+        """The selection as text; empty if nothing is selected."""
+        chosen = self._chosen()
+        if not (chosen.blocks or chosen.notes):
             return ""
-        return copied(self._document.diagram, self._navigation.page, blocks, notes)
+        return copied(self._document.diagram, self._navigation.page, chosen.blocks, chosen.notes)
 
     def _put(self, text: str, at: Point | None, label: str) -> None:
         page = self._navigation.page

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.canvas.state.route import route_of
+from app.canvas.state.view_state import Selection
 from app.evaluation.answers import Reasons, reasons
 from app.evaluation.worker import SessionWorker
 from app.panels.why.answers import WIRE
@@ -64,8 +65,11 @@ class Explanation(QObject):
             self._query()
         self._draw(self._canvas.route() is not None)
 
-    def show_wire(self, key: str) -> None:
-        """Let panel and answers be about another wire of the page; an empty key is none."""
+    def show_selection(self, selection: Selection) -> None:
+        """Explain the selected wire; nothing happens if it is the one that is explained."""
+        key = selection.wire or ""
+        if key == self._why.wire:
+            return
         self._why.set_wire(key)
         self._query()
         self._variable = None
@@ -105,8 +109,7 @@ class Explanation(QObject):
             return
         wire = WirePath(target.removeprefix(WIRE))
         if self._navigation.reveal(Location(MAIN, wire.block)) is not None:
-            self._canvas.select(())
-            self._canvas.select_wire(str(wire.name))
+            self._canvas.set_selection(Selection(wire=str(wire.name)))
 
     def _follow_leaf(self, path: str) -> None:
         """One leaf of the wire is shown by itself, or all of them again."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject
 
+from app.canvas.state.view_state import Selection
 from app.document.diff import page_diff, renamed_pages
 from blocks.errors import Location
 from runtime.diagram import MAIN, Diagram, PortName
@@ -60,8 +61,8 @@ class Reveal(QObject):
         if found.wires_only:
             blocks = found.cut.union(PortName.parse(wire).block for wire in found.wires)
         alone = found.wires_only and len(found.wires) == 1
-        self._canvas.select(() if alone else blocks, found.notes)
-        self._canvas.select_wire(found.wires[0] if alone else None)
+        chosen = Selection(frozenset(() if alone else blocks), frozenset(found.notes))
+        self._canvas.set_selection(chosen._replace(wire=found.wires[0] if alone else None))
         bounds = self._canvas.view.scene.bounds_of(blocks, found.notes)
         if bounds is None:
             bounds = _bounds_of_gone(found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
+from app.canvas.state.view_state import NOTHING
 from app.canvas.view import CanvasView
 from app.commands.clipboard import ClipboardCommands
 from app.commands.edit import EditCommands
@@ -46,6 +47,7 @@ from app.services.plain_text import unmarked, window_title
 from app.services.settings import Settings
 from app.services.style_sheet import sheet
 from app.shell import actions
+from app.shell.action_states import ActionStates
 from app.shell.docks import Docks
 from app.shell.menus import Menus
 from app.shell.presenter import Presenter
@@ -231,6 +233,7 @@ class MainWindow(QMainWindow):
             ),
         )
         self.actions_by_name["picture_legend"].setChecked(settings.picture_legend)
+        ActionStates(self.actions_by_name, canvas, navigation, self)
         self.menus = Menus(menus, self.docks.by_name, self.losses, self.windows, self)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
 
@@ -264,7 +267,7 @@ class MainWindow(QMainWindow):
     # ---- connecting ---------------------------------------------------------------------------
 
     def _connect_document(self) -> None:
-        document, stack = self.document, self.document.undo_stack
+        document = self.document
         document.opened.connect(self._forget)
         document.diagramChanged.connect(self._show_document)
         document.pathChanged.connect(self._show_title)
@@ -275,6 +278,7 @@ class MainWindow(QMainWindow):
         self.background.ended.connect(self.progress.hide)
         self.progress.cancelled.connect(self.background.cancel)
         self.files.fileChosen.connect(self.open_path)
+        stack = document.undo_stack
         for changed in (
             stack.canUndoChanged, stack.canRedoChanged, stack.undoTextChanged,
             stack.redoTextChanged,
@@ -285,14 +289,13 @@ class MainWindow(QMainWindow):
     def _connect_canvas(self) -> None:
         canvas = self.canvas
         canvas.changeRequested.connect(self.edit.change)
-        canvas.selectionChanged.connect(self._show_selection)
-        canvas.wireClicked.connect(self._show_wire)
+        canvas.selectionChanged.connect(self.inspector.set_selection)
+        canvas.selectionChanged.connect(self.explanation.show_selection)
         canvas.pageEntered.connect(self.navigation.enter)
         canvas.inspectRequested.connect(self._show_inspector)
         canvas.menuRequested.connect(self._show_menu)
         canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
         canvas.legend.clicked.connect(self.actions_by_name["legend"].trigger)
-        self._show_selection(canvas.selection())
 
     def _connect_panels(self) -> None:
         self.palette_panel.blockChosen.connect(self.edit.add_block)
@@ -344,8 +347,7 @@ class MainWindow(QMainWindow):
         """Another diagram takes the place of the one that was open."""
         self.notice.dismiss()
         self.inspector.forget()
-        self.canvas.select(())
-        self.canvas.select_wire(None)
+        self.canvas.set_selection(NOTHING)
         self._fit_wanted = True
 
     def _show_document(self, diagram: Diagram) -> None:
@@ -361,7 +363,6 @@ class MainWindow(QMainWindow):
 
     def _show_page(self) -> None:
         self.breadcrumbs.show_trail(self.navigation.trail, self.navigation.root)
-        self.actions_by_name["leave_page"].setEnabled(bool(self.navigation.use))
 
     def _show_error(self, result: Result) -> None:
         if result.error is not None:
@@ -372,6 +373,10 @@ class MainWindow(QMainWindow):
         self.setWindowFilePath(str(self.document.path or ""))
         self.setWindowModified(not self.document.is_clean)
 
+    def _show_inspector(self) -> None:
+        self.docks.bring_up("inspector")
+        self.inspector.focus_name()
+
     def _show_history(self) -> None:
         stack, by_name = self.document.undo_stack, self.actions_by_name
         undo, redo = by_name["undo"], by_name["redo"]
@@ -379,29 +384,6 @@ class MainWindow(QMainWindow):
         redo.setEnabled(stack.canRedo())
         undo.setText(self.tr("&Undo {0}").format(unmarked(stack.undoText())).rstrip())
         redo.setText(self.tr("&Redo {0}").format(unmarked(stack.redoText())).rstrip())
-
-    def _show_selection(self, names: frozenset[str]) -> None:
-        self.inspector.set_selection(names)
-        self._show_enabled()
-
-    def _show_wire(self, key: str) -> None:
-        self.explanation.show_wire(key)
-        self._show_enabled()
-
-    def _show_enabled(self) -> None:
-        blocks, notes, bends = self.canvas.view.selection
-        count, by_name = len(blocks) + len(notes), self.actions_by_name
-        by_name["delete"].setEnabled(bool(count or bends or self.canvas.selected_wire()))
-        by_name["bend_wire"].setEnabled(self.canvas.selected_wire() is not None)
-        for name in ("cut", "copy", "duplicate", "zoom_selection"):
-            by_name[name].setEnabled(bool(count))
-        for name in ("group", "ungroup", "export_selection"):
-            by_name[name].setEnabled(bool(blocks))
-        by_name["rename"].setEnabled(count == 1)
-
-    def _show_inspector(self) -> None:
-        self.docks.bring_up("inspector")
-        self.inspector.focus_name()
 
     def _show_menu(self, at: QPoint) -> None:
         menu = actions.context_menu(self, self.actions_by_name)

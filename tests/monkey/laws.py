@@ -156,9 +156,9 @@ def _same_arrays(scene: Scene, fresh: Scene) -> None:
 
 def _selection_exists(canvas: CanvasView) -> None:
     view, scene = canvas.view, canvas.view.scene
-    assert view.selected <= scene.index.keys()
-    assert view.notes <= scene.page.notes.keys()
-    assert view.wire is None or view.wire in scene.wire_index
+    assert view.selection.blocks <= scene.index.keys()
+    assert view.selection.notes <= scene.page.notes.keys()
+    assert view.selection.wire is None or view.selection.wire in scene.wire_index
     assert view.traced is None or view.traced in scene.wire_index
     assert view.hidden_wire is None or view.hidden_wire in scene.wire_index
     assert view.focus is None or exists(scene, view.focus)

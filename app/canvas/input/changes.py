@@ -17,7 +17,7 @@ from app.canvas.scene.focus import FocusKind
 from app.canvas.scene.geometry import Bend, overlapping
 from app.canvas.scene.hits import WIRE_HIT_DISTANCE, distances
 from app.canvas.scene.lane_paths import GAP, STEPS
-from app.canvas.state.view_state import Selection
+from app.canvas.state.view_state import NOTHING, Selection
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
     AddBlock,
@@ -58,10 +58,10 @@ def removal(view: ViewState) -> Change | None:
     scene, selection = view.scene, view.selection
     if wires := marked(view.marks):
         return cut_change(scene, wires)
-    page, nothing = scene.page_name, selection == Selection()
-    if nothing and view.wire is not None:
-        return Disconnect(PortName.parse(view.wire), page=page)
-    if nothing:
+    page = scene.page_name
+    if not selection.has_items and selection.wire is not None:
+        return Disconnect(PortName.parse(selection.wire), page=page)
+    if not selection.has_items:
         selection = focused(view)
     names = tuple(name for name in scene.names if name in selection.blocks)
     changes: list[Change] = [*_without_bends(scene, selection.bends)]
@@ -82,7 +82,7 @@ def focused(view: ViewState) -> Selection:
         return Selection(notes=frozenset({focus.name}))
     if focus is not None and focus.kind is FocusKind.BEND:
         return Selection(bends=frozenset({Bend(focus.name, focus.number)}))
-    return Selection()
+    return NOTHING
 
 
 def nudge(view: ViewState, dx: float, dy: float) -> Change | None:
@@ -96,7 +96,7 @@ def nudge(view: ViewState, dx: float, dy: float) -> Change | None:
 def resizing(view: ViewState, dx: float, dy: float) -> Change | None:
     """Resize the selected notes, or the focused one, by scene units."""
     scene = view.scene
-    names = sorted(view.notes or focused(view).notes)
+    names = sorted(view.selection.notes or focused(view).notes)
     changes = tuple(
         SetNote(name, after, page=scene.page_name)
         for name in names
@@ -133,9 +133,9 @@ def port_offset(*, from_output: bool) -> Floats:
 
 def beside(view: ViewState) -> Floats | None:
     """A corner (2,) to the right of the selected block; None unless exactly one is selected."""
-    if len(view.selected) != 1:
+    if len(view.selection.blocks) != 1:
         return None
-    (name,) = view.selected
+    (name,) = view.selection.blocks
     left, top, width, _ = view.scene.rects[view.scene.index[name]].tolist()
     return np.array([left + width + DISTANCE, top])
 
@@ -178,11 +178,11 @@ def dropping(view: ViewState, candidate: Candidate, at: Point) -> tuple[str, Cha
 def insertion(view: ViewState) -> Change | None:
     """Insert the one selected block into the selected wire; None if it does not fit."""
     scene = view.scene
-    if len(view.selected) != 1 or view.wire is None:
+    if len(view.selection.blocks) != 1 or view.selection.wire is None:
         return None
-    (name,) = view.selected
+    (name,) = view.selection.blocks
     stay = MoveBlocks({}, page=scene.page_name)
-    return splice(scene, stay, name, *free_ports(scene, name), view.wire)
+    return splice(scene, stay, name, *free_ports(scene, name), view.selection.wire)
 
 
 def inserting(
@@ -198,7 +198,7 @@ def note_around(view: ViewState, at: QPointF, *, frame: bool) -> SetNote:
     """Add a note near the widget point ``at``, or a frame around the selected blocks."""
     scene = view.scene
     name = next(fresh_names("frame" if frame else "note", scene.page.notes))
-    chosen = [scene.index[block] for block in view.selected] if frame else []
+    chosen = [scene.index[block] for block in view.selection.blocks] if frame else []
     bounds = scene.bounds(np.array(chosen, np.intp)) if chosen else None
     if bounds is None:
         corner = free_corner(scene, view.camera.to_scene(np.array(at.toTuple())))

@@ -11,7 +11,6 @@ from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.input.gestures import GRID, Gesture, Host
 from app.canvas.scene.bends import moving_with, shifted
-from app.canvas.state.view_state import Selection
 from runtime.diagram import MoveBlocks, SetNote
 from runtime.diagram.model import Note, Point
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Flags, Floats, Indices
     from app.canvas.scene.camera import Camera
     from app.canvas.scene.geometry import Scene
+    from app.canvas.state.view_state import Selection
 
 GRIP = 12.0
 """Size of the corner that resizes a note, widget px."""
@@ -54,7 +54,7 @@ def with_frame_contents(scene: Scene, selection: Selection) -> Selection:
     """The selection with everything wholly inside the frames among it."""
     moved = move_set(scene, selection)
     names = frozenset(scene.names[i] for i in moved.blocks.tolist())
-    return Selection(names, frozenset(moved.notes), selection.bends)
+    return selection._replace(blocks=names, notes=frozenset(moved.notes))
 
 
 def move_change(scene: Scene, moved: MoveSet, shift: Floats) -> MoveBlocks:

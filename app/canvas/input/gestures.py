@@ -5,17 +5,18 @@ A gesture changes only what is shown; when it ends, it requests one Change from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.scene.geometry import Bend, overlapping
+from app.canvas.scene.geometry import overlapping
 from app.canvas.state.view_state import Selection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from app.canvas.scene.arrays import Flags, Floats, Indices
     from app.canvas.scene.camera import Camera
     from app.canvas.state.view_state import ViewState
@@ -38,10 +39,11 @@ class Host(Protocol):
     def hint(self, text: str) -> None:
         """Show a hint in the status bar; an empty one clears it."""
 
-    def select(
-        self, names: Iterable[str], notes: Iterable[str] = (), bends: Iterable[Bend] = ()
-    ) -> None:
-        """Select these blocks, notes and bends, and no others."""
+    def set_selection(self, selection: Selection) -> None:
+        """Select this, and nothing else."""
+
+    def select(self, names: Iterable[str]) -> None:
+        """Select these blocks instead of others; the selected wire stays."""
 
     def set_camera(self, camera: Camera) -> None:
         """Show the page through another camera."""
@@ -118,10 +120,10 @@ class Select(Gesture):
             frozenset(names[i] for i in notes.tolist()),
             frozenset(scene.bend_name(i) for i in bends.tolist()),
         )
-        self.host.select(*self.kept.joined(found))
+        self.host.set_selection(self.kept.joined(found))
 
     def cancel(self) -> None:
-        self.host.select(*self._before)
+        self.host.set_selection(self._before)
         self.host.redraw()
 
 
@@ -149,7 +151,7 @@ class RubberBand(Select):
 
     def finish(self, at: QPointF) -> None:
         if self._box.isNull():
-            self.host.select(*self.kept)
+            self.host.set_selection(self.kept)
         self.host.redraw(self._box.adjusted(-2, -2, 2, 2))
 
     def paint(self, painter: QPainter) -> None:

@@ -24,6 +24,7 @@ from app.canvas.scene.focus import (
 )
 from app.canvas.scene.geometry import Bend
 from app.canvas.state.spoken import describe
+from app.canvas.state.view_state import Selection
 from app.services.translation import editor
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import Connect, can_connect
@@ -141,7 +142,7 @@ class KeyboardFocus:
         elif focus.kind is FocusKind.WIRE:
             canvas.select_wire(focus.name)
         elif focus.kind is FocusKind.BEND:
-            canvas.select((), (), {Bend(focus.name, focus.number)})
+            canvas.set_selection(Selection(bends=frozenset({Bend(focus.name, focus.number)})))
         else:
             canvas.inspect(PortName.parse(focus.name).block)
         return True
@@ -180,10 +181,10 @@ class KeyboardFocus:
 
     def _start(self) -> Focus | None:
         view = self._canvas.view
-        if view.wire is not None:
-            return Focus(FocusKind.WIRE, view.wire)
-        for name in view.scene.names if view.selected else ():
-            if name in view.selected:
+        if view.selection.wire is not None:
+            return Focus(FocusKind.WIRE, view.selection.wire)
+        for name in view.scene.names if view.selection.blocks else ():
+            if name in view.selection.blocks:
                 return Focus(FocusKind.BLOCK, name)
         middle = self.centre()
         return nearest_block(view.scene, view.camera.to_scene(np.array(middle.toTuple())))

@@ -16,7 +16,7 @@ from app.canvas.input import changes
 from app.canvas.input.cutting import clear_marks, toggle_mark
 from app.canvas.input.gestures import GRID, Host
 from app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
-from app.canvas.state.view_state import Selection
+from app.canvas.state.view_state import NOTHING
 from app.services.translation import editor
 from runtime.diagram.paths import PortName
 
@@ -267,7 +267,7 @@ class Keys:
     def go(self, event: QKeyEvent) -> None:
         """Move the selection by a step of the grid; or the focus, if a wire is open."""
         if (
-            self._canvas.view.selection == Selection()
+            not self._canvas.view.selection.has_items
             or self._canvas.keyboard_focus.wire is not None
         ):
             self.move_focus(event)
@@ -281,7 +281,7 @@ class Keys:
 
     def nudge(self, event: QKeyEvent) -> None:
         """Move the selection by one scene unit, or else the focus."""
-        if self._canvas.view.selection == Selection():
+        if not self._canvas.view.selection.has_items:
             self.move_focus(event)
         else:
             self._canvas.nudge(*map(float, _direction(event)))
@@ -334,10 +334,10 @@ class Keys:
             keyboard_focus.focus_on(Focus(FocusKind.BLOCK, PortName.parse(focus.name).block))
         view = self._canvas.view
         item = changes.focused(view)
-        if item == Selection():
+        if not item.has_items:
             self._canvas.hint(editor.tr("A wire with the focus is selected already."))
         else:
-            self._canvas.select(*view.selection.toggled(item))
+            self._canvas.set_selection(view.selection.toggled(item))
 
     def select_all(self, event: QKeyEvent) -> None:
         """Select every block and note."""
@@ -350,9 +350,8 @@ class Keys:
             return
         if canvas.leave_explanation():
             return
-        if canvas.view.selection != Selection() or not keyboard_focus.clear():
-            canvas.select(())
-            canvas.select_wire(None)
+        if canvas.view.selection.has_items or not keyboard_focus.clear():
+            canvas.set_selection(NOTHING)
 
     # Building
 
@@ -365,7 +364,7 @@ class Keys:
             return
         view, keyboard_focus = self._canvas.view, self._canvas.keyboard_focus
         walked = view.focus is not None
-        if not walked and len(view.selected) == 1:
+        if not walked and len(view.selection.blocks) == 1:
             keyboard_focus.show()
         if not (keyboard_focus.act() and walked):
             self._mouse.hold_space(held=True)
@@ -400,10 +399,10 @@ class Keys:
 
     def mark_cut(self, event: QKeyEvent) -> None:
         """Toggle whether the selected wire is marked for a cut."""
-        if self._canvas.view.wire is None:
+        if self._canvas.view.selection.wire is None:
             self._canvas.hint(editor.tr("Go to a wire with the arrows: C marks it for a cut."))
         elif self._mouse.gesture is None:
-            count = toggle_mark(self._canvas, self._canvas.view.wire)
+            count = toggle_mark(self._canvas, self._canvas.view.selection.wire)
             self._canvas.hint(editor.tr("Marked for a cut: {0}. Delete cuts them.").format(count))
 
     # Result
@@ -412,12 +411,12 @@ class Keys:
         """Explain the selected wire, the focused port, or a block; False without any."""
         canvas, view = self._canvas, self._canvas.view
         port = None if view.focus is None else port_number(view.scene, view.focus)
-        if view.wire is not None:
-            canvas.explain(view.wire)
+        if view.selection.wire is not None:
+            canvas.explain(view.selection.wire)
         elif port is not None:
             canvas.explain_port(port)
-        elif len(view.selected or changes.focused(view).blocks) == 1:
-            canvas.explain_block(*(view.selected or changes.focused(view).blocks))
+        elif len(view.selection.blocks or changes.focused(view).blocks) == 1:
+            canvas.explain_block(*(view.selection.blocks or changes.focused(view).blocks))
         else:
             return False
         return True
@@ -433,7 +432,7 @@ class Keys:
     def enter(self, event: QKeyEvent) -> bool:
         """Open the focused item, or else the one selected block; False without either."""
         view = self._canvas.view
-        if view.focus is None and len(view.selected) == 1:
+        if view.focus is None and len(view.selection.blocks) == 1:
             self._canvas.keyboard_focus.show()
         return self._canvas.keyboard_focus.enter()
 

@@ -114,7 +114,7 @@ class Mouse:
         elif left and event.modifiers() & _ADDING == _ADDING:
             self._prepared = (at, lambda start: CutWires(self.canvas, start))
         elif left and event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            kept = self.canvas.view.selection if event.modifiers() & _ADDING else Selection()
+            kept = self._kept(adding=bool(event.modifiers() & _ADDING))
             self._prepared = (at, lambda start: Lasso(self.canvas, start, kept))
         elif left:
             self._press_left(at, adding=bool(event.modifiers() & _ADDING))
@@ -210,21 +210,21 @@ class Mouse:
         elif (block := block_at(scene, camera, x, y)) is not None:
             self._press_block(at, block, adding=adding)
         elif (grip := grip_at(scene, camera, x, y)) is not None:
-            self._select(Selection(notes=frozenset({grip})))
+            canvas.set_selection(Selection(notes=frozenset({grip})))
             self._prepared = (at, lambda start: ResizeNote(canvas, start, grip))
         elif (bend := bend_at(scene, camera, x, y)) is not None:
             item = Selection(bends=frozenset({scene.bend_name(bend)}))
             self._press_item(at, item, scene.bends[bend], adding=adding)
         elif (wire := wire_at(scene, camera, x, y, canvas.view.lane_count)) is not None:
-            self._select(Selection(), wire=scene.wire_keys[wire])
+            canvas.set_selection(Selection(wire=scene.wire_keys[wire]))
             canvas.explain(scene.wire_keys[wire])
         elif (note := note_at(scene, camera, x, y)) is not None:
             corner = np.array(scene.page.notes[note].at)
             self._press_item(at, Selection(notes=frozenset({note})), corner, adding=adding)
         else:
-            kept = canvas.view.selection if adding else Selection()
+            kept = self._kept(adding=adding)
             self._prepared = (at, lambda start: RubberBand(canvas, start, kept))
-            self._click = lambda: self._select(kept)
+            self._click = lambda: canvas.set_selection(kept.without_wire())
 
     def _press_right(self, at: QPointF) -> None:
         """Prepare the menu of what lies there, or a cut."""
@@ -237,7 +237,7 @@ class Mouse:
         elif (bend := bend_at(scene, camera, x, y)) is not None:
             self._ensure_selected(Selection(bends=frozenset({scene.bend_name(bend)})))
         elif wire is not None:
-            self._select(Selection(), wire=scene.wire_keys[wire])
+            canvas.set_selection(Selection(wire=scene.wire_keys[wire]))
         elif (note := note_at(scene, camera, x, y)) is not None:
             self._ensure_selected(Selection(notes=frozenset({note})))
         self._prepared = (at, lambda start: CutWires(canvas, start))
@@ -254,22 +254,23 @@ class Mouse:
         """Select an item, ready to be dragged with the rest of the selection."""
         canvas, selection = self.canvas, self.canvas.view.selection
         if adding:
-            self._select(selection.toggled(item))
+            canvas.set_selection(selection.without_wire().toggled(item))
         elif not selection.includes(item):
-            self._select(item)
+            canvas.set_selection(item)
         else:
-            self._click = lambda: self._select(item)
+            self._click = lambda: canvas.set_selection(item)
         if canvas.view.selection.includes(item):
             self._prepared = (at, lambda start: DragSelection(canvas, start, corner))
 
     def _ensure_selected(self, item: Selection) -> None:
         """Select an item unless the selection includes it."""
         if not self.canvas.view.selection.includes(item):
-            self._select(item)
+            self.canvas.set_selection(item)
 
-    def _select(self, selection: Selection, *, wire: str | None = None) -> None:
-        self.canvas.select(*selection)
-        self.canvas.select_wire(wire)
+    def _kept(self, *, adding: bool) -> Selection:
+        """What stays selected while a rubber band or lasso is drawn: the wire at least."""
+        selection = self.canvas.view.selection
+        return selection if adding else Selection(wire=selection.wire)
 
     def _draw_wire(self, start: QPointF, port: int) -> Gesture:
         """Draw a new wire from ``port``, or take off the one that ends there."""

@@ -25,7 +25,7 @@ def paint_bends(painter: QPainter, view: ViewState, area: Floats) -> None:
         return
     inside = ((scene.bends > area[:2]) & (scene.bends < area[2:])).all(axis=1)
     hidden = scene.wire_index.get(view.hidden_wire or "", -1)
-    selected = [number for bend in view.bends if (number := scene.bend(bend)) is not None]
+    selected = [number for bend in view.selection.bends if (number := scene.bend(bend)) is not None]
     _dots(painter, view, np.array(selected, np.intp), theme.accent, (_SIZE + 5.0) * unit)
     visible = np.flatnonzero(inside & (scene.bend_wire != hidden))
     _dots(painter, view, visible, theme.canvas, (_SIZE + 2.0) * unit)

@@ -81,7 +81,7 @@ class _LaneLabels:
 
     def paint(self, wires: Indices) -> None:
         scene, camera = self.view.scene, self.view.camera
-        selected = scene.wire_index.get(self.view.wire or "")
+        selected = scene.wire_index.get(self.view.selection.wire or "")
         labelled = [wire for wire in wires.tolist() if wire == selected or self._has_label(wire)]
         if not labelled:
             return

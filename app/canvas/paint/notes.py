@@ -28,7 +28,7 @@ def paint_notes(painter: QPainter, view: ViewState, area: Floats, *, frames: boo
         x, y = note.at
         seen = x < right and x + note.width > left and y < bottom and y + note.height > top
         if seen and note.frame == frames:
-            _paint_note(painter, view, note, selected=name in view.notes)
+            _paint_note(painter, view, note, selected=name in view.selection.notes)
 
 
 def note_height(text: str, width: float) -> float:

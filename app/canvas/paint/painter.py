@@ -161,7 +161,7 @@ class _PagePainter:
         """All wires; the selected one last, on a wash."""
         view, painter = self.view, self.painter
         unit, theme = view.camera.unit, view.theme
-        number = view.scene.wire_index.get(view.wire or "", -1)
+        number = view.scene.wire_index.get(view.selection.wire or "", -1)
         others, selected = wires[wires != number], wires[wires == number]
         self._lanes(others)
         if not len(selected):
@@ -211,9 +211,9 @@ class _PagePainter:
             points = view.camera.rows_to_widget(waypoints)
             bundle = Bundle(points, total.codes[alike], total.widths[alike])
             lanes.draw_plain(self.painter, bundle, view.theme)
-        if view.wire in view.scene.wire_index:
+        if view.selection.wire in view.scene.wire_index:
             self.painter.setPen(QPen(QColor(view.theme.ink), 2.0))
-            points = view.camera.rows_to_widget(view.scene.waypoints_of(view.wire))
+            points = view.camera.rows_to_widget(view.scene.waypoints_of(view.selection.wire))
             draw_lines(self.painter, lanes.straight_lines(points))
 
     def _line(self, key: str) -> Floats:
@@ -317,9 +317,9 @@ class _PagePainter:
 
     def _selection(self, blocks: Indices) -> None:
         view, scene, painter = self.view, self.view.scene, self.painter
-        if not view.selected:
+        if not view.selection.blocks:
             return
-        selected = [i for i in blocks.tolist() if scene.names[i] in view.selected]
+        selected = [i for i in blocks.tolist() if scene.names[i] in view.selection.blocks]
         rects = view.camera.rows_to_widget(scene.rects[selected])
         rects[:, :2] = np.round(rects[:, :2] * self.ratio) / self.ratio - 2.5
         rects[:, 2:] = scene.rects[selected, 2:] * view.camera.zoom + 5.0

@@ -17,27 +17,42 @@ if TYPE_CHECKING:
 
 
 class Selection(NamedTuple):
-    """Names of blocks and of notes, and bends of wires."""
+    """Names of blocks and of notes, bends of wires, and the key of at most one wire."""
 
     blocks: frozenset[str] = frozenset()
     notes: frozenset[str] = frozenset()
     bends: frozenset[Bend] = frozenset()
+    wire: str | None = None
 
-    def joined(self, other: Selection) -> Selection:
-        """The union of both."""
+    @property
+    def has_items(self) -> bool:
+        """Whether a block, a note or a bend is selected."""
+        return bool(self.blocks or self.notes or self.bends)
+
+    def without_wire(self) -> Selection:
+        """The blocks, notes and bends alone."""
+        return self._replace(wire=None)
+
+    def joined(self, items: Selection) -> Selection:
+        """The union with other blocks, notes and bends; the wire stays."""
         return Selection(
-            self.blocks | other.blocks, self.notes | other.notes, self.bends | other.bends
-        )
+            self.blocks | items.blocks, self.notes | items.notes, self.bends | items.bends,
+            self.wire,
+        )  # fmt: skip
 
-    def toggled(self, other: Selection) -> Selection:
-        """The symmetric difference of both."""
+    def toggled(self, items: Selection) -> Selection:
+        """The symmetric difference with other blocks, notes and bends; the wire stays."""
         return Selection(
-            self.blocks ^ other.blocks, self.notes ^ other.notes, self.bends ^ other.bends
-        )
+            self.blocks ^ items.blocks, self.notes ^ items.notes, self.bends ^ items.bends,
+            self.wire,
+        )  # fmt: skip
 
-    def includes(self, other: Selection) -> bool:
-        """Whether all of ``other`` is selected."""
-        return self.joined(other) == self
+    def includes(self, items: Selection) -> bool:
+        """Whether these blocks, notes and bends are all selected."""
+        return self.joined(items) == self
+
+
+NOTHING = Selection()
 
 
 @dataclass(frozen=True)
@@ -51,14 +66,7 @@ class ViewState:
     annotations: Annotations
     camera: Camera
     theme: Theme
-    selected: frozenset[str] = frozenset()
-    """Names of the selected blocks."""
-    notes: frozenset[str] = frozenset()
-    """Names of the selected notes."""
-    bends: frozenset[Bend] = frozenset()
-    """The selected bends."""
-    wire: str | None = None
-    """Key of the selected wire."""
+    selection: Selection = NOTHING
     focus: Focus | None = None
     """The keyboard focus, while it is used."""
     phase: float = 0.0
@@ -77,11 +85,6 @@ class ViewState:
     """Wires that a gesture is about to change, with the name of a colour of the theme."""
     dragged_notes: Mapping[str, Note] = field(default_factory=dict)
     """Notes at the position and size that a gesture gives them."""
-
-    @property
-    def selection(self) -> Selection:
-        """Everything that is selected except the wire."""
-        return Selection(self.selected, self.notes, self.bends)
 
     @property
     def lane_count(self) -> int:

@@ -18,6 +18,7 @@ from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, a
 from runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
+    from app.canvas.state.view_state import Selection
     from app.evaluation.result import Result
 
 
@@ -39,7 +40,7 @@ class Inspector(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._diagram = Diagram()
         self._page = MAIN
-        self._selection: frozenset[str] = frozenset()
+        self._blocks: frozenset[str] = frozenset()
         self._result: Result | None = None
         self._use = ROOT
         self._theme = LIGHT
@@ -66,13 +67,13 @@ class Inspector(QScrollArea):
         if isinstance(self.widget(), DiagramForm):
             self._rebuild()
 
-    def set_selection(self, names: frozenset[str]) -> None:
-        """Show other blocks. What is being typed is committed first."""
-        if names == self._selection:
+    def set_selection(self, selection: Selection) -> None:
+        """Show the selected blocks. What is being typed is committed first."""
+        if selection.blocks == self._blocks:
             return
         if (typing := self.focusWidget()) is not None:
             typing.clearFocus()
-        self._selection = names
+        self._blocks = selection.blocks
         self._refresh()
 
     def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
@@ -95,7 +96,7 @@ class Inspector(QScrollArea):
 
     def _present(self) -> list[str]:
         blocks = self._diagram.pages[self._page].blocks
-        return [name for name in blocks if name in self._selection]
+        return [name for name in blocks if name in self._blocks]
 
     def _refresh(self) -> None:
         names, form = self._present(), self.form

@@ -84,6 +84,11 @@ class Why(QScrollArea):
             self._rebuild()
 
     @property
+    def wire(self) -> str:
+        """Key of the wire that is shown; empty for none."""
+        return self._key
+
+    @property
     def leaf(self) -> str:
         """The leaf that is shown by itself, by its path; empty for the whole wire."""
         return self._leaf

@@ -17,6 +17,7 @@ from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
 from runtime.flow import State
 
 if TYPE_CHECKING:
+    from app.canvas.state.view_state import Selection
     from app.canvas.view import CanvasView
     from blocks.block import Block
 
@@ -100,14 +101,12 @@ class Shell:
         self.canvas = canvas
         self.diagram = shown
         self.changes: list[Any] = []
-        self.selections: list[frozenset[str]] = []
-        self.wires: list[str] = []
+        self.selections: list[Selection] = []
         self.messages: list[str] = []
         self.pages: list[str] = []
         self.page = "main"
         canvas.changeRequested.connect(self._apply)
         canvas.selectionChanged.connect(self.selections.append)
-        canvas.wireClicked.connect(self.wires.append)
         canvas.statusMessage.connect(self.messages.append)
         canvas.pageEntered.connect(self.pages.append)
         canvas.set_diagram(shown)

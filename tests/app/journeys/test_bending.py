@@ -37,7 +37,7 @@ def test_the_action_bends_the_selected_wire_and_undo_makes_it_straight(wired):
     assert action.isEnabled()
     action.trigger()
     assert len(bends(wired)[LOSS]) == 1
-    assert wired.canvas.view.bends == {Bend("loss.x", 0)}
+    assert wired.canvas.view.selection.bends == {Bend("loss.x", 0)}
     assert wired.actions_by_name["delete"].isEnabled()
     wired.document.undo_stack.undo()
     assert not bends(wired)

@@ -73,7 +73,7 @@ class InlineEditor:
         except ChangeError as error:
             canvas.hint(str(error))
             return False
-        chosen = canvas.view.selected
+        chosen = canvas.view.selection.blocks
         self._field = None
         canvas.request(change)
         if old in chosen:

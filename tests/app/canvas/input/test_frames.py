@@ -151,7 +151,7 @@ class TestSelected:
         assert canvas.view.selection[:2] == ({"mul1"}, {"n"})
         outside = title(canvas, framed.main.notes["f"]) - QPoint(90, 40)
         drag(canvas, outside, corner(canvas, framed.main.notes["f"]) + QPoint(5, 5))
-        assert canvas.view.notes == {"f", "n"}
+        assert canvas.view.selection.notes == {"f", "n"}
 
     def test_a_lasso_takes_notes_by_their_middle_and_frames_whole(self, canvas, framed):
         note = canvas.view.scene.page.notes["n"]
@@ -159,9 +159,9 @@ class TestSelected:
         drag(canvas, low, low - QPoint(140, 0), modifiers=ALT, release=False)
         for at in (low - QPoint(140, 60), low - QPoint(0, 60)):
             hover(canvas, at)
-        assert canvas.view.notes <= {"n"}
+        assert canvas.view.selection.notes <= {"n"}
         QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, ALT, low)
-        assert canvas.view.notes == {"n"}
+        assert canvas.view.selection.notes == {"n"}
 
     def test_they_are_dragged_together_with_blocks_as_one_change(self, canvas, framed):
         canvas.select(["a"], ["n"])

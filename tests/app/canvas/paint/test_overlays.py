@@ -21,7 +21,7 @@ from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.annotations import resolve
 from app.canvas.state.route import Route
 from app.canvas.state.trial import TrialMarks
-from app.canvas.state.view_state import ViewState
+from app.canvas.state.view_state import Selection, ViewState
 from app.evaluation.badges import Badges
 from app.evaluation.result import Result
 from app.services.theme import LIGHT
@@ -63,7 +63,7 @@ class TestBends:
         assert np.allclose(dots.lines[:, 2:], dots.lines[:, :2], atol=0.02)
 
     def test_a_selected_one_has_a_ring_below_its_dot(self, monkeypatch):
-        view = replace(view_of(bent=True), bends=frozenset({Bend("t.x", 1)}))
+        view = replace(view_of(bent=True), selection=Selection(bends=frozenset({Bend("t.x", 1)})))
         ring = self.paint(monkeypatch, view)[0]
         assert (ring.width, ring.colour) == (24.0, QColor(LIGHT.accent).name())
         assert np.allclose(ring.lines[:, :2], [[610, 140]])
@@ -212,9 +212,9 @@ class TestLaneLabels:
         assert [glyph for glyph, *_ in found] == [ORIGIN, "NaN"]
 
     def test_the_selected_wire_tells_its_size(self, qapp, monkeypatch):
-        view = replace(view_of(State.CARRIES, norms={"t.x": 2.0}), wire="t.x")
+        view = replace(view_of(State.CARRIES, norms={"t.x": 2.0}), selection=Selection(wire="t.x"))
         assert [label[0] for label in self.paint(monkeypatch, view)[0]] == ["rms 2"]
-        assert not self.paint(monkeypatch, replace(view, wire=None))[0]
+        assert not self.paint(monkeypatch, replace(view, selection=Selection()))[0]
 
     def test_from_afar_there_are_none(self, qapp, monkeypatch):
         view = view_of(State.OFF_ROUTE)

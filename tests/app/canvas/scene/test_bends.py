@@ -89,7 +89,7 @@ class TestAdding:
         assert isinstance(bent.changes[-1], BendWire)
         (point,) = bends(bent, "loss.x")
         assert point == Point(*(round(c / 10) * 10 for c in canvas.scene_position(where)))
-        assert canvas.view.bends == {Bend("loss.x", 0)}
+        assert canvas.view.selection.bends == {Bend("loss.x", 0)}
         assert not canvas.findChildren(QuickAdd)
 
     def test_it_is_in_the_hand_at_once(self, canvas, bent):
@@ -102,7 +102,7 @@ class TestAdding:
     def test_a_new_bend_stands_in_order_along_the_wire(self, canvas, bent):
         double_click(canvas, at(canvas, 360, 200))
         assert [point.x for point in bends(bent)] == [240, 360, 480]
-        assert canvas.view.bends == {Bend("m.x", 1)}
+        assert canvas.view.selection.bends == {Bend("m.x", 1)}
 
     def test_the_background_beside_the_course_still_takes_a_block(self, canvas, bent):
         double_click(canvas, at(canvas, 240, 60))
@@ -112,7 +112,7 @@ class TestAdding:
     def test_a_double_click_on_a_bend_adds_none(self, canvas, bent):
         double_click(canvas, at(canvas, 240, 200))
         assert not bent.changes
-        assert canvas.view.bends == {Bend("m.x", 0)}
+        assert canvas.view.selection.bends == {Bend("m.x", 0)}
 
     def test_the_key_bends_the_selected_wire_where_it_was_clicked(self, canvas, bent):
         click(canvas, at(canvas, 360, 200))
@@ -159,13 +159,13 @@ class TestMoving:
 
     def test_a_rubber_band_and_a_lasso_take_what_they_enclose(self, canvas, bent):
         drag(canvas, at(canvas, 200, 290), at(canvas, 280, 160))
-        assert canvas.view.bends == {Bend("m.x", 0)}
+        assert canvas.view.selection.bends == {Bend("m.x", 0)}
         alt = Qt.KeyboardModifier.AltModifier
         press(canvas, at(canvas, 440, 160), alt)
         for corner in ((520, 160), (520, 260), (440, 260)):
             move(canvas, at(canvas, *corner), LEFT, alt)
         QTest.mouseRelease(canvas, LEFT, alt, at(canvas, 440, 260))
-        assert canvas.view.bends == {Bend("m.x", 1)}
+        assert canvas.view.selection.bends == {Bend("m.x", 1)}
 
     def test_bends_between_blocks_that_move_come_along(self, canvas, bent):
         canvas.select({"a", "m"})
@@ -204,7 +204,7 @@ class TestRemoving:
         key(canvas, Key.Key_Delete)
         assert bends(bent) == (Point(480, 200),)
         assert X in bent.main.wires
-        assert not canvas.view.bends
+        assert not canvas.view.selection.bends
 
     def test_blocks_and_bends_go_as_one(self, canvas, bent):
         click(canvas, at(canvas, 240, 200))
@@ -232,10 +232,10 @@ class TestRemoving:
     def test_a_selected_bend_is_let_go_when_others_come_or_go(self, canvas, bent):
         click(canvas, at(canvas, 480, 200))
         bent._apply(BendWire(X, (Point(0, 300), *bends(bent))))
-        assert not canvas.view.bends
+        assert not canvas.view.selection.bends
         click(canvas, at(canvas, 480, 200))
         bent._apply(Disconnect(X))
-        assert not canvas.view.bends
+        assert not canvas.view.selection.bends
 
 
 class TestInserting:
@@ -340,12 +340,12 @@ class TestReach:
     def test_a_right_click_on_a_bend_selects_it_for_the_menu(self, qtbot, canvas, bent):
         with qtbot.waitSignal(canvas.menuRequested):
             click(canvas, at(canvas, 240, 200), button=RIGHT)
-        assert canvas.view.bends == {Bend("m.x", 0)}
+        assert canvas.view.selection.bends == {Bend("m.x", 0)}
 
     def test_from_afar_no_bend_is_in_the_way(self, canvas, bent):
         canvas.set_camera(Camera(0.2, 40.0, 40.0))
         click(canvas, at(canvas, 240, 200))
-        assert not canvas.view.bends
+        assert not canvas.view.selection.bends
 
 
 class TestLooks:

@@ -5,6 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel
 
+from app.canvas.state.view_state import Selection
 from app.evaluation.result import Result
 from app.panels.inspector.block_form import BlockForm
 from app.panels.inspector.inspector import Inspector
@@ -96,7 +97,7 @@ def test_every_block_of_the_library_has_a_form(qtbot, cls):
     inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.set_diagram(Diagram({"main": Page({"x": cls()})}))
-    inspector.set_selection(frozenset({"x"}))
+    inspector.set_selection(Selection(frozenset({"x"})))
     form = inspector.form
     for name in cls.parameters():
         assert name in form.fields
@@ -106,14 +107,14 @@ def test_every_block_of_the_library_has_a_form(qtbot, cls):
 
 
 def test_fields_say_what_they_are_for(inspector):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     for name, info in Variable.parameters().items():
         assert info.description.split()[0] in inspector.form.fields[name].toolTip()
     assert inspector.form.fields["shape"].line.placeholderText() == "none"
 
 
 def test_parameters_are_edited(qtbot, inspector):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     field = inspector.form.fields["value"]
     field.text.setFocus()
     field.text.selectAll()
@@ -127,7 +128,7 @@ def test_parameters_are_edited(qtbot, inspector):
 
 
 def test_literals_are_edited_and_taken_away(qtbot, inspector):
-    inspector.set_selection(frozenset({"mul"}))
+    inspector.set_selection(Selection(frozenset({"mul"})))
     line = inspector.form.fields["a"].value.line
     assert line.text() == "3"
     retype(qtbot, line, "0.5")
@@ -139,7 +140,7 @@ def test_literals_are_edited_and_taken_away(qtbot, inspector):
 
 
 def test_a_repeating_port_offers_one_more(qtbot, inspector):
-    inspector.set_selection(frozenset({"sum"}))
+    inspector.set_selection(Selection(frozenset({"sum"})))
     assert list(inspector.form.fields) == ["terms.1"]
     retype(qtbot, inspector.form.fields["terms.1"].value.line, "2")
     assert list(inspector.form.fields) == ["terms.1", "terms.2"]
@@ -147,7 +148,7 @@ def test_a_repeating_port_offers_one_more(qtbot, inspector):
 
 
 def test_a_wired_input_says_where_it_comes_from_and_leads_there(qtbot, inspector):
-    inspector.set_selection(frozenset({"mul"}))
+    inspector.set_selection(Selection(frozenset({"mul"})))
     (origin,) = [x for x in inspector.findChildren(QLabel) if "a.out" in x.text()]
     with qtbot.waitSignal(inspector.blockRequested) as asked:
         origin.linkActivated.emit("a")
@@ -156,7 +157,7 @@ def test_a_wired_input_says_where_it_comes_from_and_leads_there(qtbot, inspector
 
 
 def test_a_refused_value_stays_with_the_reason_under_it(qtbot, inspector):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     field = inspector.form.fields["shape"]
     retype(qtbot, field.line, "two")
     assert inspector.changes == []
@@ -168,11 +169,11 @@ def test_a_refused_value_stays_with_the_reason_under_it(qtbot, inspector):
 
 
 def test_a_refused_value_survives_looking_at_another_block(qtbot, inspector):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     retype(qtbot, inspector.form.fields["shape"].line, "two")
     reason = inspector.form._complaints["shape"].text()
-    inspector.set_selection(frozenset({"mul"}))
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"mul"})))
+    inspector.set_selection(Selection(frozenset({"a"})))
     assert inspector.form.fields["shape"].line.text() == "two"
     assert inspector.form._complaints["shape"].text() == reason
     qtbot.keyClick(inspector.form.fields["shape"].line, Qt.Key.Key_Escape)
@@ -182,18 +183,18 @@ def test_a_refused_value_survives_looking_at_another_block(qtbot, inspector):
 
 def test_what_is_being_typed_is_committed_when_another_block_is_selected(qtbot, inspector):
     inspector.activateWindow()
-    inspector.set_selection(frozenset({"mul"}))
+    inspector.set_selection(Selection(frozenset({"mul"})))
     line = inspector.form.fields["a"].value.line
     line.setFocus()
     line.selectAll()
     qtbot.keyClicks(line, "7")
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     assert block(inspector, "mul").literals["a"] == PortLiteral(7)
     assert inspector.form.name == "a"
 
 
 def test_what_is_being_typed_survives_a_change_elsewhere(qtbot, inspector):
-    inspector.set_selection(frozenset({"mul"}))
+    inspector.set_selection(Selection(frozenset({"mul"})))
     line = inspector.form.fields["a"].value.line
     line.setFocus()
     line.selectAll()
@@ -205,20 +206,20 @@ def test_what_is_being_typed_survives_a_change_elsewhere(qtbot, inspector):
 
 
 def test_undo_shows_in_the_field(qtbot, inspector, diagram):
-    inspector.set_selection(frozenset({"mul"}))
+    inspector.set_selection(Selection(frozenset({"mul"})))
     retype(qtbot, inspector.form.fields["a"].value.line, "9")
     inspector.set_diagram(diagram)
     assert inspector.form.fields["a"].value.line.text() == "3"
 
 
 def test_a_block_is_renamed(qtbot, inspector):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     retype(qtbot, inspector.form.name_line, "alpha")
     assert inspector.changes == [RenameBlock("a", "alpha")]
 
 
 def test_a_name_that_is_taken_is_refused_under_the_name(qtbot, inspector):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     retype(qtbot, inspector.form.name_line, "mul")
     assert inspector.changes == []
     assert "already" in texts(inspector)
@@ -226,7 +227,7 @@ def test_a_name_that_is_taken_is_refused_under_the_name(qtbot, inspector):
 
 
 def test_several_blocks_are_listed(qtbot, inspector):
-    inspector.set_selection(frozenset({"a", "mul"}))
+    inspector.set_selection(Selection(frozenset({"a", "mul"})))
     assert inspector.form is None
     assert "2 blocks selected" in texts(inspector)
     assert 'href="mul"' in texts(inspector)
@@ -257,8 +258,8 @@ def test_contracts_are_stated_and_what_is_none_stays_with_the_reason(qtbot, insp
     form.title_line.setFocus()
     assert len(inspector.changes) == 1
     assert "flow(loss -> a)" in texts(inspector)
-    inspector.set_selection(frozenset({"a"}))
-    inspector.set_selection(frozenset())
+    inspector.set_selection(Selection(frozenset({"a"})))
+    inspector.set_selection(Selection(frozenset()))
     form = inspector.widget()
     assert form.contracts.toPlainText().endswith("flow(loss -> a)")
     assert "This line is not a contract." in texts(inspector)
@@ -267,19 +268,19 @@ def test_contracts_are_stated_and_what_is_none_stays_with_the_reason(qtbot, insp
 
 
 def test_a_block_that_is_not_installed_is_shown_and_left_alone(qtbot, inspector):
-    inspector.set_selection(frozenset({"far"}))
+    inspector.set_selection(Selection(frozenset({"far"})))
     assert "Warp" in texts(inspector)
     assert inspector.form.fields == {}
 
 
 def test_a_selected_block_that_goes_leaves_the_title(qtbot, inspector, diagram):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     inspector.set_diagram(Diagram())
     assert inspector.form is None
 
 
 def test_results_fill_in_shapes_values_gradients_and_problems(qtbot, inspector, diagram):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     inspector.set_result(
         Result(
             diagram,
@@ -300,7 +301,7 @@ def test_results_fill_in_shapes_values_gradients_and_problems(qtbot, inspector, 
 
 
 def test_a_problem_of_a_port_stands_under_its_field(qtbot, inspector, diagram):
-    inspector.set_selection(frozenset({"mul"}))
+    inspector.set_selection(Selection(frozenset({"mul"})))
     place = Location("main", "mul", "a"), Location("main", "mul", "b")
     found = tuple(Diagnostic("error", at, f"Bad {at.port}.") for at in place)
     inspector.set_result(Result(diagram, diagnostics=found))
@@ -317,7 +318,7 @@ def test_a_problem_of_a_port_stands_under_its_field(qtbot, inspector, diagram):
 
 
 def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, inspector, diagram):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     verdict = Verdict(
         "a", "loss.out", State.STOPPED, "stop1 stops every route to loss.",
         (Cutter(InstancePath("stop1"), "x", "stop"),),
@@ -330,14 +331,14 @@ def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, ins
 
 
 def test_results_of_a_page_in_use_are_found_by_its_path(qtbot, inspector, diagram):
-    inspector.set_selection(frozenset({"a"}))
+    inspector.set_selection(Selection(frozenset({"a"})))
     inspector.set_result(Result(diagram, values={"enc/a.out": np.array(7.5)}), InstancePath("enc"))
     assert "7.5" in texts(inspector)
 
 
 def test_forms_do_not_pile_up(qtbot, inspector):
     for _ in range(5):
-        inspector.set_selection(frozenset({"a"}))
-        inspector.set_selection(frozenset({"mul"}))
+        inspector.set_selection(Selection(frozenset({"a"})))
+        inspector.set_selection(Selection(frozenset({"mul"})))
     qtbot.wait(10)
     assert len(inspector.findChildren(BlockForm)) == 1

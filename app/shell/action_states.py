@@ -1,0 +1,52 @@
+"""Which actions can be chosen for the selection and on the page that is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from PySide6.QtGui import QAction
+
+    from app.canvas.state.view_state import Selection
+    from app.canvas.view import CanvasView
+    from app.document.navigation import Navigation
+
+
+class ActionStates(QObject):
+    """Enables the actions of one window as selection and page allow."""
+
+    def __init__(
+        self,
+        by_name: Mapping[str, QAction],
+        canvas: CanvasView,
+        navigation: Navigation,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._by_name = by_name
+        self._navigation = navigation
+        canvas.selectionChanged.connect(self.show_selection)
+        navigation.changed.connect(self._show_page)
+        self.show_selection(canvas.view.selection)
+        self._show_page()
+
+    def show_selection(self, selection: Selection) -> None:
+        """Enable what can be done with ``selection``."""
+        has_wire = selection.wire is not None
+        count = len(selection.blocks) + len(selection.notes)
+        self._enable(selection.has_items or has_wire, "delete")
+        self._enable(has_wire, "bend_wire")
+        self._enable(bool(count), "cut", "copy", "duplicate", "zoom_selection")
+        self._enable(bool(selection.blocks), "group", "ungroup", "export_selection")
+        self._enable(count == 1, "rename")
+
+    def _show_page(self) -> None:
+        self._enable(bool(self._navigation.use), "leave_page")
+
+    def _enable(self, enabled: bool, *names: str) -> None:
+        for name in names:
+            self._by_name[name].setEnabled(enabled)

@@ -125,7 +125,7 @@ class TestReuse:
         window.navigation.open("group1")
         page_row(window, "idle")
         press(window, Key.Key_Return)
-        assert "stands on page 'group1'" in told(window)
+        assert "it uses page 'group1' itself" in told(window)
         assert uses(window, "group1", "idle") == []
 
     def test_a_page_of_another_diagram_is_refused(self, window):

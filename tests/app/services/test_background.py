@@ -25,14 +25,14 @@ class Gate:
     """Stands in a function of a module and holds whoever calls it, until it is opened."""
 
     def __init__(self, monkeypatch, module, name):
-        self._passed = getattr(module, name)
-        self._open = threading.Event()
-        self.open = self._open.set
-        monkeypatch.setattr(module, name, self._wait)
+        passed, is_open = getattr(module, name), threading.Event()
+        self.open = is_open.set
 
-    def _wait(self, *arguments, **options):
-        assert self._open.wait(20)
-        return self._passed(*arguments, **options)
+        def wait(*arguments, **options):  # a plain function, so that it can be a method too
+            assert is_open.wait(20)
+            return passed(*arguments, **options)
+
+        monkeypatch.setattr(module, name, wait)
 
 
 @pytest.fixture

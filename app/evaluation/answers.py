@@ -35,16 +35,16 @@ def reasons(session: Session, result: Result, wire: str, port: str) -> Reasons:
     flow = result.flow
     if flow is None or wire not in result.states:
         return Reasons(wire, port)
-    run = flow.run(result.loss)
+    run, source = flow.run(result.loss), flow.program.flat.source(PortPath(port))
     # A repair is one of the document, also while something is tried on it.
     tried = flow.diagram is None or not same_meaning(flow.diagram, session.diagram)
     return Reasons(
         wire,
         port,
         fix(session, wire, result.loss, flow=None if tried else flow.flow),
-        tuple(dialects(flow, name, result.loss) for name in variables(flow.program, port)),
+        tuple(dialects(flow, name, result.loss) for name in variables(flow.program, source)),
         account(flow.program, run, port)
-        if run is not None and PortPath(port) in flow.program.ports
+        if run is not None and source in flow.program.ports
         else None,
     )
 

@@ -43,6 +43,11 @@ def badges_of(flow: ObservedFlow) -> Badges:
     about: dict[str, tuple[Badge, ...]] = {}
     for badge in badges(flow, _stated(flow)):
         about[badge.key] = (*about.get(badge.key, ()), badge)
+    flat = flow.program.flat
+    for path, first in flat.shared.items():  # a variable has its badges in every use
+        for key, shown in ((path, first), (path.port("out"), first.port("out"))):
+            if shown in about:
+                about[key] = about[shown]
     leaves: dict[str | None, dict[str, tuple[int, int]]]
     leaves = {loss: _leaves(flow, loss) for loss in (None, *flow.losses)}
     return Badges(about, origins=_origins(flow), leaves=leaves)

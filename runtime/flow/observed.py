@@ -213,7 +213,8 @@ class ObservedFlow:
     def arriving(self, port: str, loss: str | None = None) -> Array | None:
         """The adjoint of a port, None where nothing arrives or the loss was not run."""
         contributions = self._of(self._key(loss))
-        return None if contributions is None else contributions.arriving(PortPath(port))
+        source = self.program.flat.source(PortPath(port))
+        return None if contributions is None else contributions.arriving(source)
 
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets a gradient or not, and how much of it."""

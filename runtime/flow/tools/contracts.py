@@ -144,10 +144,12 @@ def contracts_of(diagram: Diagram, file: Path | None = None) -> list[Contract]:
     return stated
 
 
-def is_blocked(contracts: Iterable[Contract], name: str, loss: str) -> bool:
+def is_blocked(program: Program, contracts: Iterable[Contract], name: str, loss: str) -> bool:
     """Whether one of them requires that a variable gets no gradient from a loss."""
     return any(
-        contract.kind == "blocked" and matches(contract.pattern, name) and _means(contract, loss)
+        contract.kind == "blocked"
+        and _names(contract.pattern, name, program)
+        and _means(contract, loss)
         for contract in contracts
     )
 

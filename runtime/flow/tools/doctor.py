@@ -175,7 +175,7 @@ def _variables(
     verdicts = {
         name: observed.variable(name)
         for name in observed.program.trainable
-        if not all(is_blocked(contracts, name, loss) for loss in observed.losses)
+        if not all(is_blocked(observed.program, contracts, name, loss) for loss in observed.losses)
     }
     cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
     repairs = fixes(session, cut, feeds=feeds, flow=observed.flow, most=_trials(observed))

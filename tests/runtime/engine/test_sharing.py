@@ -19,7 +19,8 @@ from runtime.diagram.paths import PortPath
 from runtime.engine import SGD, Session
 from runtime.engine.flatten import flatten
 from runtime.flow import State, WhatIf, analyse, ledger, observe
-from runtime.flow.tools.contracts import check_contracts, parse_contracts
+from runtime.flow.tools.contracts import check_contracts, is_blocked, parse_contracts
+from runtime.flow.tools.dialects import dialects
 from runtime.flow.tools.ledger import account as account_of
 from tests.runtime.engine.drawing import draw, page
 
@@ -150,6 +151,18 @@ def test_contracts_name_a_variable_by_any_use() -> None:
         parse_contracts("updates(d -> one/*)\nupdates(g -> two/*)"), None, flow
     )
     assert [b.sentence for b in both.breaches] == ["g updates one/w, too."]
+
+
+def test_the_doctor_takes_a_contract_on_any_use() -> None:
+    program = Session(twice()).program
+    stated = parse_contracts("blocked(loss -> two/*)")
+    assert is_blocked(program, stated, "one/w", "loss.out")
+
+
+def test_dialects_and_adjoints_of_any_use() -> None:
+    observed = observe(Session(twice()))
+    assert dialects(observed, "two/w") == dialects(observed, "one/w")
+    assert observed.arriving("two/w.out") == observed.arriving("one/w.out") == 108
 
 
 def test_what_if_freezes_the_variable_in_all_uses() -> None:

@@ -18,6 +18,7 @@ from app.canvas.state.formatting import (
     number,
 )
 from app.canvas.state.outlines import counted, outline
+from app.services.translation import editor
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
@@ -190,7 +191,8 @@ def _label(name: str, title: str, block: Block) -> str:
         frozen = block.kind == "variable" and not block.wants_gradient
         return "frozen" if frozen else ""
     if isinstance(block, PageBlock):
-        return block.page if block.page != name else ""
+        own = editor.tr("own variables") if block.independent else ""
+        return " · ".join(filter(None, [block.page if block.page != name else "", own]))
     if block.label() not in ("", type(block).symbol):
         return block.label()
     known = (name.lower().replace("_", "").replace(" ", ""), type(block).symbol)

@@ -8,7 +8,7 @@ from app.canvas.scene.focus import FocusKind
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.formatting import number
 from app.canvas.state.looks import type_name
-from app.canvas.state.tooltips import badge_sentences
+from app.canvas.state.tooltips import badge_sentences, sharing_sentences
 from app.services.translation import editor
 from runtime.diagram.paths import PortName
 
@@ -49,6 +49,7 @@ def _block(annotations: Annotations, name: str) -> str:
         noun = {"": editor.tr("value"), "∇": editor.tr("gradient")}.get(section.mark, section.mark)
         rows = "; ".join(" ".join(row) for row in section.readout.cells)
         parts.append(f"{noun} {rows}")
+    parts += sharing_sentences(page, i)
     parts += badge_sentences(page, i)
     parts += [diagnostic.what for diagnostic in page.problems_of(name)]
     return ", ".join(parts)

@@ -9,12 +9,18 @@ from app.canvas.state.formatting import described
 from app.canvas.state.looks import type_name
 from app.canvas.state.outlines import listed
 from app.services.translation import editor
+from blocks.library.pages import Page as PageBlock
+from blocks.library.sources import Variable
 from runtime.diagram.paths import PortName
+from runtime.flow.words import sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.canvas.state.annotations import Annotations
     from app.canvas.state.page_result import PageResult
     from blocks.block import Block
+    from runtime.diagram.paths import InstancePath
 
 
 def block_tip(page: PageResult, i: int) -> str:
@@ -23,7 +29,24 @@ def block_tip(page: PageResult, i: int) -> str:
     if problems := page.problems_of(name):
         return "\n".join(map(str, problems))
     head = f"{name}: {type_name(block)}\n{type(block).summary()}"
-    return "\n".join([head, *badge_sentences(page, i)])
+    return "\n".join([head, *sharing_sentences(page, i), *badge_sentences(page, i)])
+
+
+def sharing_sentences(page: PageResult, i: int) -> list[str]:
+    """Whose variables an independent use has; with which uses a variable is shared."""
+    block = page.scene.blocks[i]
+    if isinstance(block, PageBlock) and block.independent:
+        return [editor.tr("This use has variables of its own.")]
+    flow = None if page.result is None else page.result.flow
+    if flow is None or not isinstance(block, Variable):
+        return []
+    names = flow.program.flat.names(page.use / page.scene.names[i])
+    return [editor.tr("Shared by {0}.").format(uses_text(names))] if len(names) > 1 else []
+
+
+def uses_text(variables: Sequence[InstancePath]) -> str:
+    """The uses of a page that one of its variables stands in: ``enc1 and enc2``."""
+    return sentences.names([variable.use for variable in variables])
 
 
 def badge_sentences(page: PageResult, i: int) -> list[str]:

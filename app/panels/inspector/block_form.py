@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QVBox
 from app.canvas.paint.blocks.rows import Tile
 from app.canvas.state.formatting import dimensions
 from app.canvas.state.outlines import listed
+from app.canvas.state.tooltips import uses_text
 from app.panels import labels, notation
 from app.panels.formula import Formula
 from app.panels.inspector.fields import Field, LiteralField, field_for
@@ -95,6 +96,7 @@ class BlockForm(QWidget):
             label.setText(_carried(result, use.port_inside(source)))
         self._show_problems(result, use)
         labels.show_or_hide(self._gradient, _gradient_text(result, use / self.name))
+        labels.show_or_hide(self._shared, self._shared_text(result, use / self.name))
 
     def _add_head(self, theme: Theme) -> None:
         tile = Tile(self)
@@ -116,6 +118,15 @@ class BlockForm(QWidget):
         self._gradient.linkActivated.connect(self.blockRequested)
         self._gradient.hide()
         self._column.addWidget(self._gradient)
+        self._shared = labels.caption()
+        self._shared.hide()
+        self._column.addWidget(self._shared)
+
+    def _shared_text(self, result: Result | None, path: InstancePath) -> str:
+        """Which uses share this variable; empty for one of its own, and for other blocks."""
+        flow = None if result is None else result.flow
+        names = () if flow is None else flow.program.flat.names(path)
+        return self.tr("Shared by {0}").format(uses_text(names)) if len(names) > 1 else ""
 
     def _kind(self) -> str:
         if isinstance(self._block, Opaque):

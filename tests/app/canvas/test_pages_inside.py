@@ -1,15 +1,27 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
+from PySide6.QtWidgets import QCheckBox, QLabel
 
 from app.canvas.paint.blocks.faces import draw_picture
+from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import Annotations, resolve
-from app.evaluation.result import Result
+from app.canvas.state.spoken import describe
+from app.canvas.state.tooltips import block_tip
+from app.evaluation.answers import reasons
+from app.evaluation.result import Result, numbered
+from app.panels.inspector.block_form import BlockForm
 from app.services.theme import DARK, LIGHT
-from runtime.diagram.paths import ROOT, InstancePath, PortPath
-from runtime.flow import State
+from runtime.diagram.paths import ROOT, InstancePath, PortPath, WirePath
+from runtime.engine import Session
+from runtime.flow import State, observe
 from tests.app.canvas.pages import block, diagram, page
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
 
 
 def annotations(states: dict[str, State], use: InstancePath = ROOT) -> Annotations:
@@ -54,3 +66,67 @@ def test_every_sign_can_be_seen(qapp, state):
         shown = draw_picture(look, 1.0, 1.0, theme).toImage()
         bare = draw_picture(annotations({}).look(0), 1.0, 1.0, theme).toImage()
         assert shown != bare
+
+
+def shared(**second: Any) -> tuple[Diagram, Result]:
+    """v → one → two → loss, both uses of a page that scales by w; and its run."""
+    shown = diagram(
+        {"v": block("Variable", value=1.0), "one": block("Page", page="scale"),
+         "two": block("Page", page="scale", **second), "loss": block("Loss")},
+        {"one.x": "v.out", "two.x": "one.y", "loss.x": "two.y"},
+    ).with_page("scale", page(
+        {"x": block("PageInput"), "w": block("Variable", value=3.0), "mul": block("Mul"),
+         "y": block("PageOutput")},
+        {"mul.a": "x.out", "mul.b": "w.out", "y.x": "mul.out"},
+    ))  # fmt: skip
+    session = Session(shown)
+    run = session.run()
+    return shown, numbered(Result(shown, values=run.values), observe(session))
+
+
+@pytest.mark.parametrize("use", ["one", "two"])
+def test_a_shared_variable_is_the_same_in_every_use(use):
+    shown, result = shared()
+    known = resolve(Scene(shown, "scale"), result, InstancePath(use))
+    i = known.scene.index["w"]
+    assert known.page.value("w", "out") == 3 and known.page.gradient("w") == 6
+    assert "Shared by one and two." in block_tip(known.page, i)
+    assert "Shared by one and two." in describe(known, Focus(FocusKind.BLOCK, "w"))
+    assert result.variable(f"{use}/w").state is State.CARRIES
+
+
+def test_an_independent_use_shows_it_and_its_own_numbers():
+    shown, result = shared(independent=True)
+    known = resolve(Scene(shown, "main"), result, ROOT)
+    assert [known.look(known.scene.index[n]).label for n in ("one", "two")] == [
+        "scale",
+        "scale · own variables",
+    ]
+    assert "variables of its own" in block_tip(known.page, known.scene.index["two"])
+    inside = resolve(Scene(shown, "scale"), result, InstancePath("two"))
+    assert inside.page.gradient("w") == 3
+    assert "Shared" not in block_tip(inside.page, inside.scene.index["w"])
+
+
+def test_what_the_why_panel_asks_of_a_wire_in_the_second_use():
+    shown, result = shared()
+    told = reasons(Session(shown), result, WirePath("two/mul.b"), PortPath("two/w.out"))
+    assert told.account is not None
+    assert {entry.by for entry in told.account.entries} == {"one/mul.b", "two/mul.b"}
+    assert [d.variable for d in told.dialects] == ["one/w"]
+
+
+def test_the_inspector_tells_who_shares_a_variable(qtbot):
+    shown, result = shared()
+    form = BlockForm(shown, "scale", "w", LIGHT)
+    qtbot.addWidget(form)
+    form.show_result(result, InstancePath("two"))
+    assert "Shared by one and two" in {label.text() for label in form.findChildren(QLabel)}
+
+
+def test_the_inspector_makes_a_use_independent(qtbot):
+    form = BlockForm(shared()[0], "main", "two", LIGHT)
+    qtbot.addWidget(form)
+    with qtbot.waitSignal(form.committed) as made:
+        form.fields["independent"].findChild(QCheckBox).click()
+    assert made.args == ["independent", True]

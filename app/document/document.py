@@ -32,10 +32,12 @@ class Loaded(NamedTuple):
     diagram: Diagram
     path: Path | None
     stamp: Stamp | None
+    notice: str = ""
+    """What was changed in an older file so that it means what it did."""
 
     def copy(self) -> Loaded:
         """The same, as a diagram without a file."""
-        return Loaded(self.diagram, None, None)
+        return Loaded(self.diagram, None, None, self.notice)
 
 
 class Document(QObject):
@@ -54,6 +56,8 @@ class Document(QObject):
     """The Path of the file, or None."""
     cleanChanged = Signal(bool)
     """Whether the file holds what is on the screen."""
+    noticed = Signal(str)
+    """What was changed in a file of an older version when it was read."""
     saved = Signal()
     """The file holds the diagram: it was written, or read again."""
     restored = Signal(object, object)
@@ -158,7 +162,8 @@ class Document(QObject):
 
     def take(self, loaded: Loaded) -> None:
         """Put what was read in the place of what is open."""
-        self._begin(*loaded)
+        self._begin(loaded.diagram, loaded.path, loaded.stamp)
+        self._tell(loaded.notice)
 
     def open(self, path: Path) -> bool:
         """Load a file; what was open stays when it can't be read."""
@@ -173,7 +178,7 @@ class Document(QObject):
         assert path is not None
         try:
             text = self.tr("Reloading {0}").format(path.name)
-            diagram, _, before = self._work(text, partial(_read, path))
+            diagram, _, before, notice = self._work(text, partial(_read, path))
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not reloaded. {1}").format(path.name, error))
             return False
@@ -182,7 +187,12 @@ class Document(QObject):
         if diagram != self._diagram:
             self._push(diagram, self.tr("Reload"), None)
         self._agree(before)
+        self._tell(notice)
         return True
+
+    def _tell(self, notice: str) -> None:
+        if notice:
+            self.noticed.emit(notice)
 
     def changed_on_disk(self) -> bool:
         """Whether the file holds something else than when it was last read or written here."""
@@ -354,7 +364,8 @@ class _Swap(QUndoCommand):
 
 def _read(path: Path, pulse: files.Pulse) -> Loaded:
     before = stamp(path)  # first: what is written while it is read is a change
-    return Loaded(files.load(path, pulse), path, before)
+    notices: list[str] = []
+    return Loaded(files.load(path, pulse, notices.append), path, before, "\n".join(notices))
 
 
 def _size(diagram: Diagram) -> int:

@@ -273,6 +273,7 @@ class MainWindow(QMainWindow):
         document.pathChanged.connect(self._show_title)
         document.cleanChanged.connect(self._show_title)
         document.problem.connect(self.notice.tell)
+        document.noticed.connect(self.notice.tell)
         self.autosave.failed.connect(self._warn_of_autosave)
         self.background.progressed.connect(self.progress.tell)
         self.background.ended.connect(self.progress.hide)

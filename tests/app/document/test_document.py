@@ -1,5 +1,7 @@
 """One undo for each change, exact both ways; files that fail lose nothing."""
 
+from pathlib import Path
+
 import pytest
 
 from app.document.document import Document
@@ -29,6 +31,8 @@ from runtime.diagram import (
     dumps,
     load,
 )
+
+PAGES = Path(__file__).parents[2] / "runtime/diagram/files/golden/version1_pages.gradwire.json"
 
 
 def seed():
@@ -237,3 +241,23 @@ class TestFiles:
         assert document.is_clean
         assert not document.diagram.main.blocks
         assert not document.undo_stack.canUndo()
+
+
+def test_opening_an_older_file_tells_what_changed_and_saving_it_does_not(document, tmp_path):
+    heard, older = [], tmp_path / "older.gradwire.json"
+    document.noticed.connect(heard.append)
+    older.write_text(PAGES.read_text(encoding="utf-8"), encoding="utf-8")
+    assert document.open(older)
+    assert ["independent now: one on page main" in text for text in heard] == [True]
+    assert document.save() and document.open(older)
+    assert len(heard) == 1
+
+
+def test_a_use_is_made_independent_and_shared_again_by_undo(document):
+    assert document.open(PAGES)
+    assert document.apply(SetParameters("one", {"independent": False}))
+    assert not document.diagram.main.blocks["one"].independent
+    document.undo_stack.undo()
+    assert document.diagram.main.blocks["one"].independent
+    document.undo_stack.redo()
+    assert not document.diagram.main.blocks["one"].independent

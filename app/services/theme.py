@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 
+from app.services.examples import ASSETS
 from runtime.flow.words.states import ColourRole
 
 if TYPE_CHECKING:
@@ -330,7 +331,9 @@ def palette(theme: Theme) -> QPalette:
 
 
 def stylesheet(theme: Theme) -> str:
-    """The rules that a palette can't say: flat bars, hairlines, no bevels."""
+    """What a palette can't express: flat bars, hairlines, no bevels, the cross of docks."""
+    ground = "dark" if theme.dark else "light"
+    cross = (ASSETS / "icons" / f"close_{ground}.svg").as_posix()
     return f"""
     QMenuBar, QMenu, QDockWidget, QToolTip, QMessageBox, QStatusBar, QPushButton, QToolButton {{
         font-size: {shown(BODY)}px;  /* desktops give some of them a font of their own */
@@ -339,6 +342,7 @@ def stylesheet(theme: Theme) -> str:
     QToolBar {{ background: {theme.surface}; border: none; spacing: 4px; padding: 4px; }}
     QStatusBar {{ background: {theme.surface}; border-top: 1px solid {theme.hairline}; }}
     QStatusBar::item {{ border: none; }}
+    QDockWidget {{ titlebar-close-icon: url("{cross}"); }}
     QDockWidget::title {{ background: {theme.surface}; padding: 6px 8px; }}
     QToolTip {{ background: {theme.field}; color: {theme.ink};
                 border: 1px solid {theme.hairline}; padding: 4px 6px; }}

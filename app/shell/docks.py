@@ -1,19 +1,13 @@
-"""The panels around the canvas: where each stands until the user moves it."""
+"""The panels around the canvas: where each is placed until the user moves it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QAbstractButton, QDockWidget, QMainWindow, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
-from app.services.examples import ASSETS
-from app.services.theme import follow_theme
 from app.services.translation import editor
-
-if TYPE_CHECKING:
-    from app.services.theme import Theme
 
 _Area = Qt.DockWidgetArea
 
@@ -34,7 +28,7 @@ PLACES = {
     "doctor": Place(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
     "matrix": Place(editor.noop("Losses"), _Area.BottomDockWidgetArea),
 }
-"""Panels by name, in the order the keyboard goes through them; those below are tabs of one dock."""
+"""Panels by name, in the order of the keyboard; those at the bottom are tabs of one dock."""
 
 
 class Docks(QObject):
@@ -47,26 +41,16 @@ class Docks(QObject):
         frame.setCorner(Qt.Corner.BottomRightCorner, _Area.RightDockWidgetArea)
         self.by_name = {name: _dock(frame, name, panels[name]) for name in PLACES}
         self._arrange(frame)
-        follow_theme(self)
 
     def bring_up(self, name: str) -> None:
-        """Show a panel, before those that share its place."""
+        """Show a panel, in front of those that share its place."""
         self.by_name[name].show()
         self.by_name[name].raise_()
 
     def show_count(self, name: str, count: int) -> None:
-        """Let the title of a panel say how much it lists."""
+        """Put the number of listed items into the title of a panel; none for 0."""
         title = editor.tr(PLACES[name].title)
         self.by_name[name].setWindowTitle(f"{title} ({count})" if count else title)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Give the close buttons a cross that can be seen on the theme's ground."""
-        ground = "dark" if theme.dark else "light"
-        cross = QIcon(str(ASSETS / "icons" / f"close_{ground}.svg"))
-        for dock in self.by_name.values():
-            button = dock.findChild(QAbstractButton, "qt_dockwidget_closebutton")
-            if button is not None:
-                button.setIcon(cross)
 
     def _arrange(self, frame: QMainWindow) -> None:
         made = self.by_name

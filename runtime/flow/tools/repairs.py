@@ -17,6 +17,7 @@ from runtime.engine import Session
 from runtime.engine.norms import rms, together
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.structure.slots import Bypass
+from runtime.flow.structure.surrogates import Surrogate, surrogate_of
 from runtime.flow.tools.interventions import Bridge, Intervention, OpenStop, Train, change_of
 from runtime.flow.words import sentences
 from runtime.flow.words.formatting import size
@@ -42,7 +43,9 @@ class Fix:
     size. ``past`` tells that the repair leads past the wire, and ``cost`` which
     variables would lose the gradient they have: a StraightThrough takes all there is. Of a wire
     with a tree ``leaves`` are the gradients by leaf, ``gradient`` is None and ``rms`` the size of
-    them all; a stop is opened for these leaves alone.
+    them all; a stop is opened for these leaves alone. ``zeroed`` are the variables whose gradient
+    would become exactly 0, and ``surrogates`` the straight-through estimators that the opened
+    stops are part of.
     """
 
     opened: tuple[str, ...]
@@ -56,6 +59,8 @@ class Fix:
     leaves: Mapping[str, Array | None] = field(default_factory=dict)
     past: bool = False
     cost: tuple[str, ...] = ()
+    zeroed: tuple[str, ...] = ()
+    surrogates: tuple[Surrogate, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -73,7 +78,10 @@ class Fix:
         if self.past:
             text = f"{text}, past this wire"
         cost = f", but {sentences.names(self.cost)} would get none" if self.cost else ""
-        return f"{text[0].upper()}{text[1:]}: {self._found.removesuffix('.')}{cost}."
+        if self.zeroed:
+            cost = f"{cost}, but the gradient of {sentences.names(self.zeroed)} would be exactly 0"
+        said = f"{text[0].upper()}{text[1:]}: {self._found.removesuffix('.')}{cost}."
+        return " ".join([said, *(found.advice for found in self.surrogates)])
 
     @property
     def switches(self) -> tuple[str, ...]:
@@ -122,7 +130,9 @@ def fix(
     if key not in flow.program.wire_sources:
         return _of_variables(session, {key: possible[0][1]}, loss, feeds)[key]
     wanted = [WirePath(verdict.wire) for verdict, _ in possible]
-    found = Fix(*_together([plan for _, plan in possible]))
+    plans_of = [plan for _, plan in possible]
+    estimators = dict.fromkeys(one for plan in plans_of for one in plan.surrogates)
+    found = Fix(*_together(plans_of), surrogates=tuple(estimators))
     return _of_wire(session, found, key, wanted, loss, feeds)
 
 
@@ -178,6 +188,8 @@ def _plan(flow: Flow, verdict: Verdict) -> Fix | None:
     steep = [b.cutter for b in bypasses if isinstance(b, Bypass)]
     found = Fix(names, tuple(dict.fromkeys(c.block for c in (*others, *steep))), trained)
     steps: list[Intervention] = [*(OpenStop(c.block, c.leaf) for c in stops), *map(Train, trained)]
+    estimators = (surrogate_of(flow.program, stop) for stop in names)
+    found = replace(found, surrogates=tuple(one for one in estimators if one is not None))
     for bypass in bypasses:
         if isinstance(bypass, str):
             return replace(found, obstacle=bypass)
@@ -236,11 +248,14 @@ def _of_variables(
     names = list(plans)
     try:
         repaired, change = trial(session, plans[names[0]].steps)
-        run = repaired.backward([loss], feeds=feeds, ports=[loss], contributions=False, wrt=names)
+        also = session.program.trainable if plans[names[0]].opened else ()
+        wanted = [*dict.fromkeys([*names, *also])]
+        run = repaired.backward([loss], feeds=feeds, ports=[loss], contributions=False, wrt=wanted)
     except GradwireError as error:
         obstacle = f"it can't be run: {error.what}"
         return {name: replace(plan, obstacle=obstacle) for name, plan in plans.items()}
     cost = _cost(session, repaired, plans[names[0]], loss)
+    zeroed = _zeroed(session, run, plans[names[0]], loss, feeds)
     return {
         name: replace(
             plan,
@@ -248,6 +263,7 @@ def _of_variables(
             gradient=gradient,
             rms=None if gradient is None else rms(gradient),
             cost=cost,
+            zeroed=zeroed,
         )
         for name, plan in plans.items()
         for gradient in [run.gradients[name]]
@@ -279,6 +295,7 @@ def _of_wire(
         rms=together((rms(array), array.size) for array in known),
         past=past,
         cost=_cost(session, repaired, found, loss),
+        zeroed=_zeroed(session, run, found, loss, feeds),
     )
     if list(wanted) == [key]:
         return replace(found, gradient=gradients.get(key))
@@ -295,6 +312,32 @@ def _cost(session: Session, repaired: Session, plan: Fix, loss: str) -> tuple[st
         for name in session.program.trainable
         if before.arrives(port := PortPath.named(name), loss) and not after.arrives(port, loss)
     )
+
+
+def _zeroed(
+    session: Session,
+    repaired: Run,
+    plan: Fix,
+    loss: str,
+    feeds: Mapping[str, ArrayLike] | None,
+) -> tuple[str, ...]:
+    """The trained variables whose gradient the opening of stops would turn into exactly 0."""
+    if not plan.opened:
+        return ()
+    gradients = repaired.gradients
+    zero = [
+        name
+        for name in session.program.trainable
+        if (found := gradients.get(name)) is not None and found.size and not np.any(found)
+    ]
+    if not zero:
+        return ()
+    kept = dict(session.gradients)
+    try:
+        run = session.backward([loss], feeds=feeds, ports=[loss], contributions=False, wrt=zero)
+    finally:
+        session.gradients = kept
+    return tuple(name for name in zero if (g := run.gradients[name]) is not None and np.any(g))
 
 
 def _is_past(session: Session, found: Fix, key: str, brought: Array | None) -> bool:

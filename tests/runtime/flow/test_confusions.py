@@ -136,7 +136,10 @@ CRITIC = "reinforce_baseline"
          "∂loss/∂encoder: 2.00. Carries the gradient of loss to encoder. "
          "Route: loss ← squared ← straight ← encoder."),
         (straight, "sg.x", None, State.STOPPED,
-         "sg stops every route to loss. Without sg: 2.00."),
+         "sg stops every route to loss. Without sg: 2.00, but the gradient of encoder would be "
+         "exactly 0. encoder + sg(code − encoder) is a straight-through estimator: leave the stop "
+         "closed, or use a StraightThrough block (hard: code, soft: encoder). For a gradient of "
+         "code, add a loss that reads it before sg."),
         # 10: the bootstrapped target
         (lambda: example(DQN), "best.x", None, State.STOPPED,
          "target stops every route to loss. Without target: rms 0.672."),

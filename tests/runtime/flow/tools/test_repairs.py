@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+import runtime.build as b
 from blocks.errors import ChangeError
 from blocks.library.gradient import StopGradient
 from runtime.build import (
@@ -345,3 +346,28 @@ def test_nothing_to_repair(key):
     session = Session(build(loss(mul(a, plain))))
     key = {"data": "plain.a", "plain": "mul1.b"}.get(key, key)
     assert fix(session, key) is None
+
+
+def estimator():
+    """``q = e + stop(cb − e)``, squared."""
+    e, cb = b.variable("e", [1.0, 2.0]), b.variable("cb", [1.2, 1.9])
+    q = b.add(e, b.stop_gradient(b.sub(cb, e), name="sg"), name="q")
+    return Session(b.build(b.loss(b.sum(b.square(q)))))
+
+
+def test_a_repair_says_whose_gradient_it_would_turn_into_0():
+    found = fix(estimator(), "cb")
+    assert found.zeroed == ("e",)
+    assert found.sentence == (
+        "Without sg: rms 3.18, but the gradient of e would be exactly 0. e + sg(cb − e) is a "
+        "straight-through estimator: leave the stop closed, or use a StraightThrough block "
+        "(hard: cb, soft: e). For a gradient of cb, add a loss that reads it before sg."
+    )
+
+
+def test_a_stop_that_is_no_estimator_costs_nothing():
+    e, cb = b.variable("e", [1.0, 2.0]), b.variable("cb", [1.2, 1.9])
+    q = b.add(e, b.stop_gradient(b.sub(e, cb), name="sg"))
+    found = fix(Session(b.build(b.loss(b.sum(b.square(q))))), "cb")
+    assert found.zeroed == () and found.surrogates == ()
+    assert found.sentence.startswith("Without sg: rms ") and found.sentence.count(".") == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtGui import QPen
+from PySide6.QtGui import QBrush, QFont, QPen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +20,16 @@ class Stroke:
     cap: Any
     style: Any
     lines: np.ndarray
+
+
+@dataclass
+class Drawn:
+    """One call that draws, and what it drew with."""
+
+    arguments: tuple[Any, ...]
+    pen: QPen
+    brush: QBrush
+    font: QFont
 
 
 @dataclass
@@ -43,6 +53,20 @@ class Recorder:
     def of(self, name: str) -> list[tuple[Any, ...]]:
         """Arguments of all calls of that name."""
         return [arguments for called, arguments in self.calls if called == name]
+
+    def drawn(self, name: str) -> list[Drawn]:
+        """All calls of that name, each with the pen, brush and font in force."""
+        found, pen, brush, font = [], QPen(), QBrush(), QFont()
+        for called, arguments in self.calls:
+            if called == "setPen":
+                pen = QPen(*arguments)
+            elif called == "setBrush":
+                brush = QBrush(*arguments)
+            elif called == "setFont":
+                font = QFont(*arguments)
+            elif called == name:
+                found.append(Drawn(arguments, pen, brush, font))
+        return found
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments: self.calls.append((name, arguments))

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from app.canvas.paint.blocks.charts import draw_chart
 from app.canvas.state.charts import HEIGHT, WIDTH, ChartKind, chart
 from app.canvas.state.formatting import charted
 from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
+from tests.app.canvas.paint.recording import recorder
 
 RANDOM = np.random.default_rng(0)
 
@@ -61,6 +62,59 @@ def test_a_heatmap_shows_the_sign_in_colour(qapp):
         assert seen[0] == QColor(theme.accent).name()
         assert seen[1] == QColor(theme.canvas).name()
         assert len(set(seen)) == 3
+
+
+class TestShapes:
+    """Where lines, bars and images are drawn, call by call."""
+
+    BOX = QRectF(10.0, 20.0, 40.0, 32.0)
+
+    def painted(self, monkeypatch, array):
+        painter = recorder(monkeypatch)
+        draw_chart(painter, chart(array), self.BOX, LIGHT)
+        return painter
+
+    def test_a_line_rises_with_its_numbers_and_leaves_out_what_is_not_finite(self, monkeypatch):
+        painter = self.painted(monkeypatch, np.array([0.0, 1.0, -1.0, np.nan, 0.0]))
+        (line,) = painter.drawn("drawPolyline")
+        assert [at.toTuple() for at in line.arguments[0]] == [
+            (10, 36),
+            (20, 20),
+            (30, 52),
+            (50, 36),
+        ]
+        assert line.pen.color() == QColor(LIGHT.ink_soft)
+        (zero,) = painter.drawn("drawLine")
+        assert zero.arguments[0] == QLineF(10.0, 36.0, 50.0, 36.0)
+        assert zero.pen.color() == QColor(LIGHT.hairline)
+
+    def test_bars_stand_on_the_lower_edge_side_by_side(self, monkeypatch):
+        array = np.concatenate([np.zeros(80), np.full(20, 1.0)]).reshape(4, 5, 5)
+        bars = self.painted(monkeypatch, array).drawn("drawRect")
+        rects = [each.arguments[0] for each in bars]
+        assert [rect.left() for rect in rects] == pytest.approx([10.0 + 2.0 * i for i in range(20)])
+        assert {rect.width() for rect in rects} == {1.7}
+        assert [rect.bottom() for rect in rects] == pytest.approx([52.0] * 20)
+        heights = [rect.height() for rect in rects]
+        assert (heights[0], heights[-1]) == pytest.approx((32.0, 32.0 * 64 / 255))
+        assert all(each.brush.color() == QColor(LIGHT.ink_soft) for each in bars)
+
+    def test_an_image_keeps_its_shape_in_the_middle(self, monkeypatch):
+        array = np.linspace(0.0, 1.0, 10 * 20).reshape(1, 10, 20)
+        (drawn,) = self.painted(monkeypatch, array).drawn("drawImage")
+        place, picture = drawn.arguments
+        assert place == QRectF(10.0, 26.0, 40.0, 20.0)
+        assert (picture.width(), picture.height()) == (20, 10)
+        assert picture.pixelColor(0, 0) == QColor("black")
+        assert picture.pixelColor(19, 9) == QColor("white")
+
+    def test_a_heatmap_fills_its_place(self, monkeypatch):
+        array = np.array([[1.0, 0.0, np.nan]] * 2)
+        (drawn,) = self.painted(monkeypatch, array).drawn("drawImage")
+        place, picture = drawn.arguments
+        assert place == self.BOX
+        colours = [picture.pixelColor(column, 1) for column in range(3)]
+        assert colours == [QColor(name) for name in (LIGHT.accent, LIGHT.canvas, LIGHT.error)]
 
 
 def test_a_histogram_counts():

@@ -1,0 +1,119 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor
+
+from app.canvas.paint.blocks.faces import CORNER
+from app.canvas.paint.notes import note_height, paint_notes
+from app.canvas.scene.camera import Camera
+from app.canvas.scene.geometry import Scene
+from app.canvas.state.annotations import resolve
+from app.canvas.state.view_state import Selection, ViewState
+from app.services.theme import LIGHT
+from runtime.diagram import Note, Point
+from tests.app.canvas.pages import block, diagram
+from tests.app.canvas.paint.recording import recorder
+
+NOTE = Note("words", Point(100, 50), 200, 80)
+FRAME = Note("title", Point(0, 0), 400, 300, frame=True)
+EVERYWHERE = np.array([-1e4, -1e4, 1e4, 1e4])
+
+
+def view_of(camera=None, **more) -> ViewState:
+    shown = diagram({"w": block("Variable", value=1.0)}, notes={"n": NOTE, "f": FRAME})
+    scene = Scene(shown, "main")
+    camera = camera or Camera(2.0, 10.0, 20.0)
+    return ViewState(scene, resolve(scene, None), camera, LIGHT, **more)
+
+
+def painted(monkeypatch, view, *, frames, area=EVERYWHERE):
+    painter = recorder(monkeypatch)
+    paint_notes(painter, view, np.asarray(area, float), frames=frames)
+    return painter
+
+
+@pytest.fixture(autouse=True)
+def application(qapp):
+    """Text is measured."""
+
+
+def test_frames_and_notes_are_painted_apart_each_in_its_place(monkeypatch):
+    note = painted(monkeypatch, view_of(), frames=False)
+    assert note.of("translate") == [(210.0, 120.0)]
+    assert note.of("scale") == [(2.0, 2.0)]
+    (box,) = note.drawn("drawRoundedRect")
+    assert box.arguments == (QRectF(0, 0, 200, 80), CORNER, CORNER)
+    assert box.brush.color() == QColor(LIGHT.note)
+    frame = painted(monkeypatch, view_of(), frames=True)
+    (box,) = frame.drawn("drawRoundedRect")
+    assert box.arguments[0] == QRectF(0, 0, 400, 300)
+    assert box.brush.style() == Qt.BrushStyle.NoBrush
+    assert frame.calls[0][0] == "save"
+    assert frame.calls[-1][0] == "restore"
+
+
+def test_the_text_keeps_clear_of_the_edges(monkeypatch):
+    (words,) = painted(monkeypatch, view_of(), frames=False).drawn("drawText")
+    room, flags, text = words.arguments
+    assert (room, text) == (QRectF(10, 7, 180, 66), "words")
+    assert flags & int(Qt.TextFlag.TextWordWrap)
+    assert words.pen.color() == QColor(LIGHT.ink)
+    assert not words.font.bold()
+    (title,) = painted(monkeypatch, view_of(), frames=True).drawn("drawText")
+    assert title.arguments[2] == "title"
+    assert title.pen.color() == QColor(LIGHT.ink_soft)
+    assert title.font.bold()
+
+
+def test_a_note_grows_with_its_text_and_a_frame_does_not(monkeypatch):
+    long = "many words " * 60
+    view = view_of(
+        dragged_notes={"n": replace(NOTE, text=long), "f": replace(FRAME, text=long * 9)}
+    )
+    (note,) = painted(monkeypatch, view, frames=False).drawn("drawRoundedRect")
+    assert note.arguments[0].height() == note_height(long, 200) > 80
+    (frame,) = painted(monkeypatch, view, frames=True).drawn("drawRoundedRect")
+    assert frame.arguments[0].height() == 300
+    assert note_height(long, 100) > note_height(long, 200)
+
+
+def test_a_selected_one_has_a_strong_edge(monkeypatch):
+    view = view_of(selection=Selection(notes=frozenset({"n"})))
+    (note,) = painted(monkeypatch, view, frames=False).drawn("drawRoundedRect")
+    (frame,) = painted(monkeypatch, view, frames=True).drawn("drawRoundedRect")
+    assert (note.pen.color(), note.pen.widthF()) == (QColor(LIGHT.accent), 1.5)
+    assert (frame.pen.color(), frame.pen.widthF()) == (QColor(LIGHT.hairline), 1.0)
+
+
+def test_its_corner_has_a_grip(monkeypatch):
+    lines = painted(monkeypatch, view_of(), frames=False).drawn("drawLine")
+    ends = [tuple(point.toTuple() for point in each.arguments) for each in lines]
+    assert ends == [((196, 78), (198, 76)), ((192, 78), (198, 72))]
+    assert {each.pen.color().name() for each in lines} == {QColor(LIGHT.ink_faint).name()}
+
+
+def test_from_afar_the_edge_stays_and_the_text_goes(monkeypatch):
+    far = painted(monkeypatch, view_of(Camera(0.2)), frames=False)
+    (box,) = far.drawn("drawRoundedRect")
+    assert box.pen.isCosmetic()
+    assert not far.of("drawText")
+    assert not far.of("drawLine")
+    (near,) = painted(monkeypatch, view_of(Camera(1.0)), frames=False).drawn("drawRoundedRect")
+    assert not near.pen.isCosmetic()
+
+
+@pytest.mark.parametrize(
+    ("area", "seen"),
+    [
+        ((299, 129, 400, 400), True),
+        ((0, 0, 101, 51), True),
+        ((300, 50, 400, 100), False),
+        ((0, 50, 100, 100), False),
+        ((100, 0, 200, 50), False),
+        ((100, 130, 200, 200), False),
+    ],
+)
+def test_only_what_lies_in_the_area_is_painted(monkeypatch, area, seen):
+    assert bool(painted(monkeypatch, view_of(), frames=False, area=area).calls) == seen

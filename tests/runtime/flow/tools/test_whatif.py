@@ -12,6 +12,7 @@ from blocks.errors import ChangeError
 from runtime.diagram import apply, loads
 from runtime.engine import Session
 from runtime.flow import State, WhatIf, account, ledger, loss_matrix, observe
+from runtime.flow.tools.whatif import Difference
 from tests.runtime.flow.specimens import specimen
 
 
@@ -32,6 +33,22 @@ def test_opening_a_stop():
     opened = (State.STOPPED, State.CARRIES)
     assert found.changed() == dict.fromkeys(("triple.b", "stop.x", "plus.a"), opened)
     assert session.diagram is diagram and session.gradients == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        (None, None, False),
+        (None, np.zeros(2), True),
+        (np.zeros(2), None, True),
+        (np.zeros(2), np.zeros(2), False),
+        (np.zeros(2), np.array([0.0, -0.0]), True),
+        (np.zeros((1, 2)), np.zeros((2, 1)), True),
+        (np.array([np.nan]), np.array([np.nan]), False),
+    ],
+)
+def test_a_gradient_changed_if_a_bit_or_its_shape_did(before, after, changed):
+    assert Difference(before, after).changed == changed
 
 
 def test_cutting_freezing_and_training_at_once():

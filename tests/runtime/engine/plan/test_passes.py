@@ -297,7 +297,7 @@ def test_one_special_number_does_not_spoil_the_next_run(eager: None) -> None:
 
 
 def test_what_is_shown_as_equal_compares_as_equal(eager: None) -> None:
-    """0.1 + 0.2 = 0.3 in float32, not in the float64 that a region calculates in."""
+    """0.1 + 0.2 = 0.3 in float32, not in the float64 that a region rounds from."""
     trace = Trace()
     xp, a, b, c = trace.xp, *(leaf(trace) for _ in range(3))
     top = xp.maximum(a + b, c)

@@ -1,0 +1,166 @@
+"""Scalars in a region have the numbers that they have one by one, in every dtype."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from runtime.build import block, build, loss, variable
+from runtime.calculus import Trace, Value
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine import Session
+from runtime.engine.plan.plan import Plan
+from runtime.flow.tools.doctor import diagnose
+from tests.runtime.calculus.tracing import compute
+
+Array = NDArray[Any]
+
+EXACT = ("add", "subtract", "multiply", "divide", "sqrt", "square", "negative", "abs", "maximum",
+         "minimum", "relu", "sign", "floor", "ceil", "round", "floor_divide",
+         "remainder")  # fmt: skip
+FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "arctan2", "erf",
+             "sigmoid", "softplus", "power")  # fmt: skip
+BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "floor_divide",
+          "remainder", "arctan2", "power")  # fmt: skip
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, -1e-39, 1.1754944e-38, 88.72284, -103.97, 1e8,
+           1.8446744e19, 3.4028235e38, -3.4028235e38, 5e-324, 1.7e308, 709.79, np.inf, -np.inf,
+           np.nan)  # fmt: skip
+
+numbers = st.sampled_from(SPECIAL) | st.floats(-4, 4) | st.floats()
+operations = st.lists(
+    st.tuples(
+        st.sampled_from((*EXACT, *FUNCTIONS, "where", "float32", "float64")),
+        st.integers(0, 10**6),
+        st.integers(0, 10**6),
+    ),
+    min_size=4,
+    max_size=40,
+)
+
+
+def in_region(outputs: Sequence[Value]) -> Plan:
+    """The plan, with everything in one region however small."""
+    module = importlib.import_module("runtime.engine.plan.passes.scalars")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SMALLEST", 1)
+        return Plan(outputs, (module.scalars,))
+
+
+def run(plan: Plan, leaves: dict[Value, Array], wanted: Sequence[Value]) -> list[Array]:
+    for leaf, array in leaves.items():
+        if leaf in plan.leaves:
+            plan.leaves[leaf][...] = array
+    plan.run()
+    return [plan.read(value) for value in wanted]
+
+
+def written(
+    program: Sequence[tuple[str, int, int]], given: Sequence[float], names: Sequence[str]
+) -> tuple[dict[Value, Array], list[Value]]:
+    """Leaves with their numbers, and the values of a program that reads what stands before."""
+    trace = Trace()
+    xp, leaves = trace.xp, {}
+    with np.errstate(all="ignore"):
+        for i, number in enumerate(given):
+            dtype = ("float32", "float64")[i % 2]
+            leaves[trace.apply(LEAF, shape=(), dtype=dtype)] = np.array(number, dtype)
+    pool = list(leaves)
+    made = []
+    for name, i, j in program:
+        x = pool[i % len(pool)]
+        y = [other for other in pool if other.dtype == x.dtype][j % 3 - 1 if len(pool) > 6 else 0]
+        if name.startswith("float"):
+            value = xp.astype(x, name)
+        elif name == "where":
+            value = xp.where(xp.less(x, y), x, y)
+        elif name not in names:
+            continue
+        else:
+            value = getattr(xp, name)(*((x, y) if name in BINARY else (x,)))
+        if all(value is not other for other in pool):
+            pool.append(value)
+            made.append(value)
+    return leaves, made
+
+
+def ordered(x: Array) -> int:
+    """The place of a float among all of its dtype."""
+    bits = int(x.view(f"i{x.itemsize}"))
+    return bits if bits >= 0 else -(bits & (2 ** (8 * x.itemsize - 1) - 1))
+
+
+def apart(found: Array, expected: Array) -> int:
+    """How many units in the last place lie between two floats."""
+    if np.isnan(found) or np.isnan(expected):
+        return 0 if np.isnan(found) and np.isnan(expected) else 2**62
+    return abs(ordered(found) - ordered(expected))
+
+
+def same_bits(found: Array, expected: Array) -> bool:
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return False
+    return found.tobytes() == expected.tobytes() or bool(np.isnan(found) and np.isnan(expected))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(operations, st.lists(numbers, min_size=4, max_size=4))
+def test_exact_arithmetic_has_the_bits_of_the_kernels(
+    program: list[tuple[str, int, int]], given: list[float]
+) -> None:
+    """Whatever leaves the region: everything, or the last value alone."""
+    leaves, made = written(program, given, EXACT)
+    for wanted in (made, made[-1:]):
+        expected = run(Plan(wanted, ()), leaves, wanted)
+        found = run(in_region(wanted), leaves, wanted)
+        for a, b, value in zip(found, expected, wanted, strict=True):
+            assert same_bits(a, b), (value, a, b)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(operations, st.lists(numbers, min_size=4, max_size=4))
+def test_functions_are_within_a_unit_of_their_kernels(
+    program: list[tuple[str, int, int]], given: list[float]
+) -> None:
+    """Each value is compared with its kernel's of the operands that the region computed."""
+    leaves, made = written(program, given, (*EXACT, *FUNCTIONS))
+    found = dict(zip(made, run(in_region(made), leaves, made), strict=True)) | leaves
+    for value in made:
+        others = {x: array for x, array in found.items() if x is not value}
+        expected = np.array(compute(value, others))
+        bound = 0 if value.primitive.name in EXACT else 1
+        assert apart(found[value], expected) <= bound, (value, found[value], expected)
+
+
+@pytest.mark.parametrize("fast", [False, None])
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_overflow_shows_alike_in_every_shape(shape: tuple[int, ...], fast: bool | None) -> None:
+    """log(exp(200)) is not 200 in float32, whatever is computed together with it."""
+    x = variable("a", np.full(shape, 200, np.float32))
+    top = block("Exp", x, name="exp")
+    end = block("Log", top, name="log")
+    diagram = build(loss(end if not shape else block("Sum", end), name="loss"))
+    session = Session(diagram, fast=fast)
+    result = session.backward()
+    assert np.all(result.values["exp.out"] == np.inf)
+    assert np.all(result.values["log.out"] == np.inf)
+    gradient = result.gradients["a"]
+    assert gradient is not None and np.all(np.isnan(gradient))
+    assert diagnose(session)
+
+
+@pytest.mark.parametrize("fast", [False, None])
+def test_what_float32_loses_a_scalar_loses(fast: bool | None) -> None:
+    """(a + 1) − a is 0 at 10⁸, as every value between has the precision of its dtype."""
+    for shape in ((), (1,)):
+        a = variable("a", np.full(shape, 1e8, np.float32))
+        end = block("Sum", ((a + 1) - a) * 1 + 0 * a)
+        session = Session(build(loss(end, name="loss")), fast=fast)
+        for ports in (None, ("loss.out",)):
+            assert session.backward(ports=ports).values["loss.out"] == 0

@@ -15,7 +15,8 @@ from runtime.engine.plan.native.writer import TYPES, Writer, number
 ABREAST = 4
 """Registers that the loop works on at once: chains of dependent operations wait for each other."""
 
-_STORED = {"float32": "float", "float64": "double", "bool": "i8"}
+STORED = {"float32": "float", "float64": "double", "bool": "i8"}
+"""What an element is in memory, by dtype."""
 
 
 class Operand(NamedTuple):
@@ -94,7 +95,7 @@ def text(recipe: Recipe) -> str:
 
 
 def _load(row: str, name: str, operand: Operand) -> list[str]:
-    kind = _STORED[operand.dtype]
+    kind = STORED[operand.dtype]
     place = row
     lines = []
     if operand.spread:
@@ -110,7 +111,7 @@ def _load(row: str, name: str, operand: Operand) -> list[str]:
 
 
 def _store(row: str, name: str, dtype: str, place: int) -> list[str]:
-    lines, kind = [], _STORED[dtype]
+    lines, kind = [], STORED[dtype]
     if dtype == "bool":
         lines, name = [f"%byte{place} = zext i1 {name} to i8"], f"%byte{place}"
     return [

@@ -12,6 +12,7 @@ from runtime.engine.plan.passes.convolutions import convolutions
 from runtime.engine.plan.passes.fused import fused
 from runtime.engine.plan.passes.groups import groups
 from runtime.engine.plan.passes.joins import joins
+from runtime.engine.plan.passes.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalars import scalars
 from runtime.engine.plan.passes.softmaxes import softmaxes
 from runtime.engine.plan.passes.sums import sums
@@ -28,7 +29,7 @@ DEFAULT: tuple[Pass, ...] = (convolutions, joins, sums, groups, scalars, tiles)
 """What numpy alone can do."""
 
 FAST: tuple[Pass, ...] = (
-    convolutions, softmaxes, joins, sums, groups, scalars, fused, tiles,
+    convolutions, softmaxes, joins, sums, groups, native_scalars, scalars, fused, tiles,
 )  # fmt: skip
 """With machine code, where the ``fast`` extra is installed."""
 

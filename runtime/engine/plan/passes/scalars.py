@@ -112,20 +112,29 @@ _KNOWN = EXPRESSIONS.keys() | STATEMENTS.keys() | _JUMPING | {"cast"}
 
 def scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region of at least ``SMALLEST`` scalar tasks by one."""
-    items = partition(tasks, _kind)
-    if not any(isinstance(item, Region) and len(item.tasks) >= SMALLEST for item in items):
+    return in_scalar_regions(tasks, kept, ScalarTask)
+
+
+def in_scalar_regions(
+    tasks: list[Task],
+    kept: Collection[Value],
+    kind: type[ScalarTask],
+    fits: Callable[[PlainTask], bool] = lambda _: True,
+) -> list[Task]:
+    """Replace every region by a task of this kind; one stays where a task does not fit."""
+    if not any(map(_kind, tasks)):
         return tasks
+    items = partition(tasks, _kind)
     readers = readers_of(items)
     result: list[Task] = []
     for item in items:
-        if not isinstance(item, Region):
-            result.append(item)
-        elif len(item.tasks) < SMALLEST:
-            result += item.tasks
+        some = item.tasks if isinstance(item, Region) else (item,)
+        plain = [task for task in some if isinstance(task, PlainTask) and fits(task)]
+        if isinstance(item, Region) and len(some) == len(plain) >= SMALLEST:
+            result.append(kind(plain, results_of(item, readers, kept)))
         else:
-            plain = [task for task in item.tasks if isinstance(task, PlainTask)]
-            result.append(ScalarTask(plain, results_of(item, readers, kept)))
-    return result
+            result += some
+    return result if any(isinstance(task, kind) for task in result) else tasks
 
 
 def _kind(task: Task) -> str | None:
@@ -204,10 +213,10 @@ class _Body:
         self._results = frozenset(results)
         self._uses = _uses(tasks)
         for level in _levels(tasks):
-            self._call_kernels([task for task in level if _by_kernel(task.value)])
+            self._call_kernels([task for task in level if left_to_kernel(task.value)])
             self._round([task for task in level if _needs_rounding(task)])
             for task in level:
-                if not _by_kernel(task.value) and not _needs_rounding(task):
+                if not left_to_kernel(task.value) and not _needs_rounding(task):
                     self._assign(task)
 
     def _assign(self, task: PlainTask) -> None:
@@ -258,7 +267,8 @@ class _Body:
         return f"{operands[0]}!=0" if dtype == "bool" else f"float({operands[0]})"
 
 
-def _by_kernel(value: Value) -> bool:
+def left_to_kernel(value: Value) -> bool:
+    """Whether a value is computed by its kernel, as a number next to it will not do."""
     name = value.primitive.name
     return name in _JUMPING or (name in _COARSE and value.dtype == "float32")
 
@@ -266,7 +276,7 @@ def _by_kernel(value: Value) -> bool:
 def _needs_rounding(task: PlainTask) -> bool:
     """Whether the number that Python computes may not be one of its dtype."""
     value = task.value
-    if value.dtype != "float32" or value.primitive.name in _EXACT or _by_kernel(value):
+    if value.dtype != "float32" or value.primitive.name in _EXACT or left_to_kernel(value):
         return False
     return value.primitive.name != "cast" or task.inputs[0].dtype == "float64"
 
@@ -277,7 +287,7 @@ def _levels(tasks: Sequence[PlainTask]) -> list[list[PlainTask]]:
     found: dict[int, list[PlainTask]] = defaultdict(list)
     for task in tasks:
         here = max((level.get(x, 0) for x in task.inputs), default=0)
-        here += _by_kernel(task.value) or _needs_rounding(task)
+        here += left_to_kernel(task.value) or _needs_rounding(task)
         level[task.value] = here
         found[here].append(task)
     return [found[number] for number in sorted(found)]

@@ -39,6 +39,7 @@ EAGER = {
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5},
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2},
+    "native_scalars": {"WARM": 0},
     "joins": {"FEWEST": 2},
 }
 """Least sizes at which small arrays go through every pass."""

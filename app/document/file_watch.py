@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
+from blocks.errors import FileError
+from runtime.diagram.files.parsing import MAX_CHARACTERS
+from runtime.diagram.files.regular import read_regular
+
 if TYPE_CHECKING:
     from app.document.document import Document
 
@@ -32,8 +36,8 @@ def stamp(path: Path | None) -> Stamp | None:
     if path is None:
         return None
     try:
-        data = path.read_bytes()
-    except OSError:
+        data = read_regular(path, MAX_CHARACTERS)
+    except (OSError, ValueError, FileError):
         return None
     return Stamp(hashlib.sha256(data).digest(), _arrays(path, data))
 

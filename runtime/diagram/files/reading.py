@@ -9,7 +9,7 @@ from blocks.errors import FileError, Location
 from runtime.diagram.files.migrations import FIELD, Notice, migrate, unheard
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
-from runtime.diagram.files.tensors import SUFFIX, TensorFile, is_reference
+from runtime.diagram.files.tensors import SUFFIX, UNFIT, TensorFile, is_reference
 from runtime.diagram.model import Diagram, Note, Page, Point
 from runtime.diagram.names import NAME_RULE, is_name
 from runtime.diagram.paths import PortName
@@ -137,7 +137,7 @@ class _Reader:
         return lenient_block(type_name, record)
 
     def _open(self, name: Any) -> TensorFile:
-        if not isinstance(name, str) or not name.endswith(SUFFIX) or {*name} & {*"/\\:\0"}:
+        if not isinstance(name, str) or not name.endswith(SUFFIX) or UNFIT.search(name):
             raise Flaw(
                 ("tensors",),
                 "This names no file of arrays.",

@@ -7,10 +7,12 @@ a safetensors file beside the diagram.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +22,8 @@ from blocks.errors import FileError
 from runtime.diagram.files.migrations import Notice, unheard
 from runtime.diagram.files.parsing import MAX_CHARACTERS
 from runtime.diagram.files.reading import read
-from runtime.diagram.files.tensors import TensorFile, content_of, file_name
+from runtime.diagram.files.regular import open_regular, read_regular
+from runtime.diagram.files.tensors import UNFIT, TensorFile, content_of, file_name
 from runtime.diagram.files.writing import large_arrays, write
 
 if TYPE_CHECKING:
@@ -34,7 +37,11 @@ Pulse: TypeAlias = Callable[[float], object]
 
 _PIECE = 1 << 22
 """Bytes that are written between two pulses."""
-_TENSORS_LINE = re.compile(rb'^ *"tensors": "([^"\\/:]+)"', re.MULTILINE)
+_END = 1 << 16
+"""Bytes at either end of a file in which the name of its arrays stands."""
+_ABANDONED = 3600.0
+"""Seconds after which nobody writes to a temporary file any more."""
+_TENSORS_LINE = re.compile(rb'^ *"tensors": ("(?:[^"\\]|\\.)*+")', re.MULTILINE)
 _DIGEST = re.compile(r"\.[0-9a-f]{16}\.safetensors")
 
 
@@ -58,17 +65,9 @@ def load(path: str | Path, pulse: Pulse = _unwatched, notice: Notice = unheard) 
     ``notice`` takes a text that tells what was changed in an older file to keep its meaning.
     """
     path = Path(path)
-    folder = Path(os.path.realpath(path)).parent
     with _told(path, "read"):
-        size = path.stat().st_size
-        if size > MAX_CHARACTERS:
-            raise FileError(
-                "The file is too large.",
-                path=str(path),
-                expected=f"at most {MAX_CHARACTERS:,} bytes",
-                got=f"{size:,}",
-            )
-        data = path.read_bytes()
+        folder = Path(os.path.realpath(path)).parent
+        data = read_regular(path, MAX_CHARACTERS)
     pulse(0.1)
     text = _decoded(data, path)
     return read(text, str(path), lambda name: TensorFile(folder / name), pulse, notice)
@@ -81,7 +80,9 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _unwatched) -> None:
     removed unless another diagram in the folder uses them. Raises FileError; what was there
     before is then still there.
     """
-    target = Path(os.path.realpath(path))
+    path = Path(path)
+    with _told(path, "write"):
+        target = Path(os.path.realpath(path))
     arrays = large_arrays(diagram)
     content = content_of(arrays) if arrays else None
     pulse(0.1)
@@ -91,7 +92,12 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _unwatched) -> None:
         before = _tensors_of(target)
         pulse(0.2)
         if name is not None and content is not None:
-            _put(target.with_name(name), content, lambda share: pulse(0.2 + 0.8 * share))
+            _put(
+                target.with_name(name),
+                content,
+                lambda share: pulse(0.2 + 0.8 * share),
+                _mode(target),
+            )
         try:
             pulse(1.0)
             _replace(target, text)
@@ -101,18 +107,21 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _unwatched) -> None:
             raise
         if before is not None and before != name:
             _discard(target, before)
+        _sweep(target.parent)
 
 
 def _stem(path: Path) -> str:
-    return path.name.removesuffix(SUFFIX) if path.name.endswith(SUFFIX) else path.stem
+    """What the names of a diagram's files of arrays begin with; ``_`` for what none may hold."""
+    stem = path.name.removesuffix(SUFFIX) if path.name.endswith(SUFFIX) else path.stem
+    return UNFIT.sub("_", stem)
 
 
 @contextmanager
 def _told(path: Path, verb: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, ValueError) as error:  # ValueError for a path that no system can have
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise FileError(f"Can't {verb} the file: {reason}.", path=str(path)) from error
 
 
@@ -129,19 +138,30 @@ def _decoded(data: bytes, path: Path) -> str:
         ) from None
 
 
-def _put(path: Path, content: bytes, pulse: Pulse) -> None:
-    """Write a file whose name tells its content, unless it is there."""
+def _put(path: Path, content: bytes, pulse: Pulse, mode: int | None) -> None:
+    """Write a file whose name tells its content, unless it is there; its permissions are given."""
     if not (path.is_file() and path.read_bytes() == content):
-        _replace(path, content, pulse)
+        _replace(path, content, pulse, mode)
+    elif mode is not None and stat.S_IMODE(path.stat().st_mode) != mode:
+        path.chmod(mode)
 
 
-def _replace(path: Path, content: bytes, pulse: Pulse = _unwatched) -> None:
-    """Write beside the file, and take its place only when all is on disk."""
-    mode = _mode(path)
+def _replace(
+    path: Path, content: bytes, pulse: Pulse = _unwatched, mode: int | None = None
+) -> None:
+    """Write beside the file, and take its place only when all is on disk.
+
+    It has the permissions of the old one unless others are given.
+    """
+    mode = _mode(path) if mode is None else mode
     temporary = path.with_name(f".gradwire-{secrets.token_hex(8)}.tmp")
     binary = getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o666)
+        descriptor = os.open(
+            temporary,
+            os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary,
+            0o666 if mode is None else 0o600,
+        )
         with open(descriptor, "wb") as file:
             for start in range(0, len(content), _PIECE):
                 pulse(start / len(content))
@@ -180,10 +200,10 @@ def _sync_folder(folder: Path) -> None:
 
 def _tensors_of(path: Path) -> str | None:
     """The file of arrays that the diagram at ``path`` names now, without parsing it."""
-    with suppress(OSError):
-        found = _TENSORS_LINE.search(path.read_bytes())
-        if found:
-            return found[1].decode("utf-8", "replace")
+    with suppress(OSError, FileError, ValueError):
+        with open_regular(path) as file:
+            found = _TENSORS_LINE.search(file.read(_END))
+        return None if found is None else str(json.loads(found[1]))
     return None
 
 
@@ -193,6 +213,33 @@ def _discard(diagram: Path, name: str) -> None:
     if not (name.startswith(stem) and _DIGEST.fullmatch(name, len(stem))):
         return
     with suppress(OSError):
-        others = (other.read_bytes() for other in diagram.parent.glob("*.json"))
-        if not any(name.encode() in content for content in others):
+        if not any(_may_name(other, name) for other in diagram.parent.glob("*.json")):
             diagram.with_name(name).unlink()
+
+
+def _may_name(path: Path, tensors: str) -> bool:
+    """Whether a diagram uses that file of arrays, as far as its first and last lines show.
+
+    The field stands before the pages, or after them in a file that another program wrote. Where
+    the pages begin too late to be seen, it may.
+    """
+    try:
+        with open_regular(path) as file:
+            head = file.read(_END)
+            file.seek(max(len(head), os.fstat(file.fileno()).st_size - _END))
+            tail = file.read(_END)
+    except FileError:
+        return False
+    written = json.dumps(tensors, ensure_ascii=False)[1:-1].encode()
+    seen = written in head or written in tail or json.dumps(tensors)[1:-1].encode() in head + tail
+    return seen or (bool(tail) and b'"pages"' not in head)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what processes that were killed while they saved have left, in the course of time."""
+    now = time.time()
+    with suppress(OSError):
+        for left in folder.glob(".gradwire-*.tmp"):
+            about = left.lstat()
+            if stat.S_ISREG(about.st_mode) and now - about.st_mtime > _ABANDONED:
+                left.unlink()

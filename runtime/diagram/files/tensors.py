@@ -7,12 +7,14 @@ whenever a crash comes: the new arrays are complete before the diagram that name
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blocks.errors import FileError
 from blocks.values import DTYPES, Tensor
+from runtime.diagram.files.regular import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,10 @@ MAX_INLINE = 1024
 """Elements of an array that stands in the diagram's own file, at most."""
 SUFFIX = ".safetensors"
 
+UNFIT = re.compile(r'^\.|[/\\:"\x00-\x1f\x7f\ud800-\udfff]')
+"""What the name of a file of arrays must not hold: it leads elsewhere, or hides the file."""
+
+_DIGEST = re.compile(r"\.([0-9a-f]{16})" + re.escape(SUFFIX))
 _FIELDS = {"tensor", "dtype", "shape"}
 
 
@@ -55,6 +61,7 @@ class TensorFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._read: dict[str, Tensor] = {}
+        self._checked = False
 
     def get(self, ref: Mapping[str, Any]) -> Tensor:
         """The array that a reference names; raises FileError unless it is there and as told."""
@@ -74,6 +81,7 @@ class TensorFile:
         from safetensors import SafetensorError, safe_open
 
         try:
+            self._check()
             with safe_open(self._path, framework="numpy") as stored:
                 array: NDArray[Any] = stored.get_tensor(key)
         except FileNotFoundError:
@@ -86,3 +94,18 @@ class TensorFile:
         if array.dtype.name not in DTYPES:
             raise FileError(f"The array {key!r} has a dtype that no block has: {array.dtype}.")
         return array
+
+    def _check(self) -> None:
+        """Compare the content with the digest in the name, once; a name may have none."""
+        if self._checked:
+            return
+        with open_regular(self._path) as file:
+            stated = _DIGEST.search(self._path.name)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:16] if stated else ""
+        if stated and stated[1] != digest:
+            raise FileError(
+                f"The arrays in {self._path.name} are not those that were saved there: "
+                "the file is damaged.",
+                next_step="Take the file from a copy.",
+            )
+        self._checked = True

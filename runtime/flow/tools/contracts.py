@@ -29,6 +29,7 @@ import numpy as np
 
 from blocks.errors import FileError
 from blocks.globs import glob
+from runtime.diagram.files.regular import read_regular
 from runtime.diagram.paths import PortPath, path_parts
 from runtime.flow.words.states import PASSING, Verdict
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from runtime.flow.observed import ObservedFlow
 
 SUFFIX = ".contracts"
+MOST_BYTES = 1 << 20
+"""Size of a file of contracts, at most."""
 Requirement: TypeAlias = Literal["flows", "blocked", "nonzero", "finite", "updates"]
 REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 EXAMPLE = "flows(loss -> encoder/*)"
@@ -127,7 +130,7 @@ def beside(file: Path) -> Path:
 def read_contracts(path: Path) -> list[Contract]:
     """The contracts of a file; raises FileError."""
     try:
-        return parse_contracts(path.read_text(encoding="utf-8"), str(path))
+        return parse_contracts(read_regular(path, MOST_BYTES).decode("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(
             f"The contracts can't be read: {error}.",

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from app.document.file_watch import stamp
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.sources import Variable
 from runtime.diagram import AddBlock, Diagram, Page, load, save
@@ -134,14 +135,22 @@ class TestChangedByOthers:
 
     def test_arrays_beside_the_file_count_too(self, window, qtbot, path):
         save(drawn(w=Variable(value=np.zeros(LARGE))), path)
+        (stored,) = path.parent.glob("*.safetensors")
+        arrays = stored.rename(path.with_name("weights.safetensors"))  # which states no digest
+        path.write_text(path.read_text().replace(stored.name, arrays.name))
         qtbot.mouseClick(offered(window, qtbot)["&Reload"], LEFT)
-        (arrays,) = path.parent.glob("*.safetensors")
         other = path.parent / "elsewhere"
         other.mkdir()
         save(drawn(w=Variable(value=np.ones(LARGE))), other / path.name)
         os.replace(next(other.glob("*.safetensors")), arrays)
         qtbot.mouseClick(offered(window, qtbot)["&Reload"], LEFT)
         assert window.document.diagram.main.blocks["w"].value.array[0] == 1.0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.gradwire.json")
+    assert stamp(tmp_path / "pipe.gradwire.json") is None
 
 
 class TestGone:

@@ -111,7 +111,7 @@ def test_a_read_only_file_stays(path, monkeypatch):
 def test_places_that_are_no_files(path, tmp_path):
     with pytest.raises(FileError, match=r"net\.gradwire\.json: Can't read the file: No such file"):
         load(path)
-    with pytest.raises(FileError, match="Can't read the file: Is a directory"):
+    with pytest.raises(FileError, match=r"no regular file\..*got a folder"):
         load(tmp_path)
     with pytest.raises(FileError, match="Can't write the file"):
         save(seed(), tmp_path)
@@ -291,7 +291,7 @@ class TestLargeArrays:
         save(with_array(), path)
         (stored,) = path.parent.glob("*.safetensors")
         stored.write_bytes(stored.read_bytes()[:-10])
-        with pytest.raises(FileError, match=r"Can't read 'W\.value' from net\."):
+        with pytest.raises(FileError, match=r"The arrays in net\..* are not those that were saved"):
             load(path)
 
     def test_a_text_alone_has_no_file_beside_it(self, path):

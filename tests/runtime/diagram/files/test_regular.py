@@ -1,0 +1,174 @@
+"""Only regular files are read, arrays are those that were saved, and no litter stays."""
+
+import os
+import stat
+import time
+
+import numpy as np
+import pytest
+
+from blocks.errors import FileError
+from blocks.library.sources import Constant
+from runtime.diagram import Diagram, Page, load, loads, save
+from runtime.diagram.files import storage
+from runtime.flow.tools.contracts import MOST_BYTES, beside, contracts_of
+
+pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
+
+
+def with_array(seed=0):
+    array = np.random.default_rng(seed).normal(size=(40, 30)).astype(np.float32)
+    return Diagram({"main": Page({"W": Constant(value=array)})})
+
+
+def arrays_of(path):
+    (found,) = path.parent.glob("*.safetensors")
+    return found
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "net.gradwire.json"
+
+
+@pipes
+def test_a_pipe_is_not_waited_for(path):
+    os.mkfifo(path)
+    with pytest.raises(FileError, match="Expected a regular file, got a pipe"):
+        load(path)
+
+
+@pipes
+def test_a_pipe_in_place_of_arrays_is_not_waited_for(path):
+    save(with_array(), path)
+    stored = arrays_of(path)
+    stored.unlink()
+    os.mkfifo(stored)
+    with pytest.raises(FileError, match="no regular file"):
+        load(path)
+
+
+@pipes
+def test_a_pipe_or_a_folder_in_place_of_contracts_is_an_error(path):
+    os.mkfifo(beside(path))
+    with pytest.raises(FileError, match="got a pipe"):
+        contracts_of(with_array(), path)
+    beside(path).unlink()
+    beside(path).mkdir()
+    with pytest.raises(FileError, match="got a folder"):
+        contracts_of(with_array(), path)
+
+
+def test_a_device_is_not_read():
+    with pytest.raises(FileError, match="no regular file"):
+        load(os.devnull)
+
+
+def test_contracts_are_read_up_to_a_limit(path):
+    beside(path).write_bytes(b"#" * (MOST_BYTES + 1))
+    with pytest.raises(FileError, match="too large"):
+        contracts_of(with_array(), path)
+
+
+@pipes
+def test_a_save_waits_for_no_neighbour_and_reads_little_of_it(path, monkeypatch):
+    save(with_array(), path)
+    os.mkfifo(path.with_name("pipe.json"))
+    large = path.with_name("large.json")
+    large.write_text('{"pages": {}}' + " " * 4_000_000)
+    opened, ends = storage.open_regular, []
+
+    class Watched:
+        """A file of which the number of bytes read is known."""
+
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+        def read(self, most):
+            ends.append(most)
+            return self.file.read(most)
+
+    monkeypatch.setattr(storage, "open_regular", lambda other: Watched(opened(other)))
+    save(with_array(1), path)
+    assert ends and sum(ends) <= 10 * 2**16
+    assert load(path) == with_array(1)
+    assert len(list(path.parent.glob("*.safetensors"))) == 1
+
+
+def test_arrays_that_only_the_end_of_a_neighbour_names_stay(path):
+    save(with_array(), path)
+    stored = arrays_of(path)
+    other = '{"gradwire": 1, "pages": {' + " " * 200_000 + f'}}, "tensors": "{stored.name}"}}'
+    path.with_name("other.json").write_text(other)
+    save(with_array(1), path)
+    assert stored.exists()
+
+
+def test_every_flip_of_a_bit_is_found(path):
+    save(with_array(), path)
+    stored = arrays_of(path)
+    content = stored.read_bytes()
+    for bit in np.random.default_rng(0).choice(8 * len(content), 200, replace=False):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << (bit % 8)
+        stored.write_bytes(flipped)
+        with pytest.raises(FileError, match="are not those that were saved"):
+            load(path)
+    stored.write_bytes(content)
+    assert load(path) == with_array()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_arrays_are_as_private_as_their_diagram(path):
+    save(with_array(), path)
+    path.chmod(0o600)
+    save(with_array(), path)
+    assert stat.S_IMODE(arrays_of(path).stat().st_mode) == 0o600
+    save(with_array(1), path)
+    assert stat.S_IMODE(arrays_of(path).stat().st_mode) == 0o600
+
+
+def test_what_a_killed_save_left_goes_when_it_is_old(path):
+    old, new = (path.with_name(f".gradwire-{name}.tmp") for name in ("old", "new"))
+    for left in (old, new):
+        left.write_bytes(b"half")
+    long_ago = time.time() - 2 * 24 * 3600
+    os.utime(old, (long_ago, long_ago))
+    save(with_array(), path)
+    assert not old.exists()
+    assert new.exists()
+
+
+@pytest.mark.parametrize("stem", ["ü b", "[x]*", "v1.2", ".hidden", 'q"q', "b\\s", "c:d", "n\nl"])
+@pytest.mark.skipif(os.name == "nt", reason="names that Windows does not have")
+def test_a_diagram_of_an_odd_name_keeps_one_file_of_arrays(tmp_path, stem):
+    path = tmp_path / f"{stem}.gradwire.json"
+    save(with_array(), path)
+    save(with_array(1), path)
+    assert load(path) == with_array(1)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("name", ["a\\u0000", ".a", "a\\ud800", 'a\\"', "a\\n"])
+def test_a_name_that_no_save_writes_is_refused_with_its_place(name):
+    text = f'{{\n"gradwire": 1,\n"tensors": "{name}.safetensors", "pages": {{"main": {{}}}}}}'
+    with pytest.raises(FileError, match="names no file of arrays") as caught:
+        loads(text)
+    assert (caught.value.line, caught.value.column) == (3, 1)
+
+
+@pytest.mark.parametrize("name", ["a\0b.json", "\ud800.json"])
+def test_a_path_that_no_system_has_is_an_error_of_the_file(tmp_path, name):
+    with pytest.raises(FileError, match="Can't read"):
+        load(tmp_path / name)
+    with pytest.raises(FileError, match="Can't write"):
+        save(with_array(), tmp_path / name)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from json import JSONEncoder
@@ -24,6 +25,9 @@ from blocks.errors import (
 from runtime.publish.problems import Problem
 
 CLEAN, PROBLEMS, USAGE, FAILED = range(4)
+
+
+_POWERFUL = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class UsageError(GradwireError):
@@ -85,6 +89,18 @@ def _write_lines(opening: str, lines: Iterable[str], closing: str) -> None:
     sys.stdout.write(f"\n  {closing}")
 
 
+class _Encoder(JSONEncoder):
+    """JSON with an escape for every character that a terminal obeys or an encoding refuses."""
+
+    def encode(self, o: object) -> str:
+        """The text as a whole."""
+        return _POWERFUL.sub(_escaped, super().encode(o))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
 def _encoder(indent: int | None = None) -> JSONEncoder:
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    return JSONEncoder(indent=indent, ensure_ascii=not unicode, allow_nan=False)
+    return _Encoder(indent=indent, ensure_ascii=not unicode, allow_nan=False)

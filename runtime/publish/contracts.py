@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from runtime.publish.printable import visible, xml_text
+
 if TYPE_CHECKING:
     from runtime.flow import Breach, Outcome
     from runtime.publish.problems import Problem
@@ -20,7 +22,7 @@ def contract_lines(outcomes: Sequence[Outcome]) -> list[str]:
     for outcome in outcomes:
         lines.append(f"{'kept  ' if outcome.kept else 'BROKEN'}  {outcome.contract}")
         lines += [f"        {_line(breach)}" for breach in outcome.breaches]
-    return lines
+    return [visible(line) for line in lines]
 
 
 def contracts_json(outcomes: Outcomes) -> list[dict[str, Any]]:
@@ -55,18 +57,18 @@ def junit(outcomes: Outcomes, problems: Iterable[Problem]) -> str:
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=file,
+            name=xml_text(file),
             tests=str(len(checked) + 1),
             failures=str(sum(not outcome.kept for outcome in checked)),
             errors=str(int(bool(own))),
         )
-        case = ElementTree.SubElement(suite, "testcase", classname=file, name="check")
+        case = ElementTree.SubElement(suite, "testcase", classname=xml_text(file), name="check")
         if own:
             text = "\n".join(problem.text() for problem in own)
             _add(case, "error", own[0].diagnostic.what, text)
         for outcome in checked:
-            name = str(outcome.contract)
-            case = ElementTree.SubElement(suite, "testcase", classname=file, name=name)
+            about = {"classname": xml_text(file), "name": xml_text(str(outcome.contract))}
+            case = ElementTree.SubElement(suite, "testcase", about)
             if outcome.breaches:
                 text = "\n".join(map(_line, outcome.breaches))
                 _add(case, "failure", outcome.breaches[0].sentence, text)
@@ -81,9 +83,4 @@ def _line(breach: Breach) -> str:
 
 
 def _add(case: ElementTree.Element, tag: str, message: str, text: str) -> None:
-    ElementTree.SubElement(case, tag, message=_printable(message)).text = _printable(text)
-
-
-def _printable(text: str) -> str:
-    """Without the control characters that XML does not allow."""
-    return "".join(c for c in text if c >= " " or c in "\n\t")
+    ElementTree.SubElement(case, tag, message=xml_text(message)).text = xml_text(text)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from blocks.errors import FileError, Location
 from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.publish.printable import visible
 
 if TYPE_CHECKING:
     from blocks.errors import GradwireError
@@ -40,7 +41,8 @@ class Problem:
         where = f"{d.location}: " if d.location != Location() else ""
         lines = [f"{place or 'gradwire'}: {d.severity}: {where}{d.what}"]
         rest = (("expected", d.expected), ("got", d.got), ("next", d.next_step))
-        return "\n".join(lines + [f"    {name:<9} {value}" for name, value in rest if value])
+        lines += [f"    {name:<9} {value}" for name, value in rest if value]
+        return visible("\n".join(lines))
 
     def to_json(self) -> dict[str, Any]:
         """The diagnostic's fields, flat, with file, line and column."""

@@ -19,6 +19,7 @@ from blocks.trees import Passive
 from runtime.diagram.paths import PortPath
 from runtime.flow.lazy import MANY, known_length
 from runtime.flow.numbers.origins import Values
+from runtime.publish.printable import one_line
 from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, A
 
 
 def _heading(title: str, file: str) -> str:
-    return f"{title}\n{file}" if title else file
+    return f"{one_line(title)}\n{one_line(file)}" if title else one_line(file)
 
 
 def _gradient_text(gradient: Array | None) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.flow.words.states import State
+from runtime.publish.printable import one_line, visible
 
 WRITTEN_OUT = 24
 """An array of at most so many numbers is written out; a larger one is summed up."""
@@ -79,10 +80,18 @@ def plain(parts: Sequence[Part]) -> str:
 def show(parts: Sequence[Part], stream: IO[str] | None = None) -> None:
     """Write to the stream (standard output): ruled tables in a terminal, plain text elsewhere."""
     stream = stream or sys.stdout
+    parts = [_visible_part(part) for part in parts]
     if stream.isatty() and os.environ.get("TERM") != "dumb":
         _draw(parts, stream)
     else:
         stream.write(plain(parts))
+
+
+def _visible_part(part: Part) -> Part:
+    if isinstance(part, str):
+        return visible(part)
+    rows = tuple(tuple(map(visible, row)) for row in part.rows)
+    return Table(one_line(part.title), tuple(map(visible, part.columns)), rows)
 
 
 def _nested(data: Any) -> str:

@@ -16,6 +16,7 @@ from runtime.flow import Check, Outcome, check_gradients
 from runtime.flow.tools.contracts import SUFFIX
 from runtime.publish.contracts import contract_lines, contracts_json, junit
 from runtime.publish.gradient_check import gradient_lines, gradients_json
+from runtime.publish.printable import visible
 from runtime.publish.problems import Problem
 from runtime.publish.report import check_json
 
@@ -83,7 +84,7 @@ def check(
         problems += found
         outcomes[str(file)], checks[str(file)] = checked, compared
         if not json:
-            lines = [problem.text() for problem in found] or [f"{file}: clean"]
+            lines = [problem.text() for problem in found] or [visible(f"{file}: clean")]
             typer.echo("\n".join([*lines, *contract_lines(checked), *gradient_lines(compared)]))
     if json:
         report = check_json(map(str, diagrams), problems)

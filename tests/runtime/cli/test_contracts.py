@@ -102,3 +102,12 @@ def test_the_doctor_holds_to_contracts_and_fails(gradwire, seed):
     done = gradwire("doctor", seed)
     assert done.code == 1
     assert [row[1] for row in done.table("Findings")[1:]] == ["contract broken", "no gradient"]
+
+
+def test_junit_is_xml_for_any_name_of_a_file(gradwire, seed, tmp_path):
+    nasty = seed.rename(seed.with_name("a\x1b<&\udc80.gradwire.json"))
+    report = tmp_path / "report.xml"
+    done = gradwire("check", nasty, "--junit", report)
+    assert done.code == 0 and "\x1b" not in done.out
+    (suite,) = ElementTree.parse(report).getroot()
+    assert suite.get("name", "").endswith("a␛<&\ufffd.gradwire.json")

@@ -198,3 +198,12 @@ def test_running_out_of_memory_is_a_failed_run(gradwire, monkeypatch, seed):
     done = gradwire("run", seed)
     assert done.code == 3 and "There is not enough memory." in done.err
     assert "36 TiB" in done.err and "itself failed" not in done.err
+
+
+def test_titles_have_no_power_over_a_terminal(gradwire, diagram):
+    path = diagram({"v": {"type": "Variable", "value": 1}}, {}, title="a\x1b[2J\nb\u202e\x9b")
+    done = gradwire("run", path)
+    assert done.out.startswith("a␛[2J␊b\ufffd\ufffd\n")
+    written = gradwire("run", path, "--json")
+    assert written.json["title"] == "a\x1b[2J\nb\u202e\x9b"
+    assert not {"\x1b", "\u202e", "\x9b"} & set(written.out)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from runtime.publish.printable import one_line, visible, xml_text
 from runtime.publish.text import WRITTEN_OUT, Table, array_text, plain, show
 
 
@@ -86,3 +88,29 @@ def test_a_narrow_terminal_folds_and_loses_nothing(monkeypatch):
     terminal = Terminal()
     show([Table("", ("n", "value"), (("a", "0123456789" * 10),))], terminal)
     assert sum(c.isdigit() for c in terminal.getvalue() if c != "\x1b") >= 100
+
+
+NASTY = "a\x1b[31mb\x07\r\x9bc\x7f\u202ed\ud800e\ufffe"
+"""A colour, a bell, a return, a second introducer, a delete, a turn of direction, a surrogate."""
+
+
+def test_no_character_has_power_over_a_terminal():
+    assert visible(NASTY) == "a␛[31mb␇␍\ufffdc␡\ufffdd\ufffde\ufffd"
+    assert visible("α ↛ ▽\n½") == "α ↛ ▽\n½"
+    assert one_line("a\nb") == "a␊b"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_is_shown_has_no_control_characters(terminal, monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "vt100")
+    show([NASTY, Table(f"title {NASTY}", ("port",), ((NASTY,),))], stream)
+    assert stream.getvalue().count("␛[31mb") == 3
+    assert not set(stream.getvalue()) & set("\x07\r\x9b\x7f\u202e\ud800")
+
+
+def test_any_text_may_stand_in_xml():
+    read = ElementTree.fromstring(f"<t>{xml_text(NASTY)}</t>")
+    assert read.text == "a␛[31mb␇\n\x9bc\x7f\u202ed\ufffde\ufffd"

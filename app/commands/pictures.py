@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import (
+    QBuffer,
     QByteArray,
     QMarginsF,
     QObject,
@@ -36,6 +37,7 @@ from app.canvas.stage import Stage
 from app.commands.files import folder_of
 from app.services.background import Cancelled, Occupied
 from app.services.theme import LIGHT
+from runtime.publish.printable import xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,14 +223,18 @@ class PictureCommands(QObject):
 
     def _draw_svg(self, stage: Stage, file: QIODevice) -> bool:
         size = self._size(stage)
+        drawn = QBuffer()
         generator = QSvgGenerator()
-        generator.setOutputDevice(file)
+        generator.setOutputDevice(drawn)
         generator.setSize(size.toSize())
         generator.setViewBox(QRect(QPoint(), size.toSize()))
         generator.setTitle(self._document.name)
         with QPainter(generator) as painter:
             self._paint(painter, stage, size, 1.0, stage.view.theme)
-        return True
+        text = xml_text(
+            bytes(drawn.data().data()).decode(errors="replace")
+        ).encode()  # Qt writes any
+        return file.write(text) == len(text)
 
     def _draw_pdf(self, stage: Stage, file: QIODevice) -> bool:
         size = self._size(stage)

@@ -1,6 +1,7 @@
 """Pictures of the page and of the selection: files, the clipboard, paper."""
 
 import re
+from xml.etree import ElementTree
 
 import pytest
 from PySide6.QtCore import Qt
@@ -117,3 +118,9 @@ def test_a_page_that_goes_nowhere_is_told(window, export):
 def test_an_empty_page_is_a_picture_too(window, export):
     window.document.new()
     assert not QImage(str(export("empty.png"))).isNull()
+
+
+def test_a_picture_is_xml_for_any_name_of_a_diagram(window, export, monkeypatch):
+    monkeypatch.setattr(type(window.document), "name", "a<&\x1b\ufffe")
+    title = ElementTree.parse(export("page.svg")).find("{http://www.w3.org/2000/svg}title")
+    assert title is not None and title.text == "a<&␛\ufffd"

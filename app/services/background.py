@@ -13,8 +13,6 @@ from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal
 from blocks.errors import GradwireError
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
     from runtime.diagram.files.storage import Pulse
 
 _T = TypeVar("_T")
@@ -45,12 +43,6 @@ class Runner(Protocol):
 def at_once(text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
     """Do the work here and now."""
     return job(lambda share: None)
-
-
-def runner_of(widget: QWidget) -> Runner:
-    """The work of the window that a widget is in; here and now where it has none."""
-    found = widget.window().findChild(Background)
-    return found.run if isinstance(found, Background) else at_once
 
 
 class Background(QObject):

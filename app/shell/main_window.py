@@ -175,7 +175,7 @@ class MainWindow(QMainWindow):
         self.canvas.favourites = self.windows.favourites
         theme.follow_theme(self.canvas)
         self.palette_panel = Palette(registry(), self.windows.favourites, self)
-        self.inspector = Inspector(self)
+        self.inspector = Inspector(self, self.background.run)
         self.why = Why(self)
         self.problems = Problems(self)
         self.variables = Variables(self)

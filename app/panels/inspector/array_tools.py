@@ -26,7 +26,7 @@ from app.canvas.state.formatting import dimensions
 from app.document import arrays
 from app.panels import labels
 from app.panels.inspector.grid import Grid
-from app.services.background import Cancelled, runner_of
+from app.services.background import Cancelled, Runner
 from app.services.translation import editor
 from blocks.errors import FileError, GradwireError
 from blocks.values import DTYPES, Tensor
@@ -64,8 +64,9 @@ class ArrayTools(QToolButton):
     failed = Signal(str)
     """Why nothing came of it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, runner: Runner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._runner = runner
         self._tensor: Tensor | None = None
         self.setText("⋯")
         self.setAutoRaise(True)
@@ -135,7 +136,7 @@ class ArrayTools(QToolButton):
         """The arrays of a file; None where there are none, or nobody waits for them any more."""
         text = self.tr("Reading {0}").format(path.name)
         try:
-            found = runner_of(self)(text, lambda pulse: arrays.read(path), pure=True)
+            found = self._runner(text, lambda pulse: arrays.read(path), pure=True)
         except Cancelled:
             return None
         except GradwireError as error:

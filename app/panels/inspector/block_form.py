@@ -25,6 +25,7 @@ from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
+    from app.services.background import Runner
     from app.services.theme import Theme
     from runtime.diagram.paths import InstancePath, PortPath
 
@@ -42,9 +43,10 @@ class BlockForm(QWidget):
     blockRequested = Signal(str)
 
     def __init__(
-        self, diagram: Diagram, page: str, name: str, theme: Theme, parent: QWidget | None = None
+        self, diagram: Diagram, page: str, name: str, theme: Theme, runner: Runner
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
+        self._runner = runner
         self.page, self.name = page, name
         self.shape_of_form = form_shape(diagram, page, name)
         self.fields: dict[str, Field] = {}
@@ -139,7 +141,7 @@ class BlockForm(QWidget):
             return
         grid = self._section(self.tr("Parameters"))
         for name, info in parameters.items():
-            field = field_for(info.annotation)
+            field = field_for(info.annotation, self._runner)
             if info.description:
                 field.setToolTip(tooltip(info.description))
             self._add_field(grid, name, name.replace("_", " "), field)

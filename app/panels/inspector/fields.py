@@ -22,6 +22,7 @@ from app.canvas.state.formatting import dimensions
 from app.panels import labels, notation
 from app.panels.inspector.array_tools import ArrayTools
 from app.panels.inspector.grid import Grid
+from app.services.background import Runner, at_once
 from blocks.values import DTYPES, PortLiteral, Tensor
 
 _FRAME = 12
@@ -123,7 +124,7 @@ class TextField(Field):
 class ArrayField(Field):
     """An array as text, or cell by cell in a grid where it has at most two axes."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, runner: Runner = at_once, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown = ""
         self.text = _RowsEdit(self)
@@ -140,7 +141,7 @@ class ArrayField(Field):
         self.switch.setAutoRaise(True)
         self.switch.setToolTip(self.tr("Edit cell by cell"))
         self.switch.toggled.connect(self._show_side)
-        self.tools = ArrayTools(self)
+        self.tools = ArrayTools(runner, self)
         self.tools.made.connect(self.committed)
         self.tools.failed.connect(self.failed)
         foot = QHBoxLayout()
@@ -240,11 +241,14 @@ class LiteralField(Field):
             self.committed.emit({"dtype": dtype, "value": value} if dtype else value)
 
 
-def field_for(annotation: Any) -> Field:
-    """The editor for a parameter of this type: switch, choice, text or array."""
+def field_for(annotation: Any, runner: Runner = at_once) -> Field:
+    """The editor for a parameter of this type: switch, choice, text or array.
+
+    ``runner`` reads the files that arrays are loaded from.
+    """
     options, optional = _unwrap(annotation)
     if options == (Tensor,):
-        return ArrayField()
+        return ArrayField(runner)
     if options == (bool,):
         return ChoiceField((None, True, False)) if optional else SwitchField()
     if len(options) == 1 and get_origin(options[0]) is Literal:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from app.panels import labels
 from app.panels.inspector.block_form import BlockForm, form_shape
 from app.panels.inspector.diagram_form import DiagramForm
+from app.services.background import Runner, at_once
 from app.services.theme import LIGHT, Theme, follow_theme
 from app.services.translation import editor
 from blocks.errors import GradwireError
@@ -33,8 +34,9 @@ class Inspector(QScrollArea):
     blockRequested = Signal(str)
     """Name of a block of this page that a link points to."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, runner: Runner = at_once) -> None:
         super().__init__(parent)
+        self._runner = runner
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -124,7 +126,7 @@ class Inspector(QScrollArea):
             self._show(form)
 
     def _show_block_form(self, name: str) -> None:
-        form = BlockForm(self._diagram, self._page, name, self._theme)
+        form = BlockForm(self._diagram, self._page, name, self._theme, self._runner)
         form.committed.connect(lambda field, value: self._commit(form, field, value))
         form.draftChanged.connect(lambda field, text: self._keep(form, field, text))
         form.renamed.connect(lambda new: self._rename(form, new))

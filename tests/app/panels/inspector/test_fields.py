@@ -1,9 +1,10 @@
 from typing import Literal
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.panels.inspector.fields import (
     ArrayField,
@@ -13,6 +14,7 @@ from app.panels.inspector.fields import (
     TextField,
     field_for,
 )
+from app.services.background import at_once
 from blocks.values import PortLiteral, Tensor
 
 
@@ -212,3 +214,22 @@ def test_a_literal_can_be_given_a_dtype_and_taken_away(qtbot, shown):
     field.value.line.clear()
     qtbot.keyClick(field.value.line, Qt.Key.Key_Return)
     assert committed == [{"dtype": "float64", "value": 3}, None]
+
+
+def test_an_array_is_read_by_the_given_runner(qtbot, monkeypatch, tmp_path):
+    np.save(tmp_path / "a.npy", np.ones(3))
+    monkeypatch.setattr(
+        QFileDialog, "getOpenFileName", lambda *_, **__: (str(tmp_path / "a.npy"), "")
+    )
+    texts, committed = [], []
+
+    def runner(text, job, *, pure=False):
+        texts.append(text)
+        return at_once(text, job, pure=pure)
+
+    field = field_for(Tensor, runner)
+    qtbot.addWidget(field)
+    field.committed.connect(committed.append)
+    field.tools.load()
+    assert texts == ["Reading a.npy"]
+    assert committed == [Tensor(np.ones(3))]

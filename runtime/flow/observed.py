@@ -23,6 +23,7 @@ from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify, classif
 from runtime.flow.structure.leaves import together
 from runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
 from runtime.flow.structure.surrogates import surrogates
+from runtime.flow.words import value_sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.numeric_sentences import NumericSentences
 from runtime.flow.words.states import State, Verdict
@@ -228,6 +229,18 @@ class ObservedFlow:
             InstancePath(verdict.wire), state, gradient, verdict.sentence
         )
         return replace(verdict, state=state, sentence=text)
+
+    def cure(self, name: str) -> str:
+        """What would help a variable whose gradient is 0 or too large; empty if not known."""
+        state, contributions = self.variable(name).state, self._of(self._key(None))
+        if state is State.FLOOD:
+            return value_sentences.EXPLODES
+        if state is not State.ZERO or contributions is None:
+            return ""
+        wires = contributions.leaving(InstancePath(name).port("out"))
+        blames = [blame for blame in map(contributions.zeroed_by, wires) if not blame.cancelled]
+        kinds = {self.program.block(blame.block).type_name() for blame in blames}
+        return " ".join(filter(None, map(value_sentences.flat_cure, sorted(kinds))))
 
     def explain(self, key: str, loss: str | None = None) -> Verdict:
         """The verdict of a wire or of a variable, whichever ``key`` names."""

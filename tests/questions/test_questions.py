@@ -40,5 +40,5 @@ def test_the_true_cause_and_the_cure_are_named(question):
 
 def test_questions_are_told_apart_by_their_addresses():
     addresses = [question["address"] for question in QUESTIONS]
-    assert len(addresses) == len({*addresses}) >= 35
+    assert len(addresses) == len({*addresses}) >= 40
     assert all(question["cause"] and question["fix"] for question in QUESTIONS)

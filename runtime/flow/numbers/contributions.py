@@ -190,6 +190,10 @@ class Contributions:
                 known[behind] = known[at]._replace(local=False)
         return known[wire]
 
+    def zeroed_by(self, wire: WirePath) -> Blame:
+        """The block that makes what a wire brings back 0."""
+        return self.blame(wire, "zero", lambda array: not np.any(array), every=True)
+
     def _further(
         self, wire: WirePath, bad: Callable[[Array], bool], every: bool
     ) -> WirePath | Blame:

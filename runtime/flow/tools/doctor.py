@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blocks.library.activations import Softmax
+from blocks.library.losses import CrossEntropy
 from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
@@ -22,7 +24,7 @@ from runtime.flow.tools.contracts import (
 )
 from runtime.flow.tools.repairs import Fix, fixes
 from runtime.flow.tools.whatif import WhatIf
-from runtime.flow.words import sentences
+from runtime.flow.words import sentences, value_sentences
 from runtime.flow.words.numeric_sentences import VICTIM
 from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, Verdict
 
@@ -39,6 +41,7 @@ VALUE = Complaint("value", "value not finite", 0, is_error=True)
 MASKED_VALUE = Complaint("masked_value", "value not finite, losses are", 6)
 NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
 CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
+SOFTMAX_TWICE = Complaint("softmax_twice", "softmax twice", 6)
 CANCELS = Complaint("cancels", "cancels", 7)
 UNOWNED = Complaint("unowned", "unowned", 8)
 IDLE_STOP = Complaint("idle_stop", "idle stop", 9)
@@ -81,6 +84,7 @@ def diagnose(
         *_barren(observed),
         *_breaches(observed, stated),
         *_variables(session, observed, stated, feeds),
+        *_softmax_twice(observed),
         *_cancelling(observed),
         *_unowned(session, observed, stated),
         *_idle(session, observed, feeds),
@@ -188,7 +192,21 @@ def _variables(
             text = f"No gradient: {verdict.sentence}{advice}"
             found.append(_of(complaint, verdict, text, repair))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
-            found.append(_of(complaint, verdict))
+            text = " ".join(filter(None, (verdict.sentence, observed.cure(name))))
+            found.append(_of(complaint, verdict, text))
+    return found
+
+
+def _softmax_twice(observed: ObservedFlow) -> list[Finding]:
+    """Cross-entropies that are given the output of a Softmax in place of logits."""
+    program = observed.program
+    found = []
+    for path, instance in program.instances.items():
+        if isinstance(instance.block, CrossEntropy) and "logits" in instance.wires:
+            before = program.flat.source(instance.wires["logits"][1]).block
+            if before in program.instances and isinstance(program.block(before), Softmax):
+                text = value_sentences.TWICE.format(path, before)
+                found.append(Finding(SOFTMAX_TWICE, path, text))
     return found
 
 

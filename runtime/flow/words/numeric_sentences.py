@@ -86,7 +86,7 @@ class NumericSentences:
     # ---- zero ---------------------------------------------------------------------------------
 
     def _zero(self, wire: WirePath) -> str:
-        blame = self._contributions.blame(wire, "zero", lambda a: not np.any(a), every=True)
+        blame = self._contributions.zeroed_by(wire)
         if blame.cancelled:
             return f"Already 0: the contributions to {blame.block} cancel."
         reason = self._flat(blame)

@@ -55,6 +55,14 @@ _AT_ZERO = {
     "Pow": "Keep the base above 0.",
 }
 """The same where a block's input is 0; also what keeps its slope finite there."""
+_FLAT = {
+    "Relu": "Use LeakyRelu, or start with other weights.",
+    "Sigmoid": "Keep its input near 0: start with smaller weights, or normalise it.",
+    "Tanh": "Keep its input near 0: start with smaller weights, or normalise it.",
+}
+"""What keeps the slope of a block away from 0, by its type."""
+EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
+TWICE = "{0} takes a softmax itself: give it the logits, not the output of {1}."
 SOFTMAX = "Use LogSoftmax instead of Log of Softmax, or give the logits to CrossEntropy."
 
 
@@ -86,6 +94,11 @@ def cure(name: str, elements: Sequence[Element], before: Collection[str]) -> str
 def steep_cure(name: str) -> str:
     """What to do where a block of type ``name`` has an infinite slope at a finite value."""
     return _AT_ZERO.get(name, "")
+
+
+def flat_cure(name: str) -> str:
+    """What to do where a block of type ``name`` is flat; empty if no cure is known."""
+    return _FLAT.get(name, "")
 
 
 def double_where(where: str, culprit: str) -> str:

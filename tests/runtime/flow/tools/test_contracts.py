@@ -204,7 +204,11 @@ def test_findings_are_ranked():
             "x",
             "No gradient: sg stops every route to loss. Without sg: 3.00.",
         ),
-        (State.ZERO.row.complaint, "y", "Connected, but relu1 is off (−1.00)."),
+        (
+            State.ZERO.row.complaint,
+            "y",
+            "Connected, but relu1 is off (−1.00). Use LeakyRelu, or start with other weights.",
+        ),
     ]
 
 

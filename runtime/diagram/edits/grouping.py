@@ -1,7 +1,7 @@
 """Blocks gathered into a page used as a block, and a use put back as blocks.
 
-Both are batches of plain changes: one undo each. Values and gradients stay what they were; what
-``W1`` was before is ``group1/W1`` after.
+Both are batches of plain changes: one undo each. Values and gradients stay what they were, but for
+variables that an ungrouped use shared; what ``W1`` was before is ``group1/W1`` after.
 """
 
 from __future__ import annotations
@@ -219,8 +219,9 @@ def _middle(places: Collection[Point]) -> Point:
 def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
     """Put copies of the blocks and notes of a used page in the place of the use; wires follow.
 
-    The page goes, too, where nothing else stands for it. Raises ChangeError where ``name`` is no
-    use of a page of the diagram.
+    The page goes, too, where nothing else stands for it. Variables that the use shared with other
+    uses come apart from theirs; uses inside an independent use stay independent. Raises ChangeError
+    where ``name`` is no use of a page of the diagram.
     """
     here, use = diagram.pages[page], _use(diagram, page, name)
     unpacked = _Unpacked(here, name, use, diagram.pages[use.page])
@@ -263,6 +264,8 @@ class _Unpacked:
         for name, new in self._names.items():
             place = self._inner.layout.get(name, self._centre)
             block = self._constant(name) or self._inner.blocks[name]
+            if self._use.independent and isinstance(block, PageBlock):
+                block = block.with_parameters(independent=True)
             yield new, block, Point(place.x + dx, place.y + dy)
 
     def notes(self) -> Iterator[tuple[str, Note]]:

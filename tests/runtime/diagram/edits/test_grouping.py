@@ -7,6 +7,8 @@ import pytest
 
 from blocks import registry
 from blocks.errors import ChangeError
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput, PageOutput
 from runtime.diagram import (
     Diagram,
     Note,
@@ -20,6 +22,8 @@ from runtime.diagram import (
     ungroup,
 )
 from runtime.engine import Session
+from tests.runtime.engine.drawing import page
+from tests.runtime.engine.test_sharing import chain
 
 
 def block(kind: str, **parameters):
@@ -213,3 +217,15 @@ def test_a_literal_of_the_use_becomes_a_constant():
     after = apply(shown, ungroup(shown, "main", "use")).after
     assert Session(shown).run().values["neg.out"] == -8.0
     assert Session(after).run().values["neg.out"] == -8.0
+
+
+def test_pages_used_inside_an_independent_use_keep_their_own_variables():
+    shown = chain({"a": PageBlock(page="scale"), "b": PageBlock(page="outer", independent=True)})
+    outer = page(
+        {"x": PageInput(), "q": PageBlock(page="scale"), "y": PageOutput()},
+        {"q.x": "x", "y.x": "q.y"},
+    )
+    before = shown.with_page("outer", outer)
+    after = apply(before, ungroup(before, "main", "b")).after
+    assert Session(before).backward().gradients == {"v": 162, "a/w": 54, "b/q/w": 54}
+    assert Session(after).backward().gradients == {"v": 162, "a/w": 54, "q/w": 54}

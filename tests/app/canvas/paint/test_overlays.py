@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QFontMetricsF
 
 from app.canvas.paint import bends, glyphs, lane_labels, trial
 from app.canvas.paint.bends import paint_bends
@@ -24,7 +24,7 @@ from app.canvas.state.trial import TrialMarks
 from app.canvas.state.view_state import Selection, ViewState
 from app.evaluation.badges import Badges
 from app.evaluation.result import Result
-from app.services.theme import LIGHT
+from app.services.theme import BODY, LIGHT, font, shown
 from runtime.diagram.paths import InstancePath, WirePath
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block, diagram
@@ -102,6 +102,22 @@ class TestRoute:
         assert boxes[1].width() >= boxes[0].width()
         assert len(painter.of("save")) == len(painter.of("restore"))
 
+    def test_a_number_is_legible_on_a_round_ground_wide_enough_for_it(self, qapp, monkeypatch):
+        painter = recorder(monkeypatch)
+        paint_route(painter, replace(view_of(), route=Route("u.x", {"t": "2", "w": "10–1000"})))
+        short, long = painter.drawn("drawRoundedRect")
+        letters = font(BODY, bold=True)
+        for ground, text in ((short, "2"), (long, "10–1000")):
+            wide = QFontMetricsF(letters).horizontalAdvance(text)
+            assert ground.arguments[0].width() == pytest.approx(max(18.0, wide + 9.0))
+        for ground, text in zip((short, long), painter.drawn("drawText"), strict=True):
+            assert ground.arguments[1:] == (9.0, 9.0)
+            assert ground.brush.color() == QColor(LIGHT.accent)
+            assert ground.pen.color() == QColor(LIGHT.canvas)
+            assert text.arguments[:2] == (ground.arguments[0], int(Qt.AlignmentFlag.AlignCenter))
+            assert text.pen.color() == QColor(LIGHT.on_accent)
+            assert text.font == letters
+
     def test_a_cutter_has_its_glyph_at_the_port(self, qapp, monkeypatch):
         view, drawn = replace(view_of(), route=self.route), []
         monkeypatch.setattr(glyphs, "draw", lambda *arguments: drawn.append(arguments))
@@ -109,7 +125,10 @@ class TestRoute:
         paint_route(painter, view)
         at = view.camera.to_widget(view.scene.port_points(np.array([view.scene.port("t", "x")])))[0]
         assert painter.of("translate")[-1] == tuple(at)
-        assert painter.of("drawEllipse") == [(QPointF(0, 0), 9.0, 9.0)]
+        (ground,) = painter.drawn("drawEllipse")
+        assert ground.arguments == (QPointF(0, 0), 9.0, 9.0)
+        assert ground.pen.color() == QColor(LIGHT.error)
+        assert ground.brush.color() == QColor(LIGHT.canvas)
         assert [(glyph, box.center(), colour) for _, glyph, box, colour in drawn] == [
             ("⊣", QPointF(0, 0), LIGHT.error)
         ]
@@ -152,7 +171,16 @@ class TestTrial:
         assert text == "1 → 2"
         assert box.center().x() == pytest.approx(10 + 2 * (x + width / 2))
         assert box.top() == pytest.approx(20 + 2 * (y + height) + 9)
-        assert painter.of("drawRoundedRect")[0][0] == box
+        (ground,) = painter.drawn("drawRoundedRect")
+        letters = font(shown(BODY), bold=True)
+        metrics = QFontMetricsF(letters)
+        assert ground.arguments == (box, 5.0, 5.0)
+        assert box.width() == pytest.approx(metrics.horizontalAdvance(text) + 12.0)
+        assert box.height() == pytest.approx(metrics.height() + 4.0)
+        assert ground.pen.color() == QColor(LIGHT.accent)
+        assert ground.brush.color() == QColor(LIGHT.canvas)
+        (words,) = painter.drawn("drawText")
+        assert (words.font, words.pen.color()) == (letters, QColor(LIGHT.ink))
 
 
 class TestLaneLabels:

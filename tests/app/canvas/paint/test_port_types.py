@@ -4,11 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QPoint, QRect, QRectF
+from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.canvas.paint.port_types import MIN_ZOOM
+from app.canvas.paint import port_types
+from app.canvas.paint.port_types import MIN_ZOOM, paint_port_types
+from app.canvas.scene.camera import Camera
+from app.canvas.scene.geometry import Scene
+from app.canvas.state.annotations import resolve
 from app.canvas.state.port_labels import value_type
-from tests.app.canvas.pages import seed_result
+from app.canvas.state.view_state import ViewState
+from app.services.theme import LIGHT, SMALL, font
+from tests.app.canvas.pages import block, diagram, seed_result
+from tests.app.canvas.paint.recording import recorder
 
 
 @pytest.fixture
@@ -24,6 +32,49 @@ def above_the_wire(canvas, name):
     box = QRect(at + QPoint(round(7 * unit), round(-12 * unit)), at + QPoint(round(30 * unit), -4))
     image = canvas.grab(box).toImage()
     return {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
+
+
+class TestPlaces:
+    """Where they stand, call by call, at twice the size."""
+
+    def paint(self, monkeypatch, label="(2, 3) f32", *, rising=False):
+        shown = diagram(
+            {"w": block("Variable", value=1.0), "t": block("Tanh")},
+            {"t.x": "w.out"},
+            {"w": (0, 0), "t": (400, -200 if rising else 0)},
+        )
+        scene = Scene(shown, "main")
+        monkeypatch.setattr(
+            port_types, "value_type", lambda page, at, port: label if at == 0 else ""
+        )
+        view = ViewState(scene, resolve(scene, None), Camera(2.0, 10.0, 20.0), LIGHT)
+        painter = recorder(monkeypatch)
+        paint_port_types(painter, view, np.array([-1e4, -1e4, 1e4, 1e4]))
+        at = view.camera.to_widget(scene.port_points(np.array([scene.port("w", "out")])))[0]
+        return painter, tuple(at.tolist())
+
+    def test_they_stand_above_the_wire_on_a_ground_of_the_canvas(self, qapp, monkeypatch):
+        painter, at = self.paint(monkeypatch)
+        assert painter.of("translate") == [at]
+        assert painter.of("scale") == [(1.5, 1.5)]
+        (text,) = painter.drawn("drawText")
+        wide = QFontMetricsF(font(SMALL)).horizontalAdvance("(2, 3) f32")
+        assert text.arguments[0] == QRectF(8.0, -16.0, wide, 14.0)
+        assert text.arguments[2] == "(2, 3) f32"
+        assert text.pen.color() == QColor(LIGHT.ink_faint)
+        ((ground, colour),) = painter.of("fillRect")
+        assert ground == QRectF(6.0, -16.0, wide + 4.0, 14.0)
+        assert colour == QColor(LIGHT.canvas)
+
+    def test_below_a_wire_that_rises(self, qapp, monkeypatch):
+        painter, _ = self.paint(monkeypatch, rising=True)
+        assert painter.of("drawText")[0][0].top() == 14.0
+
+    def test_a_long_one_is_cut(self, qapp, monkeypatch):
+        painter, _ = self.paint(monkeypatch, "(1000, " * 20)
+        place, _, text = painter.of("drawText")[0]
+        assert text.endswith("…")
+        assert place.right() <= 60.0 / 0.75
 
 
 def test_they_say_shape_and_dtype(read):

@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF
 
+from app.canvas.paint import tracing
 from app.canvas.paint.tracing import end_labels
 from app.canvas.scene.tracing import origin, readers, siblings
 from app.canvas.state.port_labels import wire_ends
+from app.services.theme import LIGHT, SMALL, font, shown
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
@@ -16,6 +19,7 @@ from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Note, Page, Point, PortName
 from runtime.diagram.paths import ROOT, InstancePath
 from tests.app.canvas.pages import move, seed_result
+from tests.app.canvas.paint.recording import recorder
 
 
 def wires(**ends):
@@ -109,14 +113,38 @@ class TestLabels:
         assert abs(second.right() - canvas.port_position("m", "a").x()) < 20
         assert not first.intersects(second)
 
+    def test_one_stands_above_its_port_and_the_other_below(self, canvas, nested):
+        canvas.set_diagram(nested)
+        everywhere = QRectF(-1e4, -1e4, 2e4, 2e4)
+        (source, first), (target, second) = end_labels(canvas.view, "m.a", everywhere)
+        view = canvas.view
+        ports = view.scene.wire_ports[view.scene.wire_index["m.a"]]
+        (x0, y0), (x1, y1) = view.camera.to_widget(view.scene.port_points(ports)).tolist()
+        metrics = QFontMetricsF(font(shown(SMALL)))
+        assert (first.left(), first.bottom()) == pytest.approx((x0 + 8.0, y0 - 8.0))
+        assert (second.right(), second.top()) == pytest.approx((x1 - 8.0, y1 + 16.0))
+        for text, box in ((source, first), (target, second)):
+            assert box.width() == pytest.approx(metrics.horizontalAdvance(text) + 12.0)
+            assert box.height() == pytest.approx(metrics.height() + 4.0)
+
+    def test_siblings_are_thin_and_in_the_colour_of_wires(self, canvas, nested, monkeypatch):
+        canvas.set_diagram(nested)
+        for zoom, width in ((0.5, 1.0), (3.0, 3.0)):
+            canvas.set_zoom(zoom)
+            painter = recorder(monkeypatch, tracing)
+            tracing.paint_siblings(painter, canvas.view, "m.a")
+            (line,) = painter.strokes
+            assert (line.colour, line.width) == (QColor(LIGHT.wire).name(), width)
+
     @pytest.mark.parametrize("zoom", [0.2, 1.0, 8.0])
     def test_an_end_out_of_view_is_told_at_the_edge(self, canvas, nested, zoom):
         canvas.set_diagram(nested)
         canvas.set_zoom(zoom)
         canvas.set_camera(canvas.view.camera.panned(-5000, 300))
         (_, first), (_, second) = end_labels(canvas.view, "m.a", QRectF(canvas.rect()))
-        assert QRectF(canvas.rect()).contains(first)
-        assert QRectF(canvas.rect()).contains(second)
+        inside = QRectF(canvas.rect()).adjusted(6, 6, -6, -6)
+        assert inside.contains(first)
+        assert inside.contains(second)
         assert not first.intersects(second)
 
     def test_resting_on_a_wire_shows_net_and_words(self, qtbot, canvas, nested):

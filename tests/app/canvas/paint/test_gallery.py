@@ -103,8 +103,8 @@ SAID = {
     "flat.prediction": "The loss is flat here: flat is at its minimum",
     "tiny.a": "Shrunk ×1.0e-9 over 1 block; worst: tiny ×1.0e-9.",
     "huge.a": "Grows ×2.0e4 over 1 block; worst: huge ×2.0e4.",
-    "root.x": "First NaN made in root (0·inf). The wires behind it are victims.",
-    "once.a": "First NaN made in root (0·inf). This wire is a victim.",
+    "root.x": "First NaN made in root (0·inf). Add a small number under the root. The wires",
+    "once.a": "First NaN made in root (0·inf). Add a small number under the root. This wire",
     "cosine.x": "stop stops every route to stopped.",
     "argmax.x": "argmax cuts every route to no_rule: it is piecewise constant. Move",
     "off_route.x": "None of carries, partial, zero_here, zero_arrived and 13 more reads this.",
@@ -129,5 +129,5 @@ def test_of_losses_that_were_not_run_apart_the_panel_tells_the_sum(qtbot, result
     for key, words in (("root.x", "Not finite"), ("off_route.x", "Off route")):
         panel.set_wire(key)
         lines = [label.text() for label in panel.findChildren(QLabel)]
-        assert lines.count(f"<b>{words}</b>") == 1
-        assert "<b>Carries gradient</b>" not in lines
+        assert lines.count(words) == 1
+        assert "Carries gradient" not in lines

@@ -23,6 +23,11 @@ GradientRequests: TypeAlias = GradientRequest | Mapping[str, GradientRequest] | 
 REQUESTS = ("write", "add", "null")
 
 
+def listed(names: Iterable[str]) -> list[str]:
+    """The names; a string is one name, not its letters."""
+    return [names] if isinstance(names, str) else list(names)
+
+
 def find_port(program: Program, name: str) -> PortPath:
     """A port, or a leaf of one, by its name, or by its block's when that has one output.
 
@@ -48,7 +53,9 @@ def traced_ports(program: Program, names: Iterable[str]) -> tuple[PortPath, ...]
 
     Raises NotRunnableError with what is in the way.
     """
-    ports = [leaf for name in names for leaf in program.leaf_ports(find_port(program, name))]
+    ports = [
+        leaf for name in listed(names) for leaf in program.leaf_ports(find_port(program, name))
+    ]
     for port in ports:
         if port not in program.ports:
             path = port.block
@@ -144,7 +151,7 @@ def wires_named(program: Program, wanted: bool | Collection[str]) -> tuple[WireP
     """
     if isinstance(wanted, bool):
         return tuple(program.wires) if wanted else ()
-    wires = [WirePath(name) for name in wanted]
+    wires = [WirePath(name) for name in listed(wanted)]
     for name in wires:
         if name not in program.wire_sources:
             near = get_close_matches(name, program.wire_sources, n=3)
@@ -163,7 +170,9 @@ def gradient_requests(
 ) -> dict[str, str]:
     """What to do with each gradient, by variable or port; raises RunError for a wrong request."""
     trained = [name for name in program.trainable if name in program.leaves]
-    names = trained if wrt is None else [n for name in wrt for n in _leaves_of(program, name)]
+    names = (
+        trained if wrt is None else [n for name in listed(wrt) for n in _leaves_of(program, name)]
+    )
     requests: dict[str, str]
     if isinstance(request, str):
         requests = dict.fromkeys(names, request)

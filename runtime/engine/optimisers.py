@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.errors import RunError
+
 Array = NDArray[Any]
 
 
@@ -25,12 +27,29 @@ class Optimiser(Protocol):
         """
 
 
+def _require_rate(name: str, rate: object) -> None:
+    """Raise RunError unless a rate is a finite number, and not below 0."""
+    if isinstance(rate, bool) or not isinstance(rate, int | float | np.number):
+        raise RunError(f"{name} is no number.", expected="a number from 0 on", got=repr(rate))
+    if not 0 <= rate < np.inf:
+        raise RunError(
+            f"{name} must not be negative, infinite or NaN.",
+            expected="a number from 0 on",
+            got=repr(rate),
+            next_step="To climb a gradient, negate the loss.",
+        )
+
+
 @dataclass
 class SGD:
     """Gradient descent, ``v -= lr * (g + weight_decay * v)``."""
 
     lr: float = 0.1
     weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_rate("lr", self.lr)
+        _require_rate("weight_decay", self.weight_decay)
 
     def update(
         self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
@@ -60,6 +79,10 @@ class Adam:
     epsilon: float = 1e-8
     weight_decay: float = 0.0
     _moments: dict[str, tuple[int, Array, Array]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("lr", "beta1", "beta2", "epsilon", "weight_decay"):
+            _require_rate(name, getattr(self, name))
 
     def update(
         self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]

@@ -81,6 +81,12 @@ class Session:
         page: str = MAIN,
         fast: bool | None = None,
     ) -> None:
+        if not isinstance(diagram, Diagram):
+            raise RunError(
+                "A session runs a diagram.",
+                got=type(diagram).__name__,
+                next_step="Write Session(build(...)) of expressions, Session(load(...)) of a file.",
+            )
         self.partial = partial
         self._lock = RLock()
         self._passes = select_passes(fast)
@@ -165,7 +171,8 @@ class Session:
         order. Heads default to the losses, else to all blocks.
         """
         program = self.program
-        starts = [lookup.find_port(program, head) for head in heads] if heads else program.heads()
+        names = lookup.listed(heads or ())
+        starts = [lookup.find_port(program, head) for head in names] or program.heads()
         return lookup.graph_order(program, starts)
 
     @_one_at_a_time
@@ -284,12 +291,12 @@ class Session:
         those of inputs whose shape is open. Raises what ``backward`` does.
         """
         first = self._flat.first
-        feeds = [first(name) for name in feeds]
+        feeds = [first(name) for name in lookup.listed(feeds)]
         given = {first(name): tuple(shape) for name, shape in (shapes or {}).items()}
         for name in (*feeds, *given):
             self._store.source(name)
         program = self._program(given)
-        names = program.trainable if wrt is None else list(wrt)
+        names = program.trainable if wrt is None else lookup.listed(wrt)
         heads = lookup.find_heads(program, losses, self.partial) if names else ()
         requests = lookup.gradient_requests(program, (), names, "write")
         ports = lookup.traced_ports(program, values)
@@ -310,7 +317,15 @@ class Session:
     ) -> Run:
         """One training step: backward, then the optimiser moves the variables that have a
         gradient. The run's values are those of the heads, from before the step.
+
+        Raises RunError without an optimiser, and what ``backward`` does.
         """
+        if isinstance(optimiser, type) or not hasattr(optimiser, "update"):
+            raise RunError(
+                "A step needs an optimiser.",
+                got=optimiser.__name__ if isinstance(optimiser, type) else repr(optimiser),
+                next_step="Make one, such as SGD(lr=0.1) or Adam(), and pass it to every step.",
+            )
         heads = lookup.find_heads(self._program(shapes_of(self._fed(feeds))), losses, self.partial)
         run = self.backward(
             heads,

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from blocks.errors import Location, RunError
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
+from runtime.diagram.model import Diagram
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
+from runtime.engine.lookup import listed
+from runtime.engine.lowering import lower
+from runtime.engine.program import Program
+from runtime.engine.session import Session
 from runtime.flow.structure.leaves import all_repairs, best_state, together
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts
@@ -22,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runtime.calculus import Value
-    from runtime.engine.program import Program
     from runtime.flow.structure.slots import Bypass
 
 CLOSED = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
@@ -31,17 +35,34 @@ LOST = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.NOTHING_T
 """States that could be others if what has an error were there."""
 
 
-def analyse(program: Program, losses: Sequence[str] | None = None) -> Flow:
+def analyse(subject: Program | Session | Diagram, losses: Sequence[str] | None = None) -> Flow:
     """What every wire says about the gradient of ``losses``, all of the program's by default.
 
-    Losses are named by port or block. The answers are kept with the program, which new numbers
-    leave as it is. Raises RunError for a loss that does not exist.
+    ``subject`` is a program, or what has one: a session, a diagram. Losses are named by port or
+    block. The answers are kept with the program, which new numbers leave as it is. Raises RunError
+    for a loss that does not exist.
     """
+    program = _program_of(subject)
     if losses is None:
         heads = tuple(program.heads())
     else:
-        heads = tuple(head for name in losses for head in _leaf_heads(program, name))
+        heads = tuple(head for name in listed(losses) for head in _leaf_heads(program, name))
     return program.derived(("flow", heads), lambda: Flow(program, heads))
+
+
+def _program_of(subject: Program | Session | Diagram) -> Program:
+    if isinstance(subject, Session):
+        return subject.program
+    if isinstance(subject, Diagram):
+        return lower(subject)
+    if isinstance(subject, Program):
+        return subject
+    raise RunError(
+        "The flow of gradients is that of a diagram.",
+        expected="a program, a session or a diagram",
+        got=type(subject).__name__,
+        next_step="Write analyse(build(...)) of expressions, analyse(load(...)) of a file.",
+    )
 
 
 def _leaf_heads(program: Program, name: str) -> tuple[PortPath, ...]:
@@ -54,10 +75,12 @@ def _head(program: Program, name: str) -> PortPath:
     port = program.flat.source(PortPath.named(name))
     if port in program.ports:
         return port
+    near = get_close_matches(name, [*program.instances, *program.ports], n=3)
     raise RunError(
         f"There is no loss {name!r} that could be traced.",
         location=Location(block=name),
         expected=f"one of {', '.join(program.heads())}" if program.heads() else None,
+        next_step=f"Did you mean {', '.join(near)}?" if near else None,
     )
 
 
@@ -334,9 +357,11 @@ class Flow:
     def known(self, wire: str) -> WirePath:
         """The path of a wire, when there is such a wire; raises RunError."""
         if (path := WirePath(wire)) not in self.program.wire_sources:
+            near = get_close_matches(wire, self.program.wire_sources, n=3)
+            nearest = f" Did you mean {', '.join(near)}?" if near else ""
             raise RunError(
                 f"There is no wire into {wire!r}.",
-                next_step="A wire is named by the input it drives, such as mul1.a.",
+                next_step=f"A wire is named by the input it drives, such as mul1.a.{nearest}",
             )
         return path
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from blocks.errors import RunError
 from runtime.engine import SGD, Adam, Optimiser
 
 
@@ -39,3 +42,10 @@ def test_adam_follows_kingma_and_ba() -> None:
 def test_adams_first_step_is_the_learning_rate() -> None:
     moved = Adam(lr=0.01).update({"a": np.array([0.0])}, {"a": np.array([123.0])})
     assert moved["a"][0] == pytest.approx(-0.01)
+
+
+@pytest.mark.parametrize("rate", [-1, float("nan"), float("inf"), "0.1", None, True])
+def test_a_rate_is_a_number_from_0_on(rate: Any) -> None:
+    for make in (lambda: SGD(rate), lambda: SGD(weight_decay=rate), lambda: Adam(lr=rate)):
+        with pytest.raises(RunError, match=r"Expected a number from 0 on, got .*"):
+            make()

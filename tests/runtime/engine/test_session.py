@@ -23,6 +23,7 @@ from blocks.library.reduce import Sum
 from blocks.library.sources import Constant, Input, Variable
 from blocks.library.view import Display
 from blocks.values import PortLiteral
+from runtime.build import variable
 from runtime.engine import SGD, Session
 from tests.runtime.engine.drawing import draw, seed
 
@@ -444,3 +445,25 @@ def test_a_shape_beyond_memory_is_an_error_of_its_block() -> None:
     partial = Session(diagram, partial=True)
     assert set(partial.backward().values) == {"v.out", "loss.out"}
     assert [each.location.block for each in partial.diagnostics] == ["w"]
+
+
+def test_a_string_is_one_name() -> None:
+    session = product()
+    run = session.backward("loss", wrt="a", ports="mul", adjoints="mul", contributions="mul.a")
+    assert list(run.values) == ["mul.out"] and list(run.gradients) == ["a"]
+    assert list(run.adjoints) == ["mul.out"] and list(run.contributions) == ["mul.a"]
+    assert session.arguments("loss") == ["a", "b"]
+    assert session.prepare("a", values="loss", wrt="b").results == ("loss.out", "b")
+    assert list(session.step(SGD(), "loss", wrt="a").gradients) == ["a"]
+
+
+@pytest.mark.parametrize("subject", [None, "m.gradwire.json", variable("x", 1.0)])
+def test_what_is_no_diagram_is_refused_with_what_to_write(subject: Any) -> None:
+    with pytest.raises(RunError, match=r"Write Session\(build\(\.\.\.\)\)"):
+        Session(subject)
+
+
+@pytest.mark.parametrize("optimiser", [None, SGD, 0.1])
+def test_what_is_no_optimiser_is_refused_with_what_to_write(optimiser: Any) -> None:
+    with pytest.raises(RunError, match=r"Make one, such as SGD\(lr=0\.1\)"):
+        product().step(optimiser)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -77,8 +78,15 @@ def loss(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
     return block("Loss", x, name=name, **parameters)
 
 
-def build(*outputs: Expression, title: str = "", description: str = "") -> Diagram:
+def build(
+    *outputs: Expression,
+    title: str = "",
+    description: str = "",
+    contracts: str | Sequence[str] = (),
+) -> Diagram:
     """The diagram of all that the outputs read, laid out; blocks stand as they were written.
+
+    ``contracts`` are lines such as ``flows(loss -> w)`` that say what its gradients must do.
 
     Raises BuildError for a name that two blocks have, with the places of both.
     """
@@ -103,13 +111,16 @@ def build(*outputs: Expression, title: str = "", description: str = "") -> Diagr
                 raise _clash("pages", inner.name, scopes[inner.name].written, inner.written)
             if inner is not None and inner.name not in pages and inner not in pending:
                 pending.append(inner)
-    return Diagram(pages, title, description)
+    lines = contracts.splitlines() if isinstance(contracts, str) else contracts
+    return Diagram(pages, title, description, tuple(lines))
 
 
 def __getattr__(name: str) -> Callable[..., Expression]:
     cls = None if name.startswith("_") else block_class(name)
     if cls is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        near = get_close_matches(name, __dir__(), n=3)
+        nearest = f". Did you mean {' or '.join(near)}?" if near else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{nearest}")
     function: Callable[..., Expression] = partial(block, cls.type_name())
     return function
 

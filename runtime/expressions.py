@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -21,7 +22,7 @@ from blocks.registry import registry
 from blocks.terms import term_name
 from blocks.values import PortLiteral, Tensor
 from runtime.diagram.model import MAIN
-from runtime.diagram.names import NAME_RULE, is_name
+from runtime.diagram.names import NAME_RULE, is_name, snake_case
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -34,13 +35,14 @@ _current: ContextVar[Scope | None] = ContextVar("page being written", default=No
 
 
 class Expression:
-    """One output of a block that is being written; ``+ - * / ** @`` and unary ``-`` make blocks.
+    """One output of a block that is being written; operators and comparisons make blocks.
 
     ``x["out2"]`` is another output of the same block; a block with several can be unpacked.
+    ``x[0]`` and ``x[1:3]`` are parts of x, ``x.T`` is its transpose, ``x.sum(axis=0)`` any block
+    that begins with x; functions of numpy that have a block make it.
     """
 
     __slots__ = ("node", "port")
-    __array_ufunc__ = None  # so that an array on the left leaves the operation to us
 
     def __init__(self, node: Node, port: str) -> None:
         self.node = node
@@ -53,7 +55,9 @@ class Expression:
         self.node.name = _valid(name)
         return self
 
-    def __getitem__(self, port: str) -> Expression:
+    def __getitem__(self, port: str | Index) -> Expression:
+        if not isinstance(port, str):
+            return _part(self, port if isinstance(port, tuple) else (port,))
         if port not in self.node.outputs:
             raise BuildError(
                 f"{self!r} has no output {port!r}.",
@@ -76,47 +80,175 @@ class Expression:
         return str(PortName(self.node.name or self.node.kind, self.port))
 
     def __add__(self, other: Operand) -> Expression:
-        return block("Add", self, other)
+        return _operation("Add", self, other)
 
     def __radd__(self, other: Operand) -> Expression:
-        return block("Add", other, self)
+        return _operation("Add", other, self)
 
     def __sub__(self, other: Operand) -> Expression:
-        return block("Sub", self, other)
+        return _operation("Sub", self, other)
 
     def __rsub__(self, other: Operand) -> Expression:
-        return block("Sub", other, self)
+        return _operation("Sub", other, self)
 
     def __mul__(self, other: Operand) -> Expression:
-        return block("Mul", self, other)
+        return _operation("Mul", self, other)
 
     def __rmul__(self, other: Operand) -> Expression:
-        return block("Mul", other, self)
+        return _operation("Mul", other, self)
 
     def __truediv__(self, other: Operand) -> Expression:
-        return block("Div", self, other)
+        return _operation("Div", self, other)
 
     def __rtruediv__(self, other: Operand) -> Expression:
-        return block("Div", other, self)
+        return _operation("Div", other, self)
 
     def __pow__(self, other: Operand) -> Expression:
-        return block("Pow", self, other)
+        return _operation("Pow", self, other)
 
     def __rpow__(self, other: Operand) -> Expression:
-        return block("Pow", other, self)
+        return _operation("Pow", other, self)
 
     def __matmul__(self, other: Operand) -> Expression:
-        return block("MatMul", self, other)
+        return _operation("MatMul", self, other)
 
     def __rmatmul__(self, other: Operand) -> Expression:
-        return block("MatMul", other, self)
+        return _operation("MatMul", other, self)
 
     def __neg__(self) -> Expression:
         return block("Neg", self)
 
+    def __abs__(self) -> Expression:
+        return block("Abs", self)
+
+    def __gt__(self, other: Operand) -> Expression:
+        return _operation("Greater", self, other)
+
+    def __ge__(self, other: Operand) -> Expression:
+        return _operation("GreaterEqual", self, other)
+
+    def __lt__(self, other: Operand) -> Expression:
+        return _operation("Less", self, other)
+
+    def __le__(self, other: Operand) -> Expression:
+        return _operation("LessEqual", self, other)
+
+    @property
+    def T(self) -> Expression:
+        """The transpose."""
+        return block("Transpose", self)
+
+    def __getattr__(self, name: str) -> Callable[..., Expression]:
+        cls = None if name.startswith("_") else block_class(name)
+        if cls is None or not cls.inputs:
+            raise AttributeError(_no_attribute(name))
+        return partial(_method, cls, self)
+
+    def __array_ufunc__(
+        self, function: np.ufunc, method: str, *inputs: Operand, **options: Any
+    ) -> Expression:
+        return _of_numpy(function.__name__, method == "__call__", inputs, options)
+
+    def __array_function__(
+        self, function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]
+    ) -> Expression:
+        return _of_numpy(function.__name__, True, inputs, options)
+
 
 Operand: TypeAlias = Expression | float | Sequence[Any] | NDArray[Any] | Tensor | PortLiteral
 """What an input takes: an expression, or numbers as a literal."""
+Index: TypeAlias = int | slice | tuple[int | slice, ...]
+"""What ``x[...]`` takes besides the name of an output."""
+
+_NUMPY = {
+    "absolute": "Abs",
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "power": "Pow",
+    "negative": "Neg",
+    "remainder": "Mod",
+    "amax": "Max",
+    "amin": "Min",
+    "rint": "Round",
+    "logical_and": "And",
+    "logical_or": "Or",
+    "logical_xor": "Xor",
+    "logical_not": "Not",
+    "var": "Variance",
+}
+"""Blocks of functions of numpy that have another name."""
+
+
+def _operation(kind: str, left: Operand, right: Operand) -> Expression:
+    """The block of an operator, which takes no None: ``block`` would leave the input unwired."""
+    if left is None or right is None:
+        raise BuildError(
+            f"{kind} needs two operands, and one is None.",
+            next_step="A function that returns nothing gives None: return the expression there.",
+        )
+    return block(kind, left, right)
+
+
+def _method(cls: type[Block], x: Expression, *given: Any, **parameters: Any) -> Expression:
+    """``x.sum(0)``, ``x.reshape(2, 1)``, ``x.matmul(w)``: a block that begins with x."""
+    if len(cls.inputs) > 1 or cls.inputs[0].variadic or not given:
+        return block(cls.type_name(), x, *given, **parameters)
+    names = cls.parameter_names()
+    if len(names) == 1 and len(given) > 1:
+        given = (given,)
+    return block(cls.type_name(), x, **dict(zip(names, given, strict=False)), **parameters)
+
+
+def _of_numpy(
+    name: str, plain: bool, inputs: Sequence[Operand], options: Mapping[str, Any]
+) -> Expression:
+    """The block of a function of numpy that was called with an expression; raises BuildError."""
+    cls = block_class(_NUMPY.get(name, name)) if plain else None
+    if cls is None:
+        near = get_close_matches(name, map(snake_case, registry().classes), n=3)
+        raise BuildError(
+            f"There is no block for np.{name}.",
+            next_step=f"Did you mean {' or '.join(near)}?"
+            if near
+            else "`gradwire blocks` lists the blocks there are.",
+        )
+    return block(cls.type_name(), *inputs, **options)
+
+
+def _part(x: Expression, index: tuple[Any, ...]) -> Expression:
+    """``x[0, 1:3]``: a Slice, and a Squeeze for every axis that has one index; BuildError."""
+    begin, size, single = [], [], []
+    for axis, entry in enumerate(index):
+        span = entry if isinstance(entry, slice) else None
+        first, end, step = (span.start or 0, span.stop, span.step) if span else (entry, None, None)
+        numbers = [number for number in (first, end) if number is not None]
+        if step not in (None, 1) or any(
+            not isinstance(number, int | np.integer) or number < 0 for number in numbers
+        ):
+            raise BuildError(
+                f"{x!r} can't be indexed like this.",
+                expected="the name of an output, or indices from 0 on, such as x[0] or x[1:3, 2]",
+                got=repr(entry),
+                next_step="Write gather(x, indices) for others, flip(x) to count from the end.",
+            )
+        if span is None:
+            single.append(axis)
+        begin.append(int(first))
+        size.append(1 if span is None else -1 if end is None else max(0, int(end) - int(first)))
+    part = block("Slice", x, begin=begin, size=size)
+    for axis in reversed(single):
+        part = block("Squeeze", part, axis=axis)
+    return part
+
+
+def _no_attribute(name: str) -> str:
+    """What to do in place of an attribute that an expression lacks."""
+    if name in ("shape", "dtype", "ndim", "size"):
+        return f"An expression has no {name} yet: Session(build(x)).run() shows the array."
+    near = get_close_matches(name, ["named", "T", *map(snake_case, registry().classes)], n=3)
+    nearest = f" Did you mean {' or '.join(near)}?" if near else ""
+    return f"An expression has no attribute {name!r}.{nearest}"
 
 
 @dataclass(eq=False)

@@ -100,8 +100,8 @@ def __getattr__(name: str) -> object:
     home = import_module(_HOME_OF.get(name, "runtime.build"))
     try:
         found = getattr(home, name)
-    except AttributeError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    except AttributeError as error:
+        raise AttributeError(str(error).replace(home.__name__, __name__)) from None
     return globals().setdefault(name, found)
 
 

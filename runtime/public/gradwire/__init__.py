@@ -12,6 +12,8 @@
 """
 
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 
 _HOMES = {
     "blocks": ("Block", "InputPort", "registry"),
@@ -91,6 +93,21 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted(_HOME_OF)
+
+
+def _require_own_runtime() -> None:
+    """Raise ImportError where another package hides Gradwire's own; runtime checks the others."""
+    homes = Path(__file__).resolve().parents  # installed beside it, or inside it in the sources
+    spec = find_spec("runtime")
+    origin = None if spec is None else spec.origin
+    if origin is None or Path(origin).resolve().parents[1] not in (homes[1], homes[3]):
+        raise ImportError(
+            f"Gradwire needs its own package 'runtime', but {origin or 'none'} comes first on "
+            "sys.path. Rename that one, or take its folder off PYTHONPATH."
+        )
+
+
+_require_own_runtime()
 
 
 def __getattr__(name: str) -> object:

@@ -107,3 +107,27 @@ def test_the_wheel_carries_it_beside_the_floors_and_no_screenshots():
     }
     assert Path("assets/diagrams/gan.gradwire.json") in files
     assert not [path for path in files if "screenshots" in path.parts or "public" in path.parts]
+
+
+@pytest.mark.parametrize(
+    ("floor", "start"),
+    [
+        ("runtime", "import gradwire"),
+        ("app", "import gradwire; gradwire.Session"),
+        ("blocks", "import gradwire; gradwire.Session"),
+        ("app", "import runtime.cli"),
+        ("blocks", "import runtime.cli"),
+    ],
+)
+def test_another_package_of_the_name_of_a_floor_is_named(floor, start, tmp_path):
+    (tmp_path / floor).mkdir()
+    (tmp_path / floor / "__init__.py").write_text("")
+    path = [str(tmp_path), str(STUB.parents[1]), str(ROOT)]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path}\n{start}"],
+        capture_output=True,
+        text=True,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: Gradwire needs its own package {floor!r}")
+    assert str(tmp_path / floor) in last and "Rename that one" in last

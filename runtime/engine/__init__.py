@@ -1,4 +1,4 @@
-"""How a diagram runs: lowering to a program, planning it, and the Session that runs it."""
+"""Runs diagrams: lowers them to programs, plans those, and executes the plans in a Session."""
 
 from runtime.engine.lowering import lower
 from runtime.engine.optimisers import SGD, Adam, Optimiser

@@ -1,7 +1,7 @@
-"""Shapes of sources left open, found from what is known around them.
+"""Infers the open shapes of sources from the shapes around them.
 
-Known shapes flow forward by tracing each block alone; asked-for shapes flow backward through
-``Block.infer``; both alternate until nothing new is found.
+Known shapes flow forward by tracing each block on its own; wanted shapes flow backward through
+``Block.infer``. The two alternate until nothing new is found.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ KnownTree: TypeAlias = Known | Tree
 def infer_shapes(
     flat: Flat, instances: Sequence[Instance], given: Mapping[str, Shape]
 ) -> dict[str, Shape]:
-    """Shapes of all sources that can be told, by path; ``given`` are those fed or bound.
+    """Shapes, by path, of all sources for which they can be inferred.
 
-    A source whose shape stays open is missing from the result.
+    ``given`` are the shapes of fed or bound sources. A source whose shape stays open is missing
+    from the result.
     """
     shapes: dict[str, Shape] = dict(given)
     open_sources: dict[str, OpenShape | None] = {}
@@ -67,7 +68,7 @@ def _fits(shape: OpenShape | None, found: Shape) -> bool:
 def _forward(
     flat: Flat, instance: Instance, shapes: Mapping[str, Shape], known: dict[str, KnownTree]
 ) -> None:
-    """Trace one block alone when all of its inputs are known."""
+    """Trace one block on its own once all of its inputs are known."""
     block = instance.block
     outputs = [instance.port(name) for name in block.output_names()]
     if not outputs or outputs[0] in known or isinstance(block, Opaque):
@@ -93,7 +94,7 @@ def _forward(
 
 
 def _argument(trace: Trace, entry: KnownTree) -> Any:
-    """A leaf of that shape and dtype, or a tree of them."""
+    """A leaf of the given shape and dtype, or a tree of such leaves."""
     if isinstance(entry, Tree):
         return entry.map(lambda _, leaf: _argument(trace, leaf))
     return trace.apply(LEAF, shape=entry[0], dtype=entry[1])
@@ -102,7 +103,7 @@ def _argument(trace: Trace, entry: KnownTree) -> Any:
 def _input(
     flat: Flat, instance: Instance, port: str, known: Mapping[str, KnownTree]
 ) -> KnownTree | tuple[()] | None:
-    """Shape and dtype of an input; () for one that stays empty, None for one not known yet."""
+    """Shape and dtype of an input; () if it stays unconnected, None if it is not known yet."""
     if port in instance.wires:
         return known.get(flat.source(instance.wires[port][1]))
     if port in instance.block.literals:
@@ -119,7 +120,7 @@ def _input(
 def _backward(
     flat: Flat, instance: Instance, known: Mapping[str, KnownTree], wanted: dict[str, Shape]
 ) -> None:
-    """Ask a block what its unknown inputs must be; where trees meet it, nothing can be told."""
+    """Infer the shapes of a block's unknown inputs; blocks with trees infer nothing."""
     shapes: dict[str, Shape | None] = {}
     for port in instance.inputs:
         entry = _input(flat, instance, port, known)
@@ -137,7 +138,7 @@ def _backward(
     given = known.get(output)
     if isinstance(given, Tree):
         return
-    asked = wanted.get(output) if given is None else given[0]
-    for port, shape in instance.block.infer(shapes, asked).items():
+    output_shape = wanted.get(output) if given is None else given[0]
+    for port, shape in instance.block.infer(shapes, output_shape).items():
         if port in instance.wires and shapes.get(port) is None:
             wanted.setdefault(flat.source(instance.wires[port][1]), tuple(shape))

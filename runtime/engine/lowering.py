@@ -1,4 +1,4 @@
-"""Lowering: a diagram becomes a program. Problems become diagnostics; the rest is still traced."""
+"""Lowers a diagram to a program. Problems become diagnostics; everything else is still traced."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @uncollected()
 def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str = MAIN) -> Program:
-    """Trace every block of ``page`` that can be traced; never raises for a wrong diagram.
+    """Trace every block of ``page`` that can be traced; never raises because of the diagram.
 
-    ``shapes`` are those of fed inputs and bound variables, by block path.
+    ``shapes`` are the shapes of fed inputs and bound variables, by block path.
     """
     flat = flatten(diagram, page)
     problems = list(check(diagram))
@@ -41,7 +41,7 @@ def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str
 
 
 class _Lowering:
-    """Traces instances one after the other into a program."""
+    """Traces one instance after another into a program."""
 
     def __init__(self, program: Program, shapes: Mapping[str, Shape]) -> None:
         self.program = program
@@ -84,7 +84,7 @@ class _Lowering:
         self.program.diagnostics.append(Diagnostic.from_error(error, code))
 
     def _wire_up(self, instance: Instance) -> None:
-        """Put a marker on every wire whose source has a value."""
+        """Trace a marker for every wire whose source has a value."""
         for key, port in instance.wires.values():
             source = self.program.flat.source(port)
             self.program.wire_sources[key] = source
@@ -95,7 +95,7 @@ class _Lowering:
                 self._mark(key, source)
 
     def _wire_tree(self, instance: Instance, key: WirePath, source: PortPath) -> None:
-        """A wire of its own for every array of the tree."""
+        """Record a separate wire for every array of the tree."""
         program = self.program
         tree = program.trees[source]
         program.wire_trees[key] = tree.map(lambda path, _: key.leaf_at(path))
@@ -109,7 +109,7 @@ class _Lowering:
         self.program.wires[wire] = self.program.trace.xp.wire(self.program.ports[source])
 
     def _culprit(self, instance: Instance) -> InstancePath | None:
-        """The block whose problem keeps this one from being traced, or None."""
+        """The block whose problem prevents this one from being traced, or None."""
         if isinstance(instance.block, Opaque):
             return instance.path
         for port in instance.inputs:
@@ -137,7 +137,7 @@ class _Lowering:
             self._record(instance.port(name), result)
 
     def _record(self, port: PortPath, result: Any) -> None:
-        """Take in what a block gave: an array, or a tree and each of its arrays."""
+        """Record an output of a block: an array, or a tree and each of its arrays."""
         program = self.program
         if not isinstance(result, Tree):
             program.ports[port] = program.trace.xp.asarray(result)
@@ -147,7 +147,7 @@ class _Lowering:
             program.ports[port.leaf_at(path)] = program.trace.xp.asarray(leaf)
 
     def _argument(self, instance: Instance, port: str) -> Any:
-        """The traced value or tree of an input; None where an optional port stays empty."""
+        """The traced value or tree of an input; None for an optional port that is not connected."""
         if port in instance.wires:
             wires, key = self.program.wires, instance.wires[port][0]
             tree = self.program.wire_trees.get(key)

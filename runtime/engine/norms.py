@@ -1,4 +1,4 @@
-"""Root mean squares of gradients: what tells their size without keeping them."""
+"""Root mean squares of gradients: their size, without keeping them in memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _TILE = 8192
-"""Elements that are added up in their own precision; their sums are added in float64."""
+"""Elements that are summed in their own precision; the sums of tiles are added in float64."""
 _SMALL = 256
-"""Elements up to which arrays are measured many at once: there the calls are what takes time."""
+"""Elements up to which arrays are measured in batches: calls cost more than arithmetic there."""
 
 
 def rms(array: Array) -> float:
@@ -37,7 +37,7 @@ def rms(array: Array) -> float:
         for start in range(0, flat.size, _TILE):
             tile = flat[start : start + _TILE]
             total += float(np.dot(tile, tile))
-        # Squares leave the range of a dtype long before their numbers do.
+        # Squares overflow or underflow long before the numbers themselves do.
         low = 1e-290 if flat.dtype == np.float64 else 1e-30
         if low < total < math.inf:
             return math.sqrt(total / flat.size)
@@ -53,7 +53,7 @@ def _scaled(x: NDArray[np.float64]) -> float:
 
 
 def rms_of_each(arrays: Sequence[Array]) -> NDArray[np.float64]:
-    """The root mean square of every array, like ``rms``; small ones of a kind take one pass."""
+    """The root mean square of every array, as ``rms`` gives it; small ones are batched."""
     found = np.zeros(len(arrays))
     for places, rows in batches(arrays):
         if rows is None:
@@ -77,8 +77,9 @@ def rms_of_rows(rows: Array, peaks: Array) -> NDArray[np.float64]:
 
 
 def batches(arrays: Sequence[Array]) -> Iterator[tuple[list[int], Array | None]]:
-    """The places of arrays of one size and dtype, and these as the rows of one array; of large
-    and of empty arrays the places alone.
+    """Batches of arrays of one size and dtype: their positions, and the arrays as rows of one.
+
+    Large and empty arrays are not batched: None stands for the rows.
     """
     alike: dict[tuple[int, np.dtype[Any]], list[int]] = {}
     for place, array in enumerate(arrays):
@@ -94,8 +95,9 @@ def batches(arrays: Sequence[Array]) -> Iterator[tuple[list[int], Array | None]]
 
 
 def together(parts: Iterable[tuple[float | None, int]]) -> float | None:
-    """The root mean square over several arrays, from that of each and its number of elements; None
-    where none of them has one.
+    """The root mean square over several arrays, from pairs of root mean square and element count.
+
+    None if no array has one.
     """
     return together_by_name({"": list(parts)})[""]
 
@@ -103,7 +105,7 @@ def together(parts: Iterable[tuple[float | None, int]]) -> float | None:
 def together_by_name(
     groups: Mapping[str, Iterable[tuple[float | None, int]]],
 ) -> dict[str, float | None]:
-    """The root mean squares over groups of arrays, likewise."""
+    """``together`` for every group of arrays, by the name of the group."""
     known = {
         name: [(size, count) for size, count in parts if size is not None]
         for name, parts in groups.items()
@@ -121,7 +123,7 @@ def together_by_name(
 def together_each(
     sizes: NDArray[np.float64], counts: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The root mean square over each run of arrays; runs begin at ``starts``, none is empty."""
+    """The root mean square over each run of arrays; runs begin at ``starts`` and are not empty."""
     top = np.maximum.reduceat(sizes, starts)
     plain = (top > 0.0) & (top < math.inf)
     unit = np.repeat(np.where(plain, top, 1.0), np.diff(starts, append=len(sizes)))
@@ -132,7 +134,7 @@ def together_each(
 
 
 def with_trees(program: Program, norms: Mapping[str, Array | None]) -> dict[str, float | None]:
-    """Norms by wire as numbers, and those of the wires with trees whose leaves are among them."""
+    """Norms by wire as numbers, with the norms of trees whose leaves are among the wires."""
     if not norms:
         return {}
     found = {wire: None if norm is None else float(norm) for wire, norm in norms.items()}
@@ -145,7 +147,7 @@ def with_trees(program: Program, norms: Mapping[str, Array | None]) -> dict[str,
 
 
 def norm_of(value: Value) -> Value:
-    """The root mean square as a value of the trace: a float64 of rank 0."""
+    """Trace the root mean square of a value: a float64 of rank 0."""
     xp = value.trace.xp
     if not value.shape:
         return xp.astype(xp.abs(value), "float64")

@@ -1,4 +1,4 @@
-"""Optimisers: how gradients move variables. A variable without a gradient is left alone."""
+"""Optimisers: update variables from gradients. A variable without a gradient is left alone."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Array = NDArray[Any]
 
 
 class Optimiser(Protocol):
-    """Anything that makes new values from values and gradients."""
+    """Anything that computes new values from values and gradients."""
 
     def update(
         self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
     ) -> dict[str, Array]:
-        """New values of the variables that move, in the dtypes of the old.
+        """New values of the updated variables, in their old dtypes.
 
-        A variable whose gradient is None is not in the result: nothing moves it, weight decay
-        included.
+        A variable whose gradient is None is not in the result: nothing updates it, not even
+        weight decay.
         """
 
 
@@ -69,8 +69,8 @@ class SGD:
 class Adam:
     """Adam with bias correction; ``weight_decay`` is decoupled (AdamW).
 
-    ``v -= lr * (m̂ / (√ŝ + epsilon) + weight_decay * v)``. A variable's clock counts only the
-    steps in which it had a gradient. Sources: Kingma & Ba 2015; Loshchilov & Hutter 2019.
+    ``v -= lr * (m̂ / (√ŝ + epsilon) + weight_decay * v)``. A variable's step count includes
+    only steps in which it had a gradient. Sources: Kingma & Ba 2015; Loshchilov & Hutter 2019.
     """
 
     lr: float = 1e-3

@@ -1,4 +1,4 @@
-"""A call made ready: arrays in, arrays out, with next to nothing in between."""
+"""A prepared call: arrays in, arrays out, with almost no overhead in between."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ Array = NDArray[Any]
 
 
 class Prepared:
-    """``call(*feeds)`` gives the arrays that ``results`` names, in order; see Session.prepare.
+    """``call(*feeds)`` returns the arrays named by ``results``, in order; see Session.prepare.
 
-    Feeds have the shapes they were prepared for. A result is None where no path connects. The
-    arrays are fresh: they alias nothing. Threads may share it; calls wait for each other.
+    Feeds must have the shapes the call was prepared for. A gradient is None where no path
+    connects. The arrays are new: they alias nothing. Threads may share it; calls wait for each
+    other.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Prepared:
         self.feeds = tuple(feeds)
         self.results = tuple(name for name, _ in results)
         self.plan = compiled.plan
-        """What runs."""
+        """The plan that a call runs."""
         self._store = store
         self._lock = lock
         self._version = -1
@@ -52,7 +53,7 @@ class Prepared:
         self._step = self.plan.leaves.get(step) if step is not None else None
 
     def __call__(self, *feeds: ArrayLike) -> tuple[Array | None, ...]:
-        """Run once; raises FeedError where a feed has another shape, RunError where it fails."""
+        """Run once; raises FeedError if a feed does not fit, RunError if a block fails."""
         with self._lock:
             if self._version != self._store.version:
                 self._bind()
@@ -102,4 +103,4 @@ class Prepared:
 
 
 def _nothing() -> None:
-    """The gradient that no path connects."""
+    """Reads a gradient that no path connects: None."""

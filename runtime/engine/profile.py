@@ -1,4 +1,4 @@
-"""Where the time of a diagram goes, block by block."""
+"""Profiles a diagram: how much time and memory each block takes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from runtime.engine.session import Session
 
 MOST_RUNS = 1000
-"""Runs after which more of them tell nothing new."""
+"""Runs after which more of them would not change the medians."""
 
 NOBODY = "between blocks"
-"""Whose the arithmetic is that belongs to no block, as the start of backward."""
+"""Stands for the owner of arithmetic that belongs to no block, such as the start of backward."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one block costs in a call, or several that were made one piece of work.
+    """The cost of one block in a call, or of several blocks that were fused into one task.
 
-    ``forward`` and ``backward`` are seconds; a piece that does both is split by how many values
-    it computes for each. ``bytes`` are those of the results it writes, ``steps`` its calls.
+    ``forward`` and ``backward`` are in seconds; a task that does both is split by the number of
+    values it computes for each. ``bytes`` counts the results it writes, ``steps`` its calls.
     """
 
     blocks: tuple[str, ...]
@@ -41,16 +41,16 @@ class Cost:
 
     @property
     def seconds(self) -> float:
-        """Forward and backward."""
+        """Seconds of forward and backward together."""
         return self.forward + self.backward
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The cost of one call: values of the losses and gradients of all trainable variables.
+    """The cost of one call that computes the losses and the gradients of all trainable variables.
 
-    Times are medians in seconds, of ``runs`` calls; ``tracing`` and ``planning`` are spent once.
-    Without a loss it is the values of all ports. ``bytes`` is the memory of the plan.
+    Without a loss, the call computes the values of all ports. Times are in seconds, medians of
+    ``runs`` calls; ``tracing`` and ``planning`` happen once. ``bytes`` is the memory of the plan.
     """
 
     costs: tuple[Cost, ...]
@@ -66,9 +66,10 @@ class Profile:
 def profile(
     session: Session, losses: Sequence[str] | None = None, *, seconds: float = 1.0
 ) -> Profile:
-    """Run for about so many seconds and attribute every step; raises what ``backward`` does.
+    """Run for about ``seconds`` and attribute the time of every step to its block.
 
-    Half of the time measures whole calls, half single steps. What costs most comes first.
+    Half of the time measures whole calls, half single steps. The most expensive blocks come
+    first. Raises what ``Session.backward`` does.
     """
     heads = tuple(session.losses if losses is None else losses)
     start = perf_counter()
@@ -96,7 +97,7 @@ def profile(
 
 
 def _sampled(calls: Sequence[Callable[[], object]], seconds: float) -> list[list[int]]:
-    """Nanoseconds of each call, run after run."""
+    """Nanoseconds that each call took, one row for each run."""
     end = perf_counter() + seconds
     rows: list[list[int]] = []
     while len(rows) < MOST_RUNS and (not rows or perf_counter() < end):
@@ -110,13 +111,13 @@ def _sampled(calls: Sequence[Callable[[], object]], seconds: float) -> list[list
 
 
 def _medians(rows: Sequence[Sequence[int]]) -> list[float]:
-    """Seconds of each call, without what reading the clock takes."""
+    """Median seconds of each call, minus the time it takes to read the clock."""
     reading = median(-perf_counter_ns() + perf_counter_ns() for _ in range(200))
     return [max(0.0, median(column) - reading) / 1e9 for column in zip(*rows, strict=True)]
 
 
 def _costs(program: Program, tasks: Sequence[Task], times: Sequence[float]) -> tuple[Cost, ...]:
-    """Steps that cover the same blocks are one cost."""
+    """The costs, one for all steps that cover the same blocks."""
     found: dict[tuple[str, ...], Cost] = {}
     seen: set[Task] = set()
     for task, seconds in zip(tasks, times, strict=True):

@@ -1,4 +1,4 @@
-"""A program: the traced arithmetic of a diagram, and which block, port and wire each value is."""
+"""A program: the traced arithmetic of a diagram, and the values of its blocks, ports and wires."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A value that is bound before each run, and what it is bound to."""
+    """A value that is bound before each run, and the source or literal it is bound to."""
 
     value: Value
     source: Source | PortLiteral
@@ -34,14 +34,14 @@ class Leaf:
 
 @dataclass(eq=False)
 class Program:
-    """What lowering makes of a diagram; the forward part ends at ``forward_end``.
+    """The result of lowering a diagram; the forward part of the trace ends at ``forward_end``.
 
-    ``leaves`` are by the path of their block (``W1``) or, for literals, of their input
-    (``mul1.a``). ``failed`` are blocks with a problem of their own, ``blocked`` those behind them,
-    each with the block that has the problem.
+    ``leaves`` are keyed by the path of their block (``W1``) or, for literals, of their input
+    (``mul1.a``). ``failed`` maps blocks that could not be traced to the problem, ``blocked`` the
+    blocks downstream to the block that has the problem.
 
-    A tree is in ``trees`` by port and in ``wire_trees`` by wire: its leaves are the paths under
-    which its arrays are in ``ports`` and ``wires``, such as ``mul1.out:encoder/w``.
+    ``trees`` has the trees by port, ``wire_trees`` by wire. The leaves of a tree are the paths of
+    its arrays in ``ports`` and ``wires``, such as ``mul1.out:encoder/w``.
     """
 
     trace: Trace
@@ -58,11 +58,11 @@ class Program:
     blocked: dict[InstancePath, InstancePath] = field(default_factory=dict)
     forward_end: int = 0
     checked: int = 0
-    """How many of the diagnostics, the first, are of the document and not of the trace."""
+    """How many of the diagnostics come from checking the document; those of the trace follow."""
     _derived: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def derived(self, key: Hashable, derive: Callable[[], T]) -> T:
-        """What ``derive`` gives, computed once: facts of the structure, which new numbers keep."""
+        """The result of ``derive``, computed once: for facts that new numbers leave valid."""
         if key not in self._derived:
             self._derived[key] = derive()
         found: T = self._derived[key]
@@ -73,16 +73,16 @@ class Program:
         return self.flat.instances[path].block
 
     def culprit(self, path: InstancePath) -> InstancePath:
-        """The block whose problem keeps the block at ``path`` from running; itself if none does."""
+        """The block whose problem prevents the block at ``path`` from running, or itself."""
         return self.blocked.get(path, path)
 
     @property
     def instances(self) -> Mapping[InstancePath, Instance]:
-        """Every block as it runs, by path."""
+        """Every block instance, by path."""
         return self.flat.instances
 
     def sources(self, *kinds: str) -> dict[str, Source]:
-        """The source blocks of those kinds, all without, by path, in the order of the document."""
+        """The source blocks of these kinds, or of all, by path in document order."""
         instances = self.flat.instances
         return {
             path: cast("Source", instances[path].block)
@@ -97,12 +97,14 @@ class Program:
 
     @property
     def trainable(self) -> list[str]:
-        """Variables that want a gradient."""
+        """The paths of the variables that want a gradient."""
         return [path for path, block in self.sources("variable").items() if block.wants_gradient]
 
     def heads(self) -> list[PortPath]:
-        """Ports that are losses: those of Loss blocks; without one, floats of rank 0 that no block
-        reads (a Display does not count). Leaves of trees are losses only behind a Loss block.
+        """Ports that are losses: the outputs of Loss blocks.
+
+        Without a Loss block they are the floats of rank 0 that no block but a Display reads;
+        leaves of trees are losses only behind a Loss block.
         """
         return list(self._heads)
 
@@ -134,11 +136,11 @@ class Program:
 
     @cached_property
     def reached(self) -> set[Value]:
-        """Forward values that some trainable variable reaches through slots that pass gradient."""
+        """Forward values that a trainable variable reaches through slots that pass gradients."""
         return self.reached_from(self.trainable)
 
     def reached_from(self, variables: Iterable[str]) -> set[Value]:
-        """Forward values that one of the variables reaches through slots that pass gradient."""
+        """Forward values that one of these variables reaches through slots that pass gradients."""
         found = {self.leaves[path].value for path in variables if path in self.leaves}
         for value in self.trace.values[: self.forward_end]:
             for slot, source in enumerate(value.inputs):
@@ -148,15 +150,15 @@ class Program:
         return found
 
     def leaf_ports(self, port: PortPath) -> tuple[PortPath, ...]:
-        """The ports of the arrays of a tree; the port itself where it is no tree."""
+        """The ports of the arrays of a tree; the port itself if it has no tree."""
         return tuple(self.trees[port].arrays.values()) if port in self.trees else (port,)
 
     def leaf_wires(self, wire: WirePath) -> tuple[WirePath, ...]:
-        """The wires of the arrays of a tree; the wire itself where it carries none."""
+        """The wires of the arrays of a tree; the wire itself if it carries none."""
         return tuple(self.wire_trees[wire].arrays.values()) if wire in self.wire_trees else (wire,)
 
     def markers(self, path: InstancePath) -> list[tuple[str, Value]]:
-        """The markers of all wires into a block, each with the input port it goes to."""
+        """The markers of all wires into a block, each with the name of its input port."""
         return [
             (port, self.wires[leaf])
             for port, (key, _) in self.flat.instances[path].wires.items()

@@ -1,4 +1,4 @@
-"""What a run gives: values, gradients and contributions. Immutable, and never aliased."""
+"""The result of a run: values, gradients and contributions. Immutable, and never aliased."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Run:
-    """Results by path. None is no gradient, which is not a gradient of zero.
+    """Results by path. None means no gradient, which is not the same as a gradient of zero.
 
     - ``values``: by port (``mul1.out``), in the port's shape and dtype.
-    - ``gradients``: dL/d(variable) by variable, or by port where a port was asked for; L is the
-      sum of the heads, each times its output gradient.
-    - ``adjoints``: dL/d(port) with all else held, by port, as asked for. At a StopGradient's
-      output it is what arrives there and is thrown away.
-    - ``contributions``: by wire (its target, ``mul1.a``): what this wire brings back; None where
-      it carries nothing to a trainable variable. They add up to the adjoint of the wire's source.
+    - ``gradients``: dL/d(variable) by variable, or by port if a port was requested; L is the sum
+      of the heads, each multiplied by its output gradient.
+    - ``adjoints``: dL/d(port) by requested port, everything else being constant. At the output of
+      a StopGradient it is the gradient that arrives there and is discarded.
+    - ``contributions``: by wire (its target, ``mul1.a``), the gradient that it carries back; None
+      if it carries nothing to a trainable variable. The contributions of all wires that leave a
+      port add up to its adjoint.
     - ``losses``: the heads that backward started from.
-    - ``trees``, ``wire_trees``: the structure of ports and wires that hold a tree, its leaves the
-      names of their arrays, ``pack1.out:encoder/w``, under which all the above have them.
+    - ``trees``, ``wire_trees``: the structure of ports and wires that carry a tree. Its leaves are
+      the names, such as ``pack1.out:encoder/w``, of its arrays in all of the above.
     """
 
     values: Mapping[str, Array] = field(default_factory=dict)
@@ -43,17 +44,18 @@ class Run:
     contributions: Mapping[str, Array | None] = field(default_factory=dict)
     losses: tuple[PortPath, ...] = ()
     measured: Mapping[str, float | None] = field(default_factory=dict)
-    """Norms by wire that were asked for; see ``norms``."""
+    """Requested norms by wire; see ``norms``."""
     trees: Mapping[str, Tree] = field(default_factory=dict)
     wire_trees: Mapping[str, Tree] = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
-    """Why some blocks of a partial session have no values."""
+    """The reasons why some blocks of a partial session have no values."""
 
     @cached_property
     def norms(self) -> dict[str, float | None]:
-        """Root mean square of what each wire brings back, to five digits or better; None where
-        that is nothing. Of the wires whose norm or contribution was asked for; that of a tree is
-        over all elements of the leaves that bring something back.
+        """Root mean square of each requested contribution, to five digits or better.
+
+        None for a wire that carries no gradient back. The norm of a tree is over all elements of
+        the leaves that carry one.
         """
         arrays = {w: a for w, a in self.contributions.items() if a is not None}
         sizes = rms_of_each(list(arrays.values())).tolist()
@@ -68,9 +70,9 @@ class Run:
         return found | together_by_name(trees) | dict(self.measured)
 
     def tree(self, port: str) -> Any:
-        """The value of a port as nested dicts and lists of arrays, and of what is no array.
+        """The value of a port as nested dicts and lists of arrays and other leaves.
 
-        Raises KeyError for a port without a value in this run.
+        Raises KeyError for a port that has no value in this run.
         """
         if port not in self.trees:
             return self.values[port]
@@ -79,7 +81,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Shapes:
-    """Shapes without running: of sources by path, and of all ports that could be traced."""
+    """Inferred shapes: of sources by path, and of all ports that could be traced."""
 
     arguments: Mapping[str, Shape | None]
     ports: Mapping[str, Shape]
@@ -88,8 +90,10 @@ class Shapes:
 def accumulate(
     held: dict[str, Array | None], requests: Mapping[str, str], fresh: Mapping[str, Array | None]
 ) -> dict[str, Array | None]:
-    """The gradients by variable as requested: "write" is the fresh one, "add" the one held and the
-    fresh, "null" None. What is held becomes them, but for "null".
+    """Gradients by variable: for "write" the fresh one, for "add" its sum with the accumulated one,
+    for "null" None.
+
+    Updates ``held``, the accumulated gradients, except for "null".
     """
     result: dict[str, Array | None] = {}
     for name, how in requests.items():

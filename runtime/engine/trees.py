@@ -1,4 +1,4 @@
-"""Forward on trees: for each leaf, or on the tree as a whole, as the block takes it."""
+"""Runs a block's forward on trees: leaf by leaf, or on whole trees, as the block declares."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def results_of(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
-    """What forward gives for each output: a value or a tree.
+    """The result of forward for each output: a value or a tree.
 
-    Raises GradwireError where inputs don't fit, a tree where the block takes none.
+    Raises GradwireError if the inputs don't fit, such as a tree for a block that takes none.
     """
     at = [i for i, argument in enumerate(arguments) if isinstance(argument, Tree)]
     if not at or block.trees == "whole":
@@ -48,13 +48,13 @@ def _forward(block: Block, xp: Any, arguments: Sequence[Any]) -> list[Any]:
 
 
 def _by_leaf(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
-    """One tree for each output, of the structure that all trees among the arguments have."""
+    """One tree for each output, with the structure shared by all trees among the arguments."""
     trees = {n: a for n, a in zip(names, arguments, strict=True) if isinstance(a, Tree)}
     (first, model), *others = trees.items()
     for name, tree in others:
-        if (told := model.difference(tree)) is not None:
+        if (difference := model.difference(tree)) is not None:
             raise TraceError(
-                f"The trees at {first} and {name} differ: {told}.",
+                f"The trees at {first} and {name} differ: {difference}.",
                 location=Location(port=name),
                 expected=f"the structure of {first}",
                 next_step="Pick what they have in common, or Merge what is missing.",
@@ -73,7 +73,7 @@ def _by_leaf(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[An
 
 
 def _bare(result: Any) -> Any:
-    """The result; of a tree that is nothing but an array, that array."""
+    """The result; for a tree that consists of one array, that array."""
     if isinstance(result, Tree) and not isinstance(result.nodes[()], Kind | Passive):
         return result.nodes[()]
     return result

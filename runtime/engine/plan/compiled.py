@@ -1,4 +1,4 @@
-"""What one kind of request needs: which values to compute, and the plan that computes them."""
+"""Compiles a request: finds the values that it needs, and plans how to compute them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Table: TypeAlias = Literal["values", "gradients", "adjoints", "contributions", "norms"]
-"""The kinds of results that a run gives."""
+"""The kinds of results of a run."""
 
 
 class Request(NamedTuple):
-    """What is asked of a run, as far as it decides which arithmetic is needed; all by path."""
+    """The part of a request that determines the arithmetic; everything by path."""
 
     ports: tuple[PortPath, ...]
     heads: tuple[PortPath, ...] = ()
@@ -43,11 +43,11 @@ class Request(NamedTuple):
 
 
 Reader: TypeAlias = "Callable[[], Array]"
-"""Gives one result of the last run, as an array that aliases nothing."""
+"""Returns one result of the last run, as an array that aliases nothing."""
 
 
 class Compiled:
-    """A plan, and by name what reads each of its results; None where no path connects."""
+    """A plan and, by name, the readers of its results; None where no path connects."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class Compiled:
         self._bound: dict[Value, Array] = {}
 
     def readers(self, table: Table) -> Mapping[str, Reader | None]:
-        """What reads the results of one kind, by name."""
+        """The readers of one kind of results, by name."""
         return self._readers[table]
 
     def read(self, table: Table) -> dict[str, Array | None]:
-        """The results of one kind of the last run, by name."""
+        """One kind of results of the last run, by name."""
         readers = self._readers[table].items()
         return {name: None if reader is None else reader() for name, reader in readers}
 
@@ -80,12 +80,12 @@ class Compiled:
         return {port: array for port, array in self.read("values").items() if array is not None}
 
     def feed(self, leaf: Value, array: Array) -> None:
-        """Give a leaf a value for the next run alone."""
+        """Copy a value into a leaf, for the next run only."""
         np.copyto(self.plan.leaves[leaf], array, casting="unsafe")
         self._bound.pop(leaf, None)
 
     def bind(self, leaf: Value, array: Array) -> None:
-        """Give a leaf a value that nobody writes to; it need not be copied for the next run."""
+        """Copy a value that nobody modifies into a leaf, unless it is there from an earlier run."""
         if self._bound.get(leaf) is not array:
             self.feed(leaf, array)
             self._bound[leaf] = array
@@ -98,11 +98,11 @@ def compile_request(
     without: frozenset[Value] = frozenset(),
     passes: Sequence[Pass] = DEFAULT,
 ) -> Compiled:
-    """Append the derivatives that the request needs to the trace, and plan it all.
+    """Append the derivatives that the request needs to the trace, and plan everything.
 
-    ``without`` are values that can't be computed (an input that was not fed, and what depends on
-    it); they and all that needs them are left out. Raises HeadError for a head that has no
-    gradient or needs an output gradient.
+    ``without`` are values that can't be computed, such as an input that was not fed; they and
+    everything that depends on them are left out. Raises HeadError for a head that has no gradient
+    or needs an output gradient.
     """
     seeds = {head: _seed(program, head, request) for head in request.heads}
     targets = {name: program.ports[PortPath.named(name)] for name in request.wrt}
@@ -129,12 +129,12 @@ def compile_request(
         "contributions": {wire: arrived(wire) for wire in request.contributions},
         "norms": {wire: None if v is None else norm_of(v) for wire, v in norms.items()},
     }
-    asked = [v for table in results.values() for v in table.values() if v is not None]
-    return Compiled(program, Plan(asked, passes), results, seeds)
+    outputs = [v for table in results.values() for v in table.values() if v is not None]
+    return Compiled(program, Plan(outputs, passes), results, seeds)
 
 
 def with_zeros(program: Program, arrays: Mapping[str, Array | None]) -> dict[str, Array | None]:
-    """Gradients by name, zeros in place of None."""
+    """Gradients by name, with zeros in place of None."""
     found = dict(arrays)
     for name, array in arrays.items():
         if array is None:
@@ -167,7 +167,7 @@ def _seed(program: Program, head: PortPath, request: Request) -> Value:
 
 
 def _depending(program: Program, without: frozenset[Value]) -> set[Value]:
-    """All values that need one of ``without``."""
+    """All values that depend on one of ``without``, and these themselves."""
     bad = set(without)
     for value in program.trace.values:
         if any(

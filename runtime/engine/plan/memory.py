@@ -1,4 +1,4 @@
-"""Memory by lifetime: every value gets an array, and arrays are used again when they are free."""
+"""Allocates memory by lifetime: every value gets an array, and free arrays are reused."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _SMALL = 1 << 12
-"""Bytes under which memory is not worth sharing."""
+"""Bytes below which memory is not worth sharing."""
 
 
 def side_by_side(values: Sequence[Value]) -> dict[Value, Array]:
-    """Arrays for values of one shape and dtype, in order in one block of memory."""
+    """Arrays for values of one shape and dtype, consecutive in one block of memory."""
     first = values[0]
     block = _allocate(first, (len(values), *first.shape), NUMPY[first.dtype])
     return {value: block[i : i + 1].reshape(first.shape) for i, value in enumerate(values)}
@@ -43,25 +43,25 @@ def _allocate(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arr
 
 
 class Memory:
-    """Arrays for values, allotted in the order of the tasks.
+    """Arrays for values, allocated in the order of the tasks.
 
-    A value that may be a view shares the lifetime of what it may look into, also where it turns
-    out to be a copy: that is only known when the array is made.
+    A value that may be a view shares the lifetime of its base, even if it turns out to be a copy:
+    that is known only once the array exists.
     """
 
     def __init__(self, arrays: dict[Value, Array]) -> None:
         self.arrays = arrays
         self.bytes = 0
-        """What was allocated here, in bytes."""
+        """Bytes allocated so far."""
         self._roots: dict[Value, Value] = {value: value for value in arrays}
         self._last: dict[Value, int] = {}
         self._owned: dict[Value, list[tuple[Value, Array]]] = {}
         self._free: list[tuple[int, int, Array]] = []
 
     def allot(self, tasks: Sequence[Task], kept: Collection[Value]) -> list[Task]:
-        """Give every value of the tasks an array; returns the tasks that have work at run time.
+        """Allocate an array for every value of the tasks; returns the tasks with work at run time.
 
-        ``kept`` outlive the plan. A view needs no work, as its input stays where it is.
+        ``kept`` values stay alive to the end. A view needs no work, since its base does not move.
         """
         self._find_lifetimes(tasks, kept)
         working = []
@@ -93,7 +93,7 @@ class Memory:
             self._last[self._roots[value]] = len(tasks)
 
     def _is_view(self, task: Task) -> bool:
-        """Make a view and say so, where the task is one."""
+        """Whether the task is a view; if so, make it."""
         if len(task.values) != 1 or not task.values[0].primitive.view:
             return False
         value = task.values[0]
@@ -123,7 +123,7 @@ class Memory:
         self._owned.setdefault(root, []).append((value, raw))
 
     def _heir(self, value: Value, task: Task, dying: set[Value]) -> Value | None:
-        """An input that ends here and whose memory the result may overwrite, element by element."""
+        """An input that is last read here and whose memory the result may overwrite in place."""
         for source in task.in_place:
             root = self._roots[source]
             if (
@@ -147,7 +147,7 @@ class Memory:
                     insort(self._free, (raw.nbytes, id(raw), raw))
 
     def _take(self, value: Value, size: int) -> Array:
-        """A free block not much larger than needed, else a new one."""
+        """A free block at most twice as large as needed, or else a new one."""
         at = bisect_left(self._free, (size,))
         if at < len(self._free) and self._free[at][0] <= 2 * size:
             return self._free.pop(at)[2]

@@ -1,4 +1,4 @@
-"""A plan: what the numpy engine executes. Pruned, simplified, lowered, with memory of its own."""
+"""The plan that the numpy engine executes: pruned, simplified, optimised, memory allocated."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 FAILURES = (IndexError, ValueError, MemoryError, ArithmeticError)
-"""What a kernel raises when its numbers are wrong."""
+"""The exceptions that kernels raise for invalid numbers."""
 
 WORTH_GIVING = 1 << 14
-"""Elements from which making a result anew is cheaper than copying it."""
+"""Elements from which computing a result into new memory is cheaper than copying it."""
 
 
 class Plan:
-    """Computes some values of a trace, given its leaves.
+    """Computes some values of a trace from its leaves.
 
-    Values that nothing asked for are pruned, equal ones computed once, those that depend on
-    constants alone computed here. ``passes`` replace runs of tasks by faster ones that do the
-    same; without any, every value is one call of its kernel: the reference. Not safe for use by
-    several threads at once.
+    Values that no output needs are pruned, equal values are computed once, and values that depend
+    only on constants are computed when the plan is made. ``passes`` replace tasks by faster ones
+    with the same results; without passes every value is one call of its kernel, which is the
+    reference. Not thread-safe.
     """
 
     def __init__(self, outputs: Sequence[Value], passes: Sequence[Pass] = DEFAULT) -> None:
@@ -66,10 +66,10 @@ class Plan:
                 self._steps += steps
                 self._workers += [task] * len(steps)
         self.bytes = memory.bytes
-        """Memory of intermediate values and results, in bytes."""
+        """Bytes of memory for intermediate values and results."""
 
     def run(self) -> None:
-        """Execute; ``leaves`` must be filled. Raises RunError naming the block that failed."""
+        """Execute; ``leaves`` must be filled. Raises RunError with the block that failed."""
         self._silent.run(self._execute)
 
     def _execute(self) -> None:
@@ -86,17 +86,17 @@ class Plan:
             ) from error
 
     def reader(self, value: Value) -> Callable[[], Array]:
-        """What gives a value's result after a run: an array that aliases nothing of the plan."""
+        """Returns a value after each run, as an array that does not alias the plan's memory."""
         value = self._same.of(value)
         return self._fresh[value].take if value in self._fresh else self._arrays[value].copy
 
     def read(self, value: Value) -> Array:
-        """A value's result, as ``reader`` gives it."""
+        """A value after a run, as its ``reader`` returns it."""
         return self.reader(value)()
 
     @property
     def parts(self) -> list[tuple[Step, Task]]:
-        """Every step in order, and the task that it is a step of: for measuring."""
+        """Every step in order, with the task it belongs to: for profiling."""
         return list(zip(self._steps, self._workers, strict=True))
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class Plan:
         return len(self._steps)
 
     def _given_away(self, tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-        """Let large results that no task reads be made anew in every run instead of copied."""
+        """Compute large results that no task reads into new memory each run, to save a copy."""
         read = {x for task in tasks for x in task.inputs}
         result: list[Task] = []
         for task in tasks:
@@ -120,7 +120,7 @@ class Plan:
         return result
 
     def _bind_leaves(self, leaves: Iterable[Value]) -> None:
-        """Leaves of one shape and dtype lie side by side, so that groups can see them as one."""
+        """Allocate leaves of one shape and dtype side by side, so that groups can stack them."""
         alike: dict[tuple[Shape, str], list[Value]] = {}
         for leaf in leaves:
             alike.setdefault((leaf.shape, leaf.dtype), []).append(leaf)
@@ -129,7 +129,7 @@ class Plan:
         self._arrays |= self.leaves
 
     def _bound(self, value: Value, inputs: Sequence[Value]) -> bool:
-        """Whether a value has its array without a task: a leaf, or made of constants."""
+        """Whether a value needs no task: a leaf, a constant, or computed from constants."""
         primitive = value.primitive
         if primitive is LEAF:
             return True
@@ -141,7 +141,7 @@ class Plan:
         return self._folded(value, [self._arrays[x] for x in inputs])
 
     def _folded(self, value: Value, inputs: list[Array]) -> bool:
-        """Compute a value of constants now; one that fails is left to fail in the run."""
+        """Compute a value of constants now; False if that fails, so that it fails in the run."""
         if value.primitive.view:
             self._arrays[value] = value.primitive.kernel(*inputs, **value.attributes)
             return True

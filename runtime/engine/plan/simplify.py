@@ -1,4 +1,4 @@
-"""What a plan must compute: pruned, without identities, and everything once."""
+"""Reduces a trace to what a plan must compute: no dead values, identities or duplicates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMMUTATIVE = frozenset({"add", "multiply"})
 
 
 class Same(dict["Value", "Value"]):
-    """Which value stands for another that has the same numbers."""
+    """Maps a value to an earlier one that has the same numbers."""
 
     def of(self, value: Value) -> Value:
         """The value that is computed for ``value``."""
@@ -24,11 +24,10 @@ class Same(dict["Value", "Value"]):
 
 
 def simplify(outputs: Sequence[Value]) -> tuple[list[tuple[Value, list[Value]]], Same]:
-    """The values to compute for the outputs, in order, each with its inputs; and which stand for
-    others.
+    """The values to compute for the outputs, in order and with their inputs, and the merged ones.
 
-    Identities stand for their inputs, and of values with equal primitive, inputs and attributes
-    the first stands for all. Only what has equal bits is merged.
+    An identity is replaced by its input; of several values with equal primitive, inputs and
+    attributes, the first replaces the others. Only values with equal bits are merged.
     """
     same = Same()
     found: dict[Hashable, Value] = {}
@@ -49,7 +48,7 @@ def simplify(outputs: Sequence[Value]) -> tuple[list[tuple[Value, list[Value]]],
 
 
 def _key(value: Value, inputs: Sequence[Value]) -> Hashable:
-    """Equal for values that must have equal bits; None where that can't be told cheaply."""
+    """A key shared by values that must have equal bits; None if comparing would be expensive."""
     if value.primitive is LEAF:
         return None
     if value.primitive is CONSTANT:
@@ -72,7 +71,7 @@ def attribute_key(attribute: Any) -> Hashable:
 
 
 def _needed(outputs: Sequence[Value]) -> list[Value]:
-    """All values the outputs depend on, in the order of evaluation."""
+    """All values that the outputs depend on, in the order of evaluation."""
     needed = set(outputs)
     pending = list(needed)
     while pending:

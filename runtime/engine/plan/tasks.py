@@ -1,4 +1,4 @@
-"""Tasks: what a plan is made of before it has memory. One task computes one or more values."""
+"""Tasks: the parts of a plan before memory is allocated. A task computes one or more values."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ Arrays: TypeAlias = "Mapping[Value, Array]"
 Step: TypeAlias = Callable[[], Any]
 
 _HELD = 2
-"""Arrays that a fresh result keeps an eye on: the last one, and the one before it."""
+"""Arrays that a fresh result may reuse: the last one, and the one before it."""
 
 _OURS = 3
-"""References to an array that nobody else has: the list, the loop variable, the question."""
+"""References to an array that nobody else uses: the list, the loop variable, the argument."""
 
 _KEYWORD_OUT = (np.maximum, np.minimum)
-"""numpy 2.4 deprecates a positional ``out`` here, where it is easily taken for an operand."""
+"""numpy 2.4 deprecates a positional ``out`` for these, as it is easily taken for an operand."""
 
 
 class Task:
-    """Computes ``values`` from ``inputs``; a pass replaces tasks by others that do the same."""
+    """Computes ``values`` from ``inputs``; passes replace tasks by equivalent ones."""
 
     values: Sequence[Value]
     inputs: Sequence[Value]
     in_place: Sequence[Value] = ()
     """Inputs whose memory a value of the same shape and dtype may take over."""
     one_block: bool = False
-    """Whether the values, which then have one shape and dtype, lie side by side in memory."""
+    """Whether the values lie side by side in memory; they then have one shape and dtype."""
 
     @property
     def owner(self) -> Any:
-        """The block that is told when the task fails."""
+        """The block to name if the task fails."""
         return self.values[0].owner
 
     @property
     def covers(self) -> Sequence[Value]:
-        """Every value whose arithmetic the task does, those that never leave it included."""
+        """Every value that the task computes, including those it never writes."""
         return self.values
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """The steps of the task on these arrays, which hold inputs and results for good."""
+        """The steps of the task on these arrays, which stay the same for all runs."""
         raise NotImplementedError  # every task has its own
 
 
@@ -58,10 +58,10 @@ _FAILING = frozenset({"power", "floor_divide", "remainder"})
 
 
 class PlainTask(Task):
-    """One value by its primitive's kernel: the reference for every pass.
+    """Computes one value with its primitive's kernel: the reference for every pass.
 
-    ``can_fail`` marks elementwise arithmetic that some integers make fail (a negative power, a
-    division by 0): it runs alone, so that the block that failed can be named.
+    ``can_fail`` marks elementwise arithmetic that fails for some integers (a negative power, a
+    division by 0): it runs on its own, so that the block that failed can be named.
     """
 
     def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
@@ -73,7 +73,7 @@ class PlainTask(Task):
         self.in_place = inputs if isinstance(self.kernel, np.ufunc) else ()
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One call of the kernel; a view that can't be one is copied."""
+        """One call of the kernel; a view that memory does not allow is a copy."""
         value, out, kernel = self.value, arrays[self.value], self.kernel
         inputs = [arrays[source] for source in self.inputs]
         if value.primitive.view:
@@ -84,10 +84,10 @@ class PlainTask(Task):
 
 
 class FreshTask(Task):
-    """A result that nothing else reads, written into memory of its own and then given away.
+    """A result that no task reads, written into new memory that then belongs to the caller.
 
-    Saves the copy that keeps results from aliasing a plan's memory. Memory that was given away
-    is used again when nobody refers to it any more.
+    Saves the copy that prevents results from aliasing the plan's memory. The memory is reused
+    once nobody refers to it any more.
     """
 
     def __init__(self, task: PlainTask) -> None:
@@ -101,7 +101,7 @@ class FreshTask(Task):
 
     @property
     def owner(self) -> Any:
-        """The block of the result."""
+        """The block of the result, to name if the task fails."""
         return self.value.owner
 
     @property
@@ -110,7 +110,7 @@ class FreshTask(Task):
         return (self.value,)
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step that finds an array and fills it."""
+        """One step that finds or makes an array and fills it."""
         kernel, attributes = self._kernel, self.value.attributes
         inputs = [arrays[source] for source in self.inputs]
 
@@ -123,7 +123,7 @@ class FreshTask(Task):
         return [run]
 
     def take(self) -> Array:
-        """The result of the last run; a copy from the second time on."""
+        """The result of the last run; from the second call on, a copy."""
         assert self._result is not None, "the plan has run"
         if self._taken:
             return self._result.copy()

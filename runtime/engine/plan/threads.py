@@ -1,4 +1,4 @@
-"""How many threads the engine may use, and the threads themselves."""
+"""The engine's threads, and how many it may use."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from typing import Any
 import numpy as np
 
 EACH = 1 << 17
-"""Elements that a thread must have for its start to be worth it, at some operations an element."""
+"""Elements that make starting a thread worthwhile, at several operations per element."""
 
 _limit: int | None = None
 _pool: ThreadPoolExecutor | None = None
 
 
 def count() -> int:
-    """Threads for plans made from now on.
+    """The number of threads for plans made from now on.
 
-    What ``limit`` says, else OMP_NUM_THREADS, else the processors this process may run on.
+    Set by ``limit``, else by OMP_NUM_THREADS, else the processors this process may run on.
     """
     if _limit is not None:
         return _limit
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    if told.isdigit() and int(told):
-        return int(told)
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads.isdigit() and int(threads):
+        return int(threads)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def limit(threads: int | None) -> None:
-    """Use that many threads in plans made from now on; None for what the machine has."""
+    """Use that many threads in plans made from now on; None for the default of ``count``."""
     global _limit
     _limit = threads
 
 
 def together(work: Sequence[Callable[[], Any]]) -> None:
-    """Run all at once, one of them here, and wait; the first error is raised when all are done."""
+    """Run all work in parallel, the first here; when all is done, raise the first error."""
     global _pool
     if _pool is None:
         _pool = ThreadPoolExecutor(thread_name_prefix="gradwire")
@@ -55,8 +55,9 @@ def together(work: Sequence[Callable[[], Any]]) -> None:
 
 
 def divided(work: Callable[[int, int], Any], length: int, elements: int) -> None:
-    """``work(start, stop)`` for runs that make up 0 … length, one for each thread that is worth its
-    start when there are so many elements to go through.
+    """Call ``work(start, stop)`` in parallel for ranges that make up 0 … length.
+
+    ``elements`` is the number of elements in all; it limits the threads to what is worthwhile.
     """
     most = max(1, min(count(), length, elements // EACH))
     cuts = [length * i // most for i in range(most + 1)]
@@ -67,6 +68,6 @@ def divided(work: Callable[[int, int], Any], length: int, elements: int) -> None
 
 
 def _silently(part: Callable[[], Any]) -> None:
-    """Numpy's error state belongs to a thread, and a plan's is silent."""
+    """Run without numpy's warnings: a plan is silent, and numpy's error state is per thread."""
     with np.errstate(all="ignore"):
         part()

@@ -1,4 +1,4 @@
-"""Passes: each replaces some tasks of a plan by others that compute the same, faster."""
+"""Passes: each replaces some tasks of a plan by faster ones that compute the same."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from runtime.engine.plan.tasks import Task
 
 Pass: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
-"""Takes tasks in order and the values that must be kept; returns tasks in order."""
+"""Takes tasks in order and the values that must stay readable; returns tasks in order."""
 
 DEFAULT: tuple[Pass, ...] = (convolutions, joins, sums, groups, scalars, tiles)
-"""What numpy alone can do."""
+"""The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
     convolutions, softmaxes, joins, sums, groups, native_scalars, scalars, fused, tiles,
 )  # fmt: skip
-"""With machine code, where the ``fast`` extra is installed."""
+"""The passes with machine code, for which the ``fast`` extra is needed."""
 
 
 def select_passes(fast: bool | None = None) -> tuple[Pass, ...]:
-    """The passes of a session: with machine code, where it can be had, unless ``fast`` is False.
+    """The passes of a session: with machine code if a compiler is installed and ``fast`` allows it.
 
-    None is False where GRADWIRE_FAST=0 in the environment. Raises RunError where it is True and
-    machine code can't be had.
+    None means True, or False if the environment has GRADWIRE_FAST=0. Raises RunError if ``fast``
+    is True and no compiler is installed.
     """
     if fast and not native.installed():
         raise RunError(
-            "Machine code was asked for, and there is no compiler.",
+            "Machine code was requested, but no compiler is installed.",
             next_step='Install llvmlite: pip install "gradwire[fast]".',
         )
     if fast is None:

@@ -1,4 +1,4 @@
-"""Convolutions and weight gradients of the same images share the images written out as columns."""
+"""Shares the columns of images between convolutions and their weight gradients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Let all tasks that need the same columns read those that the first of them writes."""
+    """Let all tasks that need the same columns read the ones that the first task writes."""
     alike: dict[tuple[Any, ...], list[PlainTask]] = {}
     for task in tasks:
         if isinstance(task, PlainTask) and task.value.primitive in (CONV2D, CONV2D_W):
@@ -42,16 +42,16 @@ def convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 
 class Columns:
-    """Images written out window by window by the task that comes first."""
+    """Images laid out window by window, written by the first task."""
 
     def __init__(self, first: PlainTask) -> None:
         self.first = first
         self.array: NDArray[Any] | None = None
-        """Made when that task is bound."""
+        """Allocated when the first task is bound."""
 
 
 class ConvolutionTask(Task):
-    """A forward product or a weight gradient on shared columns; others wait for the first."""
+    """A convolution or weight gradient on shared columns; all but the first depend on the first."""
 
     def __init__(self, task: PlainTask, columns: Columns) -> None:
         self.values = task.values

@@ -1,9 +1,9 @@
-"""Independent small tasks of one kind as one call on stacked arrays.
+"""Batches independent small tasks of one kind into one call on stacked arrays.
 
 A diagram with thousands of small blocks of the same shape spends its time in calls, not in
-arithmetic. Values at the same depth of the graph can't depend on each other, so those of equal
+arithmetic. Values at the same depth of the graph can't depend on each other, so those with equal
 primitive, attributes and shapes are stacked and computed at once; each is a view of the stack.
-The order of operations within a value is kept: results are equal bit for bit.
+The order of operations within a value stays the same: results are equal bit for bit.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from runtime.engine.plan.tasks import Arrays
 
 FEWEST = 8
-"""Tasks from which a group is worth its making."""
+"""Tasks from which a group is worthwhile."""
 
 FEWEST_SCALARS = 256
 """Scalar tasks from which a group is faster than a region of Python floats."""
 
 LARGEST = 4096
-"""Elements of one value up to which calls, not arithmetic, are what costs."""
+"""Elements of one value up to which calls cost more than arithmetic."""
 
 _REDUCTIONS = frozenset({"sum", "max", "min", "any", "all"})
 
 
 def groups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Stack independent tasks of one kind; the rest stays, in order of depth."""
+    """Group independent tasks of one kind; the others stay, in order of depth."""
     if len(tasks) < FEWEST:
         return tasks
     depth: dict[Value, int] = {}
@@ -96,9 +96,9 @@ class GroupTask(Task):
         self.inputs = [x for task in tasks for x in task.inputs]
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """Stack each operand, by a view where possible; the results lie in one stack already.
+        """Stack each operand, as a view if possible; the results are allocated as one stack.
 
-        Sums whose order of addition would change in a stack are left one by one.
+        Sums whose order of addition would change in a stack are computed one by one.
         """
         first = self.values[0]
         rank = len(first.shape)

@@ -1,4 +1,4 @@
-"""Arrays joined along the first axis by one copy, where they lie side by side already."""
+"""Concatenates arrays that already lie side by side in memory with one copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runtime.engine.plan.tasks import Arrays, Step
 
 FEWEST = 8
-"""Parts from which looking at their places is worth it."""
+"""Parts from which comparing their addresses is worthwhile."""
 
 
 def joins(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -39,14 +39,14 @@ def _fits(task: PlainTask) -> bool:
 
 
 class JoinTask(Task):
-    """One concatenation; the results of a group lie side by side, so a group's are one block."""
+    """One concatenation; the results of a group lie side by side, so they are one block."""
 
     def __init__(self, task: PlainTask) -> None:
         self.values = task.values
         self.inputs = task.inputs
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One copy of the whole block, or of part after part."""
+        """One copy of the whole block, or else of one part after another."""
         parts, out = [arrays[x] for x in self.inputs], arrays[self.values[0]]
         whole = as_view(parts)
         if whole is None:

@@ -1,4 +1,4 @@
-"""Order tasks so that those a pass replaces stand together."""
+"""Orders tasks so that those which a pass can replace are next to each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Tasks of one kind that can run as one: no path leaves the region and comes back."""
+    """Tasks of one kind that can run as one: no path leaves the region and re-enters it."""
 
     kind: Hashable
     tasks: tuple[Task, ...]
@@ -23,10 +23,10 @@ class Region:
 def partition(
     tasks: Sequence[Task], kind: Callable[[Task], Hashable | None]
 ) -> list[Region | Task]:
-    """All tasks in an order that is still possible, those of equal kind gathered in regions.
+    """All tasks in a valid order, with tasks of the same kind gathered in regions.
 
-    Tasks whose kind is None run as early as they can; when only others are ready, all that are
-    ready of one kind, and become ready through each other, form a region. Linear time.
+    Tasks whose kind is None run as early as they can. When only others are ready, all ready tasks
+    of one kind, and those they make ready, form a region. Takes linear time.
     """
     makers = {value: i for i, task in enumerate(tasks) for value in task.values}
     kinds = [kind(task) for task in tasks]
@@ -75,11 +75,11 @@ def partition(
 
 
 def delayed(items: Sequence[Region | Task], kept: Collection[Value]) -> list[Region | Task]:
-    """Move what only one later region of the same kind reads into that region.
+    """Move tasks whose result only one later region of the same kind reads into that region.
 
-    What a derivative needs of the way forward can be computed as soon as that is there, but then it
-    is written and read again. It moves where what it is computed from is as little to keep: at most
-    one value that would not leave its region anyway.
+    What a derivative needs of the forward pass could be computed early, but would then be written
+    and read again. A task moves only if that keeps no more in memory: it may read at most one
+    value that would otherwise not leave its region.
     """
     tasks = [list(item.tasks) if isinstance(item, Region) else [item] for item in items]
     home = {value: i for i, some in enumerate(tasks) for t in some for value in t.values}
@@ -121,7 +121,7 @@ def delayed(items: Sequence[Region | Task], kept: Collection[Value]) -> list[Reg
 
 
 def readers_of(items: Sequence[Region | Task]) -> dict[Value, int]:
-    """How many tasks read each value."""
+    """The number of tasks that read each value."""
     count: dict[Value, int] = defaultdict(int)
     for item in items:
         for task in item.tasks if isinstance(item, Region) else (item,):
@@ -131,7 +131,7 @@ def readers_of(items: Sequence[Region | Task]) -> dict[Value, int]:
 
 
 def results_of(region: Region, readers: dict[Value, int], kept: Collection[Value]) -> list[Value]:
-    """The values of a region that something outside of it needs."""
+    """The values of a region that are kept or read outside it."""
     inside: dict[Value, int] = defaultdict(int)
     for task in region.tasks:
         for value in task.inputs:

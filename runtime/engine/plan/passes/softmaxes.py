@@ -1,8 +1,8 @@
-"""Softmax of float32 along the last axis in three loops of machine code.
+"""Computes softmax of float32 along the last axis in three loops of machine code.
 
-The largest element of each row; ``e = exp(x − largest)`` and its sum, in float64; the quotient. The
-exponential has the bound of ``runtime.engine.plan.native.functions``: results are within 8 units in
-the last place, plus what the difference was rounded by.
+The loops find the largest element of each row; ``e = exp(x − largest)`` and its sum, in float64;
+and the quotient. The exponential has the error bound of ``runtime.engine.plan.native.functions``:
+results are within 8 units in the last place, plus the rounding of the difference.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 LARGE = 1 << 16
-"""Elements from which a softmax is worth compiling."""
+"""Elements from which compiling a softmax is worthwhile."""
 
 SHORTEST = 32
-"""Elements of a row under which numpy is as fast."""
+"""Elements of a row below which numpy is as fast."""
 
 _LARGEST = Recipe((Operand("float32", True),), (), (), ((0, "largest"),))
 _POWERS = Recipe(
@@ -44,7 +44,7 @@ _QUOTIENTS = Recipe(
 
 
 def softmaxes(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Let large softmaxes be computed so; without a compiler all stays as it is."""
+    """Replace large softmaxes by machine code, if a compiler is installed."""
     chosen = [task for task in tasks if isinstance(task, PlainTask) and _fits(task)]
     if not chosen or not native.installed():
         return tasks
@@ -72,7 +72,7 @@ class SoftmaxTask(PlainTask):
 
 
 def _softmax(x: Array, *, out: Array, axis: int) -> None:
-    """Rows without gaps; others are copied together first."""
+    """Write the softmax of x to ``out``; rows with gaps are copied first."""
     x = np.ascontiguousarray(x)
     columns = x.shape[-1]
     rows = x.size // columns
@@ -82,7 +82,7 @@ def _softmax(x: Array, *, out: Array, axis: int) -> None:
     largest = found.astype(np.float32)
     _go(_POWERS, [(x, step), (largest, 4), (out, step), (found, 8)], rows, columns)
     total = found.astype(np.float32)
-    # In its place: an element is read before it is written.
+    # In place: each element is read before it is written.
     _go(_QUOTIENTS, [(out, step), (total, 4), (out, step)], rows, columns)
 
 

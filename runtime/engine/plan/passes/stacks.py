@@ -1,4 +1,4 @@
-"""Many arrays of one shape as one array with a new first axis: a view where memory allows."""
+"""Stacks arrays of one shape along a new first axis, as a view if their memory allows it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Array = NDArray[Any]
 
 
 def stacked(arrays: Sequence[Array]) -> tuple[list[Step], Array]:
-    """``np.stack(arrays)`` and the steps that renew it in every run: none where it is a view.
+    """``np.stack(arrays)``, and the steps that refresh it in every run: none for a view.
 
-    Arrays that are cut from one block of memory at equal distances, or are all the same, are
-    seen as one array; others are copied together.
+    It is a view if the arrays are parts of one block of memory at equal distances, or all the
+    same array; otherwise it is a copy.
     """
     view = as_view(arrays)
     if view is not None:
@@ -32,7 +32,7 @@ def stacked(arrays: Sequence[Array]) -> tuple[list[Step], Array]:
 
 
 def as_view(arrays: Sequence[Array]) -> Array | None:
-    """``np.stack(arrays)`` without a copy, or None where memory does not allow it."""
+    """``np.stack(arrays)`` without a copy, or None if memory does not allow it."""
     first = arrays[0]
     if any(array.strides != first.strides for array in arrays):
         return None
@@ -51,9 +51,9 @@ def as_view(arrays: Sequence[Array]) -> Array | None:
 
 
 def in_order(stack: Array) -> bool:
-    """Whether numpy goes through the first axis last and upwards, as reductions array by array do.
+    """Whether numpy reduces a stack in the same order of addition as one array after another.
 
-    It sorts axes by stride: adding up along the first would change the order of addition.
+    Numpy sorts axes by stride, so that of the first axis must be the largest, or 0.
     """
     inner = (abs(s) for n, s in zip(stack.shape[1:], stack.strides[1:], strict=True) if n > 1)
     return not stack.strides[0] or stack.strides[0] > max(inner, default=0)

@@ -1,4 +1,4 @@
-"""Long chains of additions as one sum over all terms, in the same order: equal bit for bit."""
+"""Replaces long chains of additions by one sum in the same order: equal bit for bit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SHORTEST = 8
 """Terms from which one sum is faster than additions one by one."""
 
 LARGEST = 4096
-"""Elements up to which the terms are worth copying together."""
+"""Elements up to which copying the terms into one array is worthwhile."""
 
 FEWEST_SCALARS = 256
 """Terms of rank 0 from which a sum is faster than a region of Python floats."""
 
 
 def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace each chain ``((a + b) + c) + …`` of equal shapes, whose parts nothing else reads."""
+    """Replace each chain ``((a + b) + c) + …`` of equal shapes whose partial sums nothing reads."""
     links = {task.values[0]: task for task in tasks if _is_link(task)}
     if len(links) < SHORTEST - 1:
         return tasks
@@ -77,7 +77,7 @@ def _links_above(end: Value, links: dict[Value, Task], inner: set[Value]) -> set
 
 
 class SumTask(Task):
-    """One value as the sum of many."""
+    """Computes one value as the sum of many."""
 
     def __init__(self, value: Value, terms: Sequence[Value], links: Sequence[Value]) -> None:
         self.values = (value,)
@@ -86,11 +86,11 @@ class SumTask(Task):
 
     @property
     def covers(self) -> Sequence[Value]:
-        """The sums on the way, too."""
+        """The partial sums and the sum."""
         return self._links
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """Bring the terms together where they are not, and add along the new axis, in order."""
+        """Stack the terms, and add along the new axis, in order."""
         steps, terms = stacked([arrays[x] for x in self.inputs])
         out = arrays[self.values[0]]
         if out.size > 1:

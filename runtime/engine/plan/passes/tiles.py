@@ -1,9 +1,9 @@
-"""Elementwise regions on large arrays, tile by tile, so that intermediates stay in cache.
+"""Runs elementwise regions on large arrays tile by tile, so that intermediates stay in cache.
 
 A chain of operations on millions of elements moves every intermediate through memory; a tile of
-16,384 elements goes through the whole chain while it is warm. Sums over all elements, and root
-mean squares, are taken tile by tile as well: their order of addition, and so their last bits,
-differ from the plain plan's. Everything else is equal bit for bit.
+16,384 elements goes through the whole chain while it is in cache. Sums over all elements and root
+mean squares are computed tile by tile as well: their order of addition, and so their last bits,
+differ from the plain plan. Everything else is equal bit for bit.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 TILE = 16_384
-"""Elements of a tile: with three operands of float32 well inside a second-level cache."""
+"""Elements of a tile: three operands of float32 fit well into a second-level cache."""
 
 LARGE = 4 * TILE
-"""Elements from which an array is worth cutting up."""
+"""Elements from which cutting up an array is worthwhile."""
 
 SMALLEST = 3
-"""Operations from which a region is worth its loop."""
+"""Operations from which a region is worth a loop of its own."""
 
 
 def tiles(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -52,7 +52,7 @@ def in_regions(
 ) -> list[Task]:
     """Replace every region of at least ``smallest`` tasks of a kind by the task ``made`` of it.
 
-    Numbers that are taken over all elements of one of its values belong to the region.
+    Folds over all elements of one of its values become part of the region.
     """
     if sum(kind(task) is not None for task in tasks) < smallest:
         return tasks
@@ -94,7 +94,7 @@ def _kind(task: Task) -> tuple[int, ...] | None:
 
 
 def _is_fold(task: PlainTask) -> bool:
-    """A sum over all elements of a float array, or the root of their mean square."""
+    """Whether the task is a sum over all elements of a float array, or their root mean square."""
     value, source = task.value, task.inputs[0] if task.inputs else None
     if source is None or source.dtype not in ("float32", "float64"):
         return False
@@ -104,23 +104,23 @@ def _is_fold(task: PlainTask) -> bool:
 
 
 class Fold:
-    """One number from all elements of a region's value, part by part in float64."""
+    """Reduces all elements of a region's value to one number, tile by tile in float64."""
 
     def __init__(self, task: PlainTask) -> None:
         self.task = task
         self.source = task.inputs[0]
         self.squares = task.value.primitive is RMS
-        """Whether it is the root of the mean square; else the sum."""
+        """Whether it is the root mean square; otherwise it is the sum."""
 
     def take(self, tile: Array, parts: NDArray[np.float64], number: int) -> None:
-        """The part of one tile."""
+        """Store the part of one tile in ``parts``."""
         if self.squares:
             parts[number] = rms(tile) ** 2 * tile.size
         else:
             parts[number] = tile.sum(dtype=tile.dtype)
 
     def end(self, arrays: Arrays, parts: NDArray[np.float64]) -> Step:
-        """What makes the number of all parts."""
+        """The step that combines all parts into the number."""
         out, size = arrays[self.task.value], self.source.size
 
         def add_up() -> None:

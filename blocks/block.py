@@ -25,7 +25,7 @@ Shape: TypeAlias = tuple[int, ...]
 OpenShape: TypeAlias = tuple[int | None, ...]
 
 TreeUse: TypeAlias = Literal["refused", "by leaf", "whole"]
-"""What a block does with a tree: an error, forward for each leaf, or forward sees it whole."""
+"""How a block treats a tree: it raises, runs forward for each leaf, or passes the whole tree."""
 
 RESERVED = frozenset({"type", "literals"})
 
@@ -41,10 +41,10 @@ REQUIRED: Any = _Required()
 
 @dataclass(frozen=True, slots=True)
 class InputPort:
-    """One argument of ``forward``: its name, what it takes unwired, and whether it repeats.
+    """One argument of ``forward``: its name, its default, and whether it repeats.
 
-    ``default`` is ``REQUIRED``, a scalar, or None (the port may stay open and forward sees
-    None). A repeating port ``terms`` appears in a diagram as ``terms.0``, ``terms.1``, …
+    ``default`` is ``REQUIRED``, a scalar, or None (the port may stay open, and forward
+    gets None). A repeating port ``terms`` appears in a diagram as ``terms.0``, ``terms.1``, …
     """
 
     name: str
@@ -58,17 +58,17 @@ class InputPort:
 
 
 class Block(BaseModel):
-    """A block of a diagram. Subclasses write ``forward`` once; all else is derived.
+    """A block of a diagram. Subclasses write ``forward`` once; everything else is derived.
 
     ``forward(self, xp, a, b=1.0, *more)`` is traced, not executed: the arguments are symbolic
-    values with ``shape`` and ``dtype``, ``xp`` has array-API names, and what is returned (one
-    value, or a tuple in the order of ``outputs``) becomes the outputs. It must be pure; loops run
+    values with ``shape`` and ``dtype``, ``xp`` has array-API names, and the return value (one
+    value, or a tuple in the order of ``outputs``) gives the outputs. It must be pure; loops run
     over parameters and static shapes only.
 
-    The pydantic fields are the parameters: frozen, unknown names refused. Every field has a
-    default, so that a block can be placed first and edited later.
+    The pydantic fields are the parameters: they are frozen, and unknown names are rejected. Every
+    field has a default, so that a block can be placed first and edited later.
 
-    Raises BlockDefinitionError when a subclass is made that can't work.
+    Raises BlockDefinitionError when a subclass is defined that can't work.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
@@ -84,36 +84,36 @@ class Block(BaseModel):
     inputs: ClassVar[tuple[InputPort, ...]] = ()
     """The input ports, read off ``forward``."""
     head: ClassVar[bool] = False
-    """The block marks a loss: backward starts here without an output gradient."""
+    """Whether the block marks a loss: backward starts here without an output gradient."""
     surrogate: ClassVar[bool] = False
-    """The gradient is deliberately not the derivative (straight-through, reversal, …)."""
+    """Whether the gradient is deliberately not the derivative (straight-through, reversal, …)."""
     trees: ClassVar[TreeUse] = "refused"
-    """What it does with a tree (see blocks.trees) at one of its inputs."""
+    """How the block treats a tree (see blocks.trees) at one of its inputs."""
     abstract: ClassVar[bool] = False
-    """A base class, not a block of the palette; set it in the class itself."""
+    """Whether this is a base class and not a block; not inherited by subclasses."""
 
     literals: Mapping[str, PortLiteral] = Field(default_factory=dict, repr=False)
-    """What unwired ports take instead of their defaults, by port name."""
+    """Values of unwired ports in place of their defaults, by port name."""
 
     def forward(self, xp: Any, *args: Any) -> Any:
-        """The arithmetic; see the class."""
-        raise NotImplementedError  # the class is refused without its own forward
+        """The arithmetic of the block; see the class."""
+        raise NotImplementedError  # a class without its own forward is rejected
 
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
-        """Shapes of unknown inputs (value None) that follow from what is known.
+        """Shapes of unknown inputs (value None) that follow from the known shapes.
 
-        ``inputs`` has every connected input port, ``output`` is what the readers of the first
-        output ask for, if they do. Called to find the shapes of variables left open; the answer
-        may be partial. The default knows nothing.
+        ``inputs`` has every connected input port; ``output`` is the shape that the readers of the
+        first output need, if known. Used to infer the open shapes of variables. The result may be
+        incomplete; the default infers nothing.
         """
         return {}
 
     def output_names(self) -> tuple[str, ...]:
-        """Names of this block's output ports; those of its class unless parameters decide."""
+        """Names of this block's output ports; by default those of its class."""
         return self.outputs
 
     def label(self) -> str:
-        """What the face shows under the name; the symbol unless a block says more."""
+        """The text on the face under the name; by default the symbol."""
         return self.symbol
 
     @classmethod
@@ -139,8 +139,8 @@ class Block(BaseModel):
     def parameters(cls) -> dict[str, FieldInfo]:
         """The pydantic fields that are parameters, by name, in order of definition.
 
-        Their descriptions are the docstrings below them, read from the source when first asked
-        for: reading them all at import would take longer than everything else.
+        Their descriptions are the docstrings below them, read from the source on the first
+        call: reading them all at import would take longer than everything else.
         """
         fields = {name: cls.model_fields[name] for name in cls.parameter_names()}
         if any(field.description is None for field in fields.values()):
@@ -179,7 +179,7 @@ class Block(BaseModel):
             ) from error
 
     def to_record(self) -> dict[str, Any]:
-        """Parameters that differ from their defaults, then literals: what a file stores."""
+        """Parameters that differ from their defaults, then literals, as a file stores them."""
         record = self.model_dump(mode="json", exclude={"literals"}, exclude_defaults=True)
         return record | {name: literal.to_json() for name, literal in self.literals.items()}
 
@@ -225,9 +225,9 @@ class Block(BaseModel):
 
 
 class Source(Block):
-    """A block that brings data in: variable, constant or input. Has no arithmetic of its own.
+    """A block that provides data: variable, constant or input. It has no arithmetic.
 
-    The engine makes a leaf of it, so changing its numbers needs no new trace.
+    The engine traces it as a leaf, so that new numbers need no new trace.
     """
 
     abstract: ClassVar[bool] = True
@@ -235,7 +235,7 @@ class Source(Block):
 
     @property
     def open_shape(self) -> OpenShape | None:
-        """The shape as far as it is given: None where it is to be inferred."""
+        """The shape as far as it is given; None, or None for a length, is to be inferred."""
         raise NotImplementedError  # each source has its own
 
     @property
@@ -245,14 +245,14 @@ class Source(Block):
 
     @property
     def wants_gradient(self) -> bool:
-        """Whether this is a variable that training may move."""
+        """Whether this is a variable that training may update."""
         return False
 
     def data(self, shape: Shape, path: str = "") -> NDArray[np.generic] | None:
-        """The value at the start, of ``shape`` and ``leaf_dtype``; None where it must be fed.
+        """The initial value, of ``shape`` and ``leaf_dtype``; None if it must be fed.
 
-        ``path`` is the block's path in the diagram (``encoder/W1``); what is drawn without a
-        seed depends on it, so that no two variables start alike.
+        ``path`` is the block's path in the diagram (``encoder/W1``). Numbers drawn without a seed
+        depend on it, so that no two variables start out equal.
         """
         raise NotImplementedError  # each source has its own
 
@@ -262,7 +262,7 @@ class Source(Block):
 
 
 class Opaque(Block):
-    """A block of a type that is not installed: keeps its record, computes nothing."""
+    """A block whose type is not installed: keeps its record and computes nothing."""
 
     abstract: ClassVar[bool] = True
     original_type: str = ""

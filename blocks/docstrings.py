@@ -1,4 +1,4 @@
-"""Docstrings below the fields of a class, read from its source."""
+"""Reads the docstrings below the fields of a class from its source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import textwrap
 
 
 def field_docstrings(cls: type) -> dict[str, str]:
-    """By field, of those that the class itself defines; empty where there is no source to read."""
+    """Docstrings of the fields that the class itself defines, by field; none without a source."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError):

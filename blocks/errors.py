@@ -2,10 +2,10 @@
 
 GradwireError
 ├── BlockError                 a block class, or one block of a diagram
-│   ├── BlockDefinitionError   the class itself is wrong (raised when it is made)
+│   ├── BlockDefinitionError   the class itself is wrong (raised when it is defined)
 │   ├── UnknownBlockError      no block of that type is installed
 │   └── ParameterError         a parameter or literal has a wrong value
-├── TraceError                 arithmetic that can't be: found before anything runs
+├── TraceError                 invalid arithmetic, found before anything runs
 │   ├── ShapeError             shapes don't fit
 │   └── DTypeError             dtypes don't fit
 ├── DiagramError               the document
@@ -15,7 +15,7 @@ GradwireError
 └── RunError                   the run
     ├── FeedError              a fed value is missing or doesn't fit
     ├── HeadError              no loss, or a head that needs an output gradient
-    └── NotRunnableError       the diagram has problems on the way to what was asked for
+    └── NotRunnableError       a requested result depends on a block that has a problem
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Location:
 
 
 class GradwireError(Exception):
-    """What went wrong, where, what was expected and got, and what to do next."""
+    """Says what went wrong and where, what was expected, what was found, and what to do next."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class GradwireError(Exception):
         self.next_step = next_step
 
     def at(self, location: Location) -> Self:
-        """The same error, told where it happened; a part that is known already stays."""
+        """Add the location to this error and return it; parts that are already known stay."""
         known = self.location or Location()
         self.location = replace(
             location,
@@ -110,7 +110,7 @@ class BlockError(GradwireError):
 
 
 class BlockDefinitionError(BlockError):
-    """A block class can't be a block; raised when the class is made."""
+    """A block class can't be used; raised when the class is defined."""
 
 
 class UnknownBlockError(BlockError):
@@ -118,11 +118,11 @@ class UnknownBlockError(BlockError):
 
 
 class ParameterError(BlockError):
-    """A parameter or a literal has a value it can't have."""
+    """A parameter or a literal has an invalid value."""
 
 
 class TraceError(GradwireError):
-    """Arithmetic that can't be, found while tracing, before anything runs."""
+    """Invalid arithmetic, found while tracing, before anything runs."""
 
 
 class ShapeError(TraceError):
@@ -163,7 +163,7 @@ class FileError(DiagramError):
 
 
 class BuildError(DiagramError):
-    """An expression that makes no diagram."""
+    """An expression can't be made a diagram."""
 
 
 class ChangeError(DiagramError):
@@ -171,7 +171,7 @@ class ChangeError(DiagramError):
 
 
 class RunError(GradwireError):
-    """A run can't start or can't go on."""
+    """A run can't start or can't continue."""
 
 
 class FeedError(RunError):
@@ -183,4 +183,4 @@ class HeadError(RunError):
 
 
 class NotRunnableError(RunError):
-    """The diagram has problems on the way to what was asked for."""
+    """A requested result depends on a block that has a problem."""

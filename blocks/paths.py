@@ -1,9 +1,9 @@
 """Paths of leaves in trees, and the patterns that select them.
 
-A leaf has a path of keys from the root: text for a mapping, 0, 1, … for a sequence. Written, its
-parts are joined by ``/``: ``encoder/w``, ``layers/0/b``. In a part ``% / : , * ?``, control
-characters and a space at an end are written ``%2F`` and so on; an empty key is ``%``, and the
-empty text is the root.
+A leaf has a path of keys from the root: text for a mapping, 0, 1, … for a sequence. In text its
+parts are joined by ``/``: ``encoder/w``, ``layers/0/b``. Within a part, ``% / : , * ?``, control
+characters and a leading or trailing space are escaped as ``%2F`` and so on. An empty key is ``%``;
+the empty text is the root.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _ANY_DEPTH = "**"
 
 
 def path_text(path: Path) -> str:
-    """``encoder/w``: a path as it is written."""
+    """The path as text: ``encoder/w``."""
     return "/".join(_ESCAPED.sub(_escape, str(part)) or "%" for part in path)
 
 
 def parse_path(text: str) -> tuple[str, ...]:
-    """The parts of a written path; those of sequences are digits."""
+    """The parts of a path given as text; indices of sequences are digits."""
     if not text:
         return ()
     return tuple("" if part == "%" else _unescaped(part) for part in text.split("/"))
 
 
 def matches(pattern: str, path: Path) -> bool:
-    """Whether a pattern selects a leaf: it matches the path, or the path of a container above.
+    """Whether a pattern selects a leaf: it matches the path of the leaf or of a container above.
 
-    It matches whole parts: ``enc`` selects ``enc/w`` and not ``encoder/w``. In a part ``*`` stands
-    for any characters and ``?`` for one, ``**`` for any number of parts. A ``/`` at the end is of
-    no effect.
+    It matches whole parts: ``enc`` selects ``enc/w`` and not ``encoder/w``. Within a part, ``*``
+    stands for any characters and ``?`` for one; ``**`` stands for any number of parts. A trailing
+    ``/`` has no effect.
     """
     parts = _compiled(pattern)
     states = _closed({0}, parts)
@@ -62,7 +62,7 @@ def matches(pattern: str, path: Path) -> bool:
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> tuple[Glob | None, ...]:
-    """One pattern a part; None for any number of parts."""
+    """One glob for each part; None for ``**``."""
     if not pattern:
         return ()
     parts = pattern.removesuffix("/").split("/")
@@ -78,7 +78,7 @@ def _tokens(part: str) -> tuple[Token, ...]:
 
 
 def _closed(states: set[int], parts: tuple[Glob | None, ...]) -> set[int]:
-    """The states, and those reached by letting ``**`` stand for no part."""
+    """The states, and those reached if ``**`` matches no part."""
     found: set[int] = set()
     for state in states:
         while state not in found:
@@ -97,7 +97,7 @@ def _unescaped(part: str) -> str:
 
 
 def listed(data: Any) -> Any:
-    """What a list of paths may be given as: a list, or text with commas, as ``a, b/c``."""
+    """A tuple of paths from a list, or from text with commas such as ``a, b/c``."""
     if isinstance(data, str):
         inner = data[1:-1] if data.startswith("[") and data.endswith("]") else data
         return tuple(part.strip(" ") for part in inner.split(",")) if inner.strip() else ()
@@ -109,4 +109,4 @@ def listed(data: Any) -> Any:
 
 
 PathList: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(listed)]
-"""Paths or patterns, as a parameter."""
+"""The type of parameters that are lists of paths or patterns."""

@@ -1,7 +1,7 @@
 """Finds blocks: the library of this package, and plug-ins.
 
-A plug-in is an entry point of the group ``gradwire.blocks`` that names a Block class or a module
-whose Block classes are all taken.
+A plug-in is an entry point of the group ``gradwire.blocks`` that names a Block class, or a module
+all of whose Block classes are added.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ GROUP = "gradwire.blocks"
 
 @dataclass
 class Registry:
-    """Block classes by type name; ``problems`` says what could not be loaded, and why."""
+    """Block classes by type name; ``problems`` explains what could not be loaded."""
 
     _classes: dict[str, type[Block]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def add(self, cls: type[Block], origin: str) -> None:
-        """Take a class in; a name that is taken already is a problem, not a replacement."""
+        """Add a class; a name that is already in use is a problem, not a replacement."""
         other = self._classes.setdefault(cls.type_name(), cls)
         if other is not cls:
             self.problems.append(
@@ -39,8 +39,9 @@ class Registry:
             )
 
     def add_module(self, module: ModuleType) -> None:
-        """Take in the concrete Block classes of the module in order: those it defines, and those
-        its own submodules do; not what it imports from elsewhere.
+        """Add the concrete Block classes that the module or its submodules define, in order.
+
+        Classes that it imports from elsewhere are not added.
         """
         for item in vars(module).values():
             if isinstance(item, type) and issubclass(item, Block) and not item.abstract:
@@ -48,7 +49,7 @@ class Registry:
                     self.add(item, module.__name__)
 
     def load_plugins(self) -> None:
-        """Load the entry points; one that fails is a problem and harms no other."""
+        """Load the plug-ins; one that fails is a problem and does not affect the others."""
         for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
             try:
                 found = entry.load()
@@ -98,7 +99,7 @@ def library_modules() -> Iterator[ModuleType]:
 
 
 def discover() -> Registry:
-    """Everything that is installed now, looked for afresh."""
+    """A new registry of all blocks that are installed now."""
     found = Registry()
     for module in library_modules():
         found.add_module(module)
@@ -108,5 +109,5 @@ def discover() -> Registry:
 
 @cache
 def registry() -> Registry:
-    """The blocks of this installation, found on the first call."""
+    """The registry of this installation, made on the first call."""
     return discover()

@@ -1,4 +1,4 @@
-"""What a block asks of its inputs beyond what its arithmetic asks."""
+"""Requirements of blocks on their inputs, beyond those of their arithmetic."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def require_integer(x: Any, port: str) -> None:
 
 
 def require_axis(x: Any, axis: int) -> int:
-    """``axis`` of ``x`` counted from 0; raises ShapeError where x has no such axis."""
+    """``axis`` of ``x`` counted from 0; raises ShapeError if x has no such axis."""
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(
             f"Axis {axis} is out of range for rank {x.ndim}.",

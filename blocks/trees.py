@@ -16,7 +16,7 @@ _SHOWN = 6
 
 
 class Kind(Enum):
-    """What an inner node of a tree is."""
+    """The kind of an inner node of a tree."""
 
     MAPPING = "mapping"
     SEQUENCE = "sequence"
@@ -24,7 +24,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Passive:
-    """A leaf that is no array: None, text, a number or a truth value. Blocks let it pass."""
+    """A leaf that is not an array: None, text, a number or a boolean. Blocks pass it through."""
 
     value: str | bool | int | float | None
 
@@ -33,8 +33,8 @@ class Passive:
 class Tree:
     """Inner nodes (a Kind) and leaves by path, parents before children; the root is at ``()``.
 
-    Keys of a mapping are text, those of a sequence 0, 1, …. A leaf is a Passive or an array:
-    traced, numbers, or what stands for it.
+    Keys of a mapping are text, those of a sequence 0, 1, …. A leaf is a Passive or an array: a
+    traced value, numbers, or whatever represents the array.
     """
 
     nodes: Mapping[Path, Any]
@@ -59,9 +59,9 @@ class Tree:
         )
 
     def at(self, text: str) -> Any:
-        """The array or subtree at a written path; raises TraceError with the nearest ones.
+        """The array or subtree at a path given as text; raises TraceError with the nearest paths.
 
-        A passive leaf is a tree of its own, of nothing but a root.
+        A passive leaf is returned as a tree that has only a root.
         """
         wanted = parse_path(text)
         depth = len(wanted)
@@ -81,9 +81,9 @@ class Tree:
         return Tree(found) if isinstance(found[()], Kind | Passive) else found[()]
 
     def selected(self, keep: Callable[[Path], bool]) -> Tree:
-        """Only the leaves to keep; a container that loses all its leaves goes with them.
+        """The tree with only the leaves to keep; containers that lose all their leaves are removed.
 
-        A sequence closes up: its items count from 0 again.
+        The remaining items of a sequence are numbered from 0 again.
         """
         kept = [path for path in self.leaves if keep(path)]
         full = {path[:n] for path in kept for n in range(len(path))}
@@ -106,7 +106,7 @@ class Tree:
         return Tree(nodes)
 
     def plain(self, leaf: Callable[[Any], Any] = lambda leaf: leaf) -> Any:
-        """Nested dicts and lists, passive leaves as what they hold, others by ``leaf``."""
+        """Nested dicts and lists, with the values of passive leaves and ``leaf(x)`` for arrays."""
         made: dict[Path, Any] = {}
         for path, node in self.nodes.items():
             if isinstance(node, Kind):
@@ -122,23 +122,23 @@ class Tree:
         return made[()]
 
     def difference(self, other: Tree) -> str | None:
-        """How the structure of another tree differs, in words; None where it is the same."""
+        """How the structure of another tree differs, in words; None if it is the same."""
         ours, theirs = _structure(self), _structure(other)
-        told = [
+        differences = [
             f"{name} has no {shown(missing)}"
             for name, here, there in (("the first", ours, theirs), ("the second", theirs, ours))
             if (missing := [text for text in there if text not in here])
         ]
-        told += [
+        differences += [
             f"{text or 'the root'} is {ours[text]} in the first and {theirs[text]} in the second"
             for text in ours
             if text in theirs and ours[text] != theirs[text]
         ]
-        return "; ".join(told[:_SHOWN]) or None
+        return "; ".join(differences[:_SHOWN]) or None
 
 
 def joined(kind: Kind, items: Iterable[tuple[Path, Any]]) -> Tree:
-    """A tree of leaves and subtrees at those paths; mappings are made on the way."""
+    """A tree of leaves and subtrees at the given paths; missing parents become mappings."""
     nodes: dict[Path, Any] = {(): kind}
     for path, item in items:
         for depth in range(1, len(path)):
@@ -151,10 +151,10 @@ def joined(kind: Kind, items: Iterable[tuple[Path, Any]]) -> Tree:
 
 
 def stacked(tree: Tree, chosen: Callable[[Path], bool], stack: Callable[[list[Any]], Any]) -> Tree:
-    """The tree with each chosen sequence of arrays made one array, inner sequences first.
+    """The tree with each chosen sequence of arrays stacked to one array, inner sequences first.
 
-    A sequence that holds a mapping or a passive leaf, or nothing, stays; ``chosen`` is asked for
-    outermost sequences alone. ``stack`` raises ShapeError where items differ in shape.
+    Empty sequences, and those with a mapping or a passive leaf, stay as they are; ``chosen`` is
+    called for outermost sequences only. ``stack`` raises ShapeError if items differ in shape.
     """
     nodes = dict(tree.nodes)
     items: dict[Path, list[Path]] = {}
@@ -176,9 +176,9 @@ def stacked(tree: Tree, chosen: Callable[[Path], bool], stack: Callable[[list[An
 
 
 def passive(data: Any) -> Any:
-    """Plain data as passive leaves: mappings and lists become trees, all else a Passive.
+    """Plain data as a tree: mappings and lists become trees, anything else a Passive.
 
-    Raises TypeError for what is neither null, text, a number, a truth value nor made of them.
+    Raises TypeError for data that is not made of None, text, numbers and booleans.
     """
     if isinstance(data, Mapping):
         return joined(Kind.MAPPING, (((str(key),), passive(item)) for key, item in data.items()))
@@ -190,7 +190,7 @@ def passive(data: Any) -> Any:
 
 
 def shown(texts: Iterable[str]) -> str:
-    """The first of them, and how many more there are."""
+    """The first few texts, and how many more there are."""
     listed = list(texts)
     more = len(listed) - _SHOWN
     return ", ".join(listed[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

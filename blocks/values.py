@@ -1,4 +1,4 @@
-"""Arrays as a diagram stores them: immutable, comparable, and exact in JSON."""
+"""Arrays as stored in a diagram: immutable, comparable, and exact in JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DType: TypeAlias = Literal[
 FloatDType: TypeAlias = Literal["float16", "float32", "float64"]
 
 DTYPES: tuple[str, ...] = get_args(DType)
-"""Names of the dtypes that values have."""
+"""Names of the dtypes that values may have."""
 
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _UNSIGNED_ONLY = 2.0**63
@@ -29,7 +29,7 @@ _WEAK = {"bool": "bool", "int64": "int64", "float64": "float32"}
 
 
 def _plain(data: Any) -> Any:
-    """JSON data with the strings "nan", "inf" and "-inf" made numbers."""
+    """JSON data with the strings "nan", "inf" and "-inf" converted to numbers."""
     if isinstance(data, str):
         if data not in _NONFINITE:
             raise ValueError(f'{data!r} is not a number; of strings only "nan", "inf", "-inf" are')
@@ -38,7 +38,7 @@ def _plain(data: Any) -> Any:
 
 
 def _array(data: Any) -> NDArray[Any]:
-    """A read-only array of its own; see Tensor for what it may be."""
+    """A new read-only array; see Tensor for the data it takes."""
     if isinstance(data, dict):
         array = _empty(data)
     elif isinstance(data, list | tuple | str):
@@ -66,7 +66,7 @@ def _nested(data: Any) -> NDArray[Any]:
 
 
 def _large_integers(data: Any, floats: NDArray[Any]) -> NDArray[Any]:
-    """Integers that numpy would round to floats, because some fit in uint64 only."""
+    """The data as uint64, if it has only integers, which numpy would round to floats."""
     if not all(type(item) is int for item in np.array(data, dtype=object).flat):
         return floats
     try:
@@ -83,7 +83,7 @@ def _empty(data: dict[str, Any]) -> NDArray[Any]:
 
 
 def _jsonable(array: NDArray[Any]) -> Any:
-    """Nested lists; a float16 or float32 by its shortest decimal, not by its float64 digits."""
+    """Nested lists, with float16 and float32 as their shortest decimals, not as float64 digits."""
     if 0 in array.shape[:-1]:
         return {"shape": list(array.shape)}
     if array.dtype.kind != "f":
@@ -106,7 +106,7 @@ class Tensor:
 
     ``Tensor([[1, 2]])`` is int64, ``Tensor(0.5)`` float64; an array keeps its dtype. Equal
     tensors have equal dtype, shape and bytes (so NaN equals NaN). ``{"shape": [0, 3]}`` is an
-    array without elements, where lists can't say its shape. Raises ValueError for ragged lists
+    array without elements, whose shape lists can't express. Raises ValueError for ragged lists
     and for anything that is not a number.
     """
 
@@ -184,10 +184,10 @@ class Tensor:
 
 
 def fitted(value: Tensor, dtype: str) -> Tensor:
-    """The value in ``dtype``.
+    """The value converted to ``dtype``.
 
-    Rounding to a narrower float is allowed. Raises ValueError where an integer or boolean dtype
-    would change a number, and where a finite number is too large for a float dtype.
+    Rounding to a narrower float is allowed. Raises ValueError if an integer or boolean dtype would
+    change a number, or if a finite number is too large for a float dtype.
     """
     if value.dtype == dtype:
         return value
@@ -204,9 +204,9 @@ def fitted(value: Tensor, dtype: str) -> Tensor:
 
 
 class PortLiteral:
-    """What an unwired input port takes: ``3``, ``[1.0, 2.0]`` or ``{"dtype": …, "value": …}``.
+    """The value of an unwired input port: ``3``, ``[1.0, 2.0]`` or ``{"dtype": …, "value": …}``.
 
-    A bare scalar is *weak*: it takes the dtype of what it meets (``3 * float16`` is float16).
+    A bare scalar is *weak*: it takes the dtype of the other operand (``3 * float16`` is float16).
     Lists are float32, int64 or bool unless a dtype is given.
     """
 
@@ -224,7 +224,7 @@ class PortLiteral:
             data, dtype = data["value"], data["dtype"]
         tensor = Tensor(data)
         if dtype is None and isinstance(data, np.ndarray | np.generic):
-            # JSON knows three dtypes; an array of another says which it has.
+            # JSON has three dtypes; an array of another one needs its dtype stated.
             dtype = tensor.dtype if tensor.dtype not in _WEAK else None
         if dtype is not None:
             if dtype not in DTYPES:
@@ -239,7 +239,7 @@ class PortLiteral:
 
     @property
     def weak(self) -> bool:
-        """A bare scalar, which takes the dtype of what it meets."""
+        """Whether it is a bare scalar, which takes the dtype of the other operand."""
         return not self.typed and not self.tensor.shape
 
     @property
@@ -248,7 +248,7 @@ class PortLiteral:
         return self.tensor.array if self.weak else self.tensor.array.astype(self.dtype)
 
     def to_json(self) -> Any:
-        """The value alone, or with its dtype where one was given."""
+        """The value alone, or with its dtype if one was given."""
         value = self.tensor.to_json()
         return {"dtype": self.dtype, "value": value} if self.typed else value
 

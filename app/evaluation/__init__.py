@@ -1,1 +1,1 @@
-"""Runs diagrams on a thread of their own, and what the runs give."""
+"""Runs diagrams on threads of their own, and keeps the results."""

@@ -1,4 +1,4 @@
-"""What a wire's panel says that takes more than a look: repair, other systems, contributions."""
+"""The slow part of the Why panel: a repair, other systems' views, contributions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 MOST_VARIABLES = 3
-"""Variables before a wire that are told in the words of other systems."""
+"""Variables upstream of a wire that are described in the terms of other systems."""
 
 
 @dataclass(frozen=True)
 class Reasons:
-    """Answers about one wire and the port it leaves."""
+    """Answers about one wire and its source port."""
 
     wire: str
     port: str
@@ -31,12 +31,12 @@ class Reasons:
 
 
 def reasons(session: Session, result: Result, wire: str, port: str) -> Reasons:
-    """About ``wire``, which leaves ``port``, in a session of the document; raises as a run does."""
+    """Answers about ``wire``, whose source is ``port``; raises what a run of ``session`` raises."""
     flow = result.flow
     if flow is None or wire not in result.states:
         return Reasons(wire, port)
     run, source = flow.run(result.loss), flow.program.flat.source(PortPath(port))
-    # A repair is one of the document, also while something is tried on it.
+    # A repair applies to the document, even while a trial changes what is shown.
     tried = flow.diagram is None or not same_meaning(flow.diagram, session.diagram)
     return Reasons(
         wire,
@@ -50,7 +50,7 @@ def reasons(session: Session, result: Result, wire: str, port: str) -> Reasons:
 
 
 def variables(program: Program, port: str) -> list[str]:
-    """The variables nearest before ``port``, a few at most."""
+    """The variables nearest upstream of ``port``, a few at most."""
     known = set(program.sources("variable"))
     before: dict[InstancePath, list[InstancePath]] = {}
     for wire, source in program.wire_sources.items():

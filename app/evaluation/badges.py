@@ -1,4 +1,4 @@
-"""What a run says of ports, wires and blocks besides the states of lanes, by what it is about."""
+"""What a run found about ports, wires and blocks besides the states of lanes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Badges:
-    """The badges of a run, and how many leaves of the trees on its wires carry."""
+    """The badges of a run, and how many leaves of each tree carry a gradient."""
 
     about: Mapping[str, tuple[Badge, ...]] = field(default_factory=dict)
-    """By instance path of a block, or port; about all losses together."""
+    """Badges by the path of their block or port; for all losses together."""
     checks: Mapping[str, Check] = field(default_factory=dict)
-    """By block whose derivative was checked against a difference."""
+    """Checks of derivatives against differences, by block."""
     origins: frozenset[str] = frozenset()
-    """Wires on which a NaN or infinity is made, and not passed on from nearer to the loss."""
+    """Wires on which a NaN or infinity first appears, rather than being passed on from the loss."""
     leaves: Mapping[str | None, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
-    """By loss (None: all together) and wire: how many leaves carry, of how many."""
+    """By loss (None for all together) and wire: how many leaves carry a gradient, of how many."""
 
 
 NONE = Badges()
 
 
 def badges_without_run(flow: Flow) -> Badges:
-    """What is known of blocks where nothing could be run."""
+    """The badges that are known without a run."""
     return Badges({badge.key: (badge,) for badge in surrogate_badges(flow)})
 
 
@@ -54,7 +54,7 @@ def badges_of(flow: ObservedFlow) -> Badges:
 
 
 def _origins(flow: ObservedFlow) -> frozenset[str]:
-    """Wires that are not finite into blocks that nothing of the kind comes back to."""
+    """Nonfinite wires whose target block receives nothing nonfinite from further downstream."""
     wild = {
         WirePath(wire)
         for loss in (None, *flow.losses)
@@ -67,12 +67,12 @@ def _origins(flow: ObservedFlow) -> frozenset[str]:
 
 
 def _stated(flow: ObservedFlow) -> list[Contract]:
-    """What the diagram states; lines beside its file are the doctor's to read."""
+    """The contracts in the diagram; those in a file beside it are left to the doctor."""
     if flow.diagram is None:
         return []
     try:
         return contracts_of(flow.diagram)
-    except GradwireError:  # the doctor says which line is none
+    except GradwireError:  # the doctor reports the line that is wrong
         return []
 
 

@@ -1,4 +1,4 @@
-"""Runs the diagram away from the window, and drops what comes too late."""
+"""Runs the diagram on a thread, and drops results that come too late."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from runtime.flow.numbers.rules import THRESHOLDS
 from runtime.flow.observed import run_losses
 
 MOST_LOSSES = 8
-"""Up to so many losses each is run by itself, for numbers per loss; beyond, only their sum."""
+"""Losses up to which each is run on its own as well; with more, only their sum is run."""
 
 
 class Evaluation:
-    """Makes results one after the other, and keeps the session of the last: a diagram of which
-    only numbers have changed is not planned anew.
+    """Computes results of diagrams. Keeps the last session, so that a diagram in which only numbers
+    changed is not planned again.
     """
 
     def __init__(self) -> None:
         self._session: Session | None = None
         self.thresholds: Thresholds = THRESHOLDS
-        """Of the numeric states."""
+        """The thresholds of the numeric states."""
 
     def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:
-        """Lower, analyse and run ``diagram``; None when it was superseded on the way.
+        """Lower, analyse and run ``diagram``; None if it is superseded meanwhile.
 
-        Never raises for what is wrong with the diagram: the result then holds what could be
-        found out, and the error.
+        Never raises because of the diagram: the result then has the error, and whatever could be
+        found out.
         """
         result = Result(diagram)
         try:
@@ -69,7 +69,7 @@ class Evaluation:
                 diagnostics=(*session.program.diagnostics, *first.problems),
                 values=first.values,
             )
-            flow.prepare()  # here, not when the window asks
+            flow.prepare()  # here, so that the window need not wait
             return numbered(result, ObservedFlow(flow, runs, self.thresholds, diagram))
         except GradwireError as error:
             return replace(result, error=str(error))
@@ -77,7 +77,7 @@ class Evaluation:
             return replace(result, error=f"{type(error).__name__}: {error}")
 
     def _session_of(self, diagram: Diagram) -> Session:
-        session, self._session = self._session, None  # none is kept where this fails
+        session, self._session = self._session, None  # none is kept if this fails
         if session is None:
             session = Session(diagram, partial=True)
         else:
@@ -87,7 +87,7 @@ class Evaluation:
 
 
 def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:
-    """One result by itself."""
+    """The result of one diagram, computed in this thread."""
     return Evaluation()(diagram, superseded)
 
 
@@ -99,11 +99,11 @@ def train(diagram: Diagram, rate: float) -> Diagram:
 
 
 class Evaluator(QObject):
-    """Results of the newest diagram, made by one thread of its own.
+    """Computes results of the newest diagram on a thread of its own.
 
-    ``request`` returns at once. While a run is under way only the newest request waits; a result
-    that a newer request has overtaken is dropped, so what is shown is never older than what was
-    shown before, and never of another diagram. A change of layout alone runs nothing.
+    ``request`` returns at once. While a run is under way, only the newest request waits. A result
+    is dropped when a newer request has been made, so the results shown are always in order and
+    always of the current diagram. A change of layout alone runs nothing.
     """
 
     resultChanged = Signal(object)
@@ -111,7 +111,7 @@ class Evaluator(QObject):
     stepped = Signal(object)
     """The Diagram with the values after a training step."""
     problem = Signal(str)
-    """Why a training step could not be made."""
+    """Why a training step failed."""
 
     def __init__(
         self,
@@ -132,11 +132,11 @@ class Evaluator(QObject):
 
     @property
     def busy(self) -> bool:
-        """A result is on its way."""
+        """Whether a result is still to come."""
         return self._awaited is not None
 
     def request(self, diagram: Diagram) -> None:
-        """Make a result of ``diagram``; overtakes every request before."""
+        """Compute a result of ``diagram`` unless it is known; supersedes all earlier requests."""
         if self._awaited is not None and same_meaning(self._awaited, diagram):
             self._awaited = diagram
         elif not self.busy and self._result and same_meaning(self._result.diagram, diagram):
@@ -145,11 +145,11 @@ class Evaluator(QObject):
             self.refresh(diagram)
 
     def refresh(self, diagram: Diagram) -> None:
-        """Make a result of ``diagram`` even if nothing has changed."""
+        """Compute a result of ``diagram`` even if nothing has changed."""
         self._post(diagram, partial(self._run, diagram))
 
     def judge(self, thresholds: Thresholds) -> None:
-        """Tell states by other thresholds, those of the newest result first, without a run."""
+        """Use other thresholds, also for the newest result, for which nothing is run again."""
         if isinstance(self._run, Evaluation) and thresholds != self._run.thresholds:
             self._run.thresholds = thresholds
             if (result := self._result) is None or result.flow is None:
@@ -160,11 +160,11 @@ class Evaluator(QObject):
                 self.refresh(self._awaited)
 
     def step(self, diagram: Diagram, rate: float) -> None:
-        """One step of gradient descent; ``stepped`` brings the diagram with the new values."""
+        """Make one step of gradient descent; ``stepped`` emits the diagram with the new values."""
         self._post(diagram, lambda superseded: train(diagram, rate))
 
     def shutdown(self) -> None:
-        """Drop what is under way and end the thread."""
+        """Drop the run under way and end the thread."""
         self._worker.shutdown()
 
     def _post(self, diagram: Diagram, job: Job) -> None:

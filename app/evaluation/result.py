@@ -1,4 +1,4 @@
-"""What a run made of a diagram, as to all losses or to one."""
+"""The result of running a diagram, for all losses together or for one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.generic]
 MOST_APART = 4
-"""Losses whose lanes are shown side by side; there is no room for more."""
+"""Losses whose lanes fit side by side."""
 SHOWING_ZEROS = frozenset(state for state in State if "{zeros}" in state.row.label)
 """States whose lanes are labelled with the share of zeros."""
 
@@ -31,10 +31,10 @@ def _no_verdict(name: str, loss: str | None = None) -> Verdict | None:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run made of ``diagram``. Keys are instance paths (``enc/mul1.out``).
+    """The result of running ``diagram``. Keys are instance paths (``enc/mul1.out``).
 
-    A wire is named by its target port, a variable by its block. Where something could not be
-    computed its key is absent; where no path leads to a loss its gradient is None.
+    A wire is named by its target port, a variable by its block. What could not be computed has no
+    key; a gradient is None where no path leads to a loss.
     """
 
     diagram: Diagram
@@ -42,34 +42,34 @@ class Result:
     gradients: Mapping[str, Array | None] = field(default_factory=dict)
     states: Mapping[str, State] = field(default_factory=dict)
     norms: Mapping[str, float | None] = field(default_factory=dict)
-    """Root mean square of each wire's contribution, over all losses."""
+    """Root mean square of each wire's contribution."""
     diagnostics: tuple[Diagnostic, ...] = ()
     verdict: Callable[..., Verdict | None] = _no_verdict
-    """Of a wire: ``verdict(wire, loss=None)``; None for the loss means all of them."""
+    """The verdict on a wire: ``verdict(wire, loss=None)``, where None means all losses."""
     error: str | None = None
-    """What stopped the run, when it could not be done at all."""
+    """Why nothing could be run, if so."""
     contributions: Mapping[str, Array | None] = field(default_factory=dict)
     ports: Mapping[PortPath, Any] = field(default_factory=dict)
-    """By port what is known without a run: ``.shape`` and ``.dtype``."""
+    """What is known of each port without a run: ``.shape`` and ``.dtype``."""
     trees: Mapping[str, Tree] = field(default_factory=dict)
-    """By port that gives a tree: its array leaves are the names of ports."""
+    """Trees by port; their array leaves are names of ports."""
     wire_trees: Mapping[str, Tree] = field(default_factory=dict)
-    """By wire that carries a tree, likewise: its array leaves are the names of wires."""
+    """Trees by wire; their array leaves are names of wires."""
     losses: tuple[PortPath, ...] = ()
     variable: Callable[..., Verdict | None] = _no_verdict
-    """Of a variable: ``variable(name, loss=None)``."""
+    """The verdict on a variable: ``variable(name, loss=None)``."""
     zeros: Mapping[str, float] = field(default_factory=dict)
-    """By wire that is PARTIAL, the share of its elements that are 0."""
+    """The share of zeros in each wire whose state shows it, such as PARTIAL."""
     loss: str | None = None
-    """What it is about: one loss, or all of them together."""
+    """The loss that the result is about; None for all together."""
     flow: ObservedFlow | None = None
-    """The run as it is explained, per loss."""
+    """The analysed runs, by loss."""
     badges: Badges = NONE
     apart: tuple[Result, ...] = ()
-    """The same about the first losses one by one, where their lanes are shown side by side."""
+    """The results for the first losses one by one, if their lanes are shown side by side."""
 
     def of(self, loss: str | None) -> Result:
-        """The same about one loss alone; about all together for None or one it does not know."""
+        """The result for one loss; for all together if the loss is None or unknown."""
         flow = self.flow
         if flow is None or loss not in self.losses:
             return self
@@ -79,23 +79,23 @@ class Result:
             verdict=partial(_about, flow.verdict, loss),
             variable=partial(_about, flow.variable, loss),
         )
-        return _sized(about, flow, loss)
+        return _with_numbers(about, flow, loss)
 
     @property
     def is_by_loss(self) -> bool:
-        """There are several losses, and each was run by itself, too."""
+        """Whether there are several losses and each was also run on its own."""
         flow = self.flow
         return flow is not None and len(self.losses) > 1 and all(map(flow.run, self.losses))
 
     @property
     def is_lossless(self) -> bool:
-        """No block of the diagram is a loss: that its wires have no gradient is no trouble."""
+        """Whether the diagram has no loss, so that a wire without a gradient is no problem."""
         pages = self.diagram.pages.values()
         has_head = any(type(block).head for page in pages for block in page.blocks.values())
         return not (self.losses or self.loss or has_head)
 
     def agrees_with(self, other: Result) -> bool:
-        """Both show the same numbers about the same losses; only layout and badges may differ."""
+        """Whether both have the same numbers for the same losses; layout and badges may differ."""
         return (
             self.values is other.values
             and self.flow is other.flow
@@ -104,21 +104,21 @@ class Result:
         )
 
     def side_by_side(self) -> Result:
-        """The same with the lanes of losses side by side, where each was run by itself."""
+        """The result with lanes of losses side by side, if each was run on its own."""
         shown = self.losses[:MOST_APART] if self.is_by_loss else ()
         return replace(self, loss=None, apart=tuple(self.of(loss) for loss in shown))
 
     def after(self, flow: ObservedFlow, badges: Badges) -> Result:
-        """The same diagram with the states and gradients of a trial on it, ``flow``."""
-        told = replace(
+        """The result with the states and gradients of ``flow``, a trial on the same diagram."""
+        trial = replace(
             self, flow=flow, verdict=flow.verdict, variable=flow.variable, badges=badges,
             loss=None, apart=(),
         )  # fmt: skip
-        tried = _sized(told, flow)
-        return tried.side_by_side() if self.apart else tried.of(self.loss)
+        trial = _with_numbers(trial, flow)
+        return trial.side_by_side() if self.apart else trial.of(self.loss)
 
     def judged(self, thresholds: Thresholds) -> Result:
-        """The same numbers told by other thresholds."""
+        """The same numbers, judged by other thresholds."""
         if self.flow is None:
             return self
         return numbered(
@@ -127,30 +127,30 @@ class Result:
 
 
 def _about(
-    tell: Callable[..., Verdict], chosen: str, name: str, loss: str | None = None
+    verdict: Callable[..., Verdict], chosen: str, name: str, loss: str | None = None
 ) -> Verdict:
-    return tell(name, loss or chosen)
+    return verdict(name, loss or chosen)
 
 
 def numbered(result: Result, flow: ObservedFlow) -> Result:
-    """The result of the run that ``flow`` tells of, as to all losses.
+    """The result with the states and numbers of ``flow``, for all losses together.
 
-    What is told of one loss is worked out here too, so that no window has to wait for it.
+    The states for single losses are computed here too, so that the window need not wait for them.
     """
     for loss in flow.losses:
         flow.states(loss)
-    told = replace(
+    result = replace(
         result,
         flow=flow,
         verdict=flow.verdict,
         variable=flow.variable,
         badges=badges_of(flow),
     )
-    return _sized(told, flow)
+    return _with_numbers(result, flow)
 
 
-def _sized(result: Result, flow: ObservedFlow, loss: str | None = None) -> Result:
-    """The result with states and numbers of one loss, or of all."""
+def _with_numbers(result: Result, flow: ObservedFlow, loss: str | None = None) -> Result:
+    """The result with the states and numbers of one loss, or of all."""
     states, run = flow.states(loss), flow.run(loss)
     if run is None:
         return replace(result, states=states, norms={}, contributions={}, zeros={})

@@ -1,4 +1,4 @@
-"""What a diagram is: pages of named blocks joined by wires. Frozen; edits make new ones."""
+"""The diagram: pages of named blocks joined by wires. Frozen; an edit makes a new diagram."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 class Wire(NamedTuple):
-    """A wire of one page. The target is its identity: an input is driven by one wire at most."""
+    """A wire of one page, identified by its target: an input is driven by at most one wire."""
 
     source: PortName
     target: PortName
@@ -32,7 +32,7 @@ class Wire(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text on the page, at ``at``, ``width`` × ``height`` px; a frame when ``frame``."""
+    """A text box on a page, ``width`` × ``height`` px with its corner at ``at``, or a frame."""
 
     text: str = ""
     at: Point = Point(0.0, 0.0)
@@ -52,7 +52,7 @@ class Ends(NamedTuple):
 class Page:
     """Blocks by name, wires as target → source, places by block name, notes by id.
 
-    ``bends`` are the points that a wire is led through, from its source on, by its target.
+    ``bends`` has, by target, the points through which a wire runs, starting at its source.
     """
 
     blocks: Mapping[str, Block] = field(default_factory=dict)
@@ -68,19 +68,19 @@ class Page:
 
     @property
     def ends(self) -> Ends:
-        """The wires by block; made on the first call and handed on from edit to edit."""
+        """The wires by block; computed on the first call and carried from edit to edit."""
         if self._ends is None:
             object.__setattr__(self, "_ends", _ends(self.wires))
         assert self._ends is not None
         return self._ends
 
     def knowing(self, ends: Ends) -> Page:
-        """This page, told its ``ends`` by one who has them already."""
+        """This page, with its ``ends`` set by a caller that has them already."""
         object.__setattr__(self, "_ends", ends)
         return self
 
     def sharing_ends(self, other: Page) -> Page:
-        """This page, told that its wires are those of another."""
+        """This page, with the ``ends`` of another page that has the same wires."""
         return self if other._ends is None else self.knowing(other._ends)
 
 
@@ -97,7 +97,7 @@ def _ends(wires: Mapping[PortName, PortName]) -> Ends:
 
 
 class PageView(Protocol):
-    """What can be read of a page, finished or in the middle of an edit."""
+    """The readable part of a page, finished or during an edit."""
 
     @property
     def blocks(self) -> Mapping[str, Block]:
@@ -113,7 +113,7 @@ class PageView(Protocol):
 
 
 class DiagramView(Protocol):
-    """What can be read of a diagram, finished or in the middle of an edit."""
+    """The readable part of a diagram, finished or during an edit."""
 
     @property
     def pages(self) -> Mapping[str, PageView]:
@@ -124,7 +124,7 @@ class DiagramView(Protocol):
 class Diagram:
     """Pages by name, ``main`` among them. Immutable and shared freely between threads.
 
-    ``contracts`` are lines that say what its gradients must do; see runtime.flow.tools.contracts.
+    ``contracts`` are lines that state what its gradients must do; see runtime.flow.tools.contracts.
     """
 
     pages: Mapping[str, Page] = field(default_factory=lambda: {MAIN: Page()})
@@ -138,12 +138,12 @@ class Diagram:
         return self.pages[MAIN]
 
     def with_page(self, name: str, page: Page) -> Diagram:
-        """The diagram with one page put in place; all else is shared."""
+        """The diagram with one page added or replaced; everything else is shared."""
         return replace(self, pages={**self.pages, name: page})
 
 
 def same_meaning(one: Diagram, other: Diagram) -> bool:
-    """Whether two diagrams compute the same: their blocks and wires are the very same objects."""
+    """Whether two diagrams share all their blocks and wires, and so compute the same."""
     if one is other:
         return True
     return one.pages.keys() == other.pages.keys() and all(
@@ -154,9 +154,9 @@ def same_meaning(one: Diagram, other: Diagram) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Names of a block's ports as they stand in one diagram, in order.
+    """Names of a block's ports in one diagram, in order.
 
-    ``inputs`` of a repeating port are those in use plus, in ``free``, the next one.
+    ``inputs`` has the terms of a repeating port that are in use, ``free`` the next term.
     """
 
     inputs: tuple[str, ...]
@@ -184,9 +184,9 @@ def page_ports(page: PageView) -> Ports:
 
 
 def own_ports(page: PageView, name: str) -> Ports:
-    """The ports of a block as far as its own page tells.
+    """The ports of a block as far as its own page determines them.
 
-    Of an opaque block or one that stands for a page these are the ports in use, by name.
+    For an opaque block, or one that stands for a page, these are the ports in use, by name.
     """
     block = page.blocks[name]
     if isinstance(block, PageBlock | Opaque):
@@ -206,7 +206,7 @@ def own_ports(page: PageView, name: str) -> Ports:
 
 
 def _terms(page: PageView, name: str, port: str) -> int:
-    """How many terms of a repeating port are wired or literal, up to the first gap."""
+    """The number of terms of a repeating port that are wired or literal, up to the first gap."""
     literals = page.blocks[name].literals
     count = 0
     while (term := term_name(port, count)) in literals or PortName(name, term) in page.wires:

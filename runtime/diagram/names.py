@@ -1,4 +1,4 @@
-"""What blocks, pages and notes may be called, and names for those that have none yet."""
+"""The rule for names of blocks, pages and notes, and names for new blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 100
 """Characters in a name, at most."""
 NAME_RULE = f"1 to {MAX_LENGTH} printable characters other than . / : =, no space at either end"
-"""What a name may be: ``.`` and ``/`` separate names in paths, ``:`` ends a page's name in
+"""The rule for names: ``.`` and ``/`` separate names in paths, ``:`` ends a page's name in
 messages, ``=`` ends a name on the command line."""
 
 _FORBIDDEN = frozenset("./:=")
@@ -36,9 +36,9 @@ def snake_case(type_name: str) -> str:
 
 
 def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:
-    """Names for blocks of a type that are not taken: ``mul1``, ``mul2``, …, ``arctan2_1``, ….
+    """Unused names for blocks of a type: ``mul1``, ``mul2``, …, ``arctan2_1``, ….
 
-    A Loss, mostly alone and named in every report, is ``loss`` before it is ``loss2``.
+    The first Loss is ``loss``, the next ``loss2``: mostly there is one, named in every report.
     """
     base = snake_case(type_name)
     if type_name == "Loss" and base not in taken:
@@ -50,5 +50,5 @@ def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:
 
 
 def fresh_name(page: Page, type_name: str) -> str:
-    """The first name for a block of that type that is free on the page: ``mul2``."""
+    """The first unused name on the page for a block of this type: ``mul2``."""
     return next(fresh_names(type_name, page.blocks))

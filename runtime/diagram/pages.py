@@ -1,4 +1,4 @@
-"""From paths of a run to the pages and blocks of the document that they name, and back."""
+"""Resolves paths of a run to pages and blocks of the document, and back."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from blocks.block import Block
 
 MOST_USES = 10_000
-"""Uses of pages that a search for one looks through; pages can nest without end."""
+"""Uses of pages after which a search stops, because their number can grow exponentially."""
 
 
 class Address(NamedTuple):
-    """A block of the document. It runs once for each use of its page, each time at another path."""
+    """A block of the document, which runs once for each use of its page, each at its own path."""
 
     page: str
     name: str
 
 
 def resolve(diagram: Diagram, path: InstancePath) -> Address | None:
-    """The block of the document that runs at a path; None where none does."""
+    """The block of the document that runs at a path, or None."""
     page = page_at(diagram, path.use)
     if page is None or path.name not in diagram.pages[page].blocks:
         return None
@@ -32,7 +32,7 @@ def resolve(diagram: Diagram, path: InstancePath) -> Address | None:
 
 
 def page_at(diagram: Diagram, use: InstancePath, root: str = MAIN) -> str | None:
-    """Name of the page used at ``use``, seen from the page ``root``; None where none is used."""
+    """Name of the page used at ``use``, relative to the page ``root``; None if there is none."""
     page = root
     for name in use.names:
         inner = _page_used(diagram, page, name)
@@ -43,7 +43,7 @@ def page_at(diagram: Diagram, use: InstancePath, root: str = MAIN) -> str | None
 
 
 def uses_of(diagram: Diagram, page: str) -> Iterator[InstancePath]:
-    """Uses of a page, those nested least first; of the main page, ROOT."""
+    """Uses of a page, the least nested first; ROOT for the main page."""
     waiting = [(ROOT, MAIN)]
     for use, inner in waiting:
         if inner == page:
@@ -56,9 +56,9 @@ def uses_of(diagram: Diagram, page: str) -> Iterator[InstancePath]:
 
 
 def all_blocks(diagram: Diagram) -> Iterator[tuple[InstancePath, Block]]:
-    """Every block by path, a page's own before those inside the pages that it uses.
+    """Every block by path, the blocks of a page before those inside the pages it uses.
 
-    A page inside itself is left out.
+    A page inside itself is omitted.
     """
     waiting = [(ROOT, MAIN, frozenset({MAIN}))]
     for use, page, above in waiting:
@@ -71,7 +71,7 @@ def all_blocks(diagram: Diagram) -> Iterator[tuple[InstancePath, Block]]:
 
 
 def _page_used(diagram: Diagram, page: str, name: str) -> str | None:
-    """The page that a block stands for; None where it stands for none of the diagram."""
+    """The page of the diagram that a block stands for, or None."""
     here = diagram.pages.get(page)
     block = None if here is None else here.blocks.get(name)
     return block.page if isinstance(block, PageBlock) and block.page in diagram.pages else None

@@ -1,4 +1,4 @@
-"""What is wrong with a diagram's structure; nothing is traced, nothing raises."""
+"""Checks the structure of a diagram, without tracing and without raising."""
 
 from __future__ import annotations
 

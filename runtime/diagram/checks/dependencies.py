@@ -1,4 +1,4 @@
-"""Which blocks read which, seen through pages, and the cycles that must not be."""
+"""Dependencies between blocks, across pages, and the forbidden cycles among them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Cycle:
 
 
 class Dependencies:
-    """Who reads whom in each page of a diagram."""
+    """The dependencies between blocks in each page of a diagram."""
 
     def __init__(self, diagram: DiagramView) -> None:
         self._pages = diagram.pages
@@ -81,7 +81,7 @@ class Dependencies:
         return list(found)[1:]
 
     def cycles(self, page: str) -> list[Cycle]:
-        """All knots of the page, each told by one of its shortest cycles."""
+        """One of the shortest cycles of each strongly connected part of the page."""
         graph = _PageGraph(self, page)
         rank = {block: i for i, block in enumerate(self._pages[page].blocks)}
         found = []
@@ -91,7 +91,7 @@ class Dependencies:
         return sorted(found, key=lambda cycle: rank[cycle.blocks[0]])
 
     def cycle_along(self, page: str, targets: Collection[PortName]) -> Cycle | None:
-        """A cycle that runs along one of these wires of the page, if there is any."""
+        """A cycle through one of these wires of the page, if there is any."""
         graph = _PageGraph(self, page)
         wires = self._pages[page].wires
         entered = [graph.node(target) for target in targets]
@@ -121,7 +121,7 @@ class _PageGraph:
         return port.block if self._inside(port.block) is None else port
 
     def nodes(self) -> Iterator[Node]:
-        """Where every path begins: blocks, and the input ports of pages."""
+        """The nodes where paths begin: blocks, and the input ports of pages."""
         for name in self._page.blocks:
             inside = self._inside(name)
             if inside is None:
@@ -215,7 +215,7 @@ def strong_components(
 
 
 def _loops(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> Iterator[list[N]]:
-    """The components in which one can go round."""
+    """The components that contain a cycle."""
     for component in strong_components(nodes, successors):
         if len(component) > 1 or component[0] in successors(component[0]):
             yield component
@@ -242,7 +242,7 @@ def _block(node: Node) -> str:
 
 
 def _blocks(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """The blocks on a path, a page entered and left named once."""
+    """The blocks on a path; a page that it enters and leaves is named once."""
     names: list[str] = []
     for node in nodes:
         if not names or names[-1] != _block(node):

@@ -1,4 +1,4 @@
-"""What checks return: one problem, where it is, and what to do about it."""
+"""The result of checks: a problem, its location, and what to do about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Severity: TypeAlias = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem of a diagram. An error keeps its block from running, a warning doesn't.
+    """One problem of a diagram. An error prevents its block from running, a warning doesn't.
 
     ``code`` is stable from release to release (``missing-input``); the texts are not.
     """
@@ -29,7 +29,7 @@ class Diagnostic:
     def from_error(
         cls, error: GradwireError, code: str, location: Location | None = None
     ) -> Diagnostic:
-        """The same problem as an error of the exception tree tells it."""
+        """The diagnostic of a problem that was raised as an error."""
         return cls(
             severity="error",
             location=error.location or location or Location(),

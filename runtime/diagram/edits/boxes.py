@@ -1,4 +1,4 @@
-"""What lies within a selection of blocks: the box around them, and the notes inside it."""
+"""The bounding box of blocks, and the notes inside it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Box(NamedTuple):
     bottom: float
 
     def holds(self, point: Point) -> bool:
-        """Whether a point lies in it, its border included."""
+        """Whether it contains a point, border included."""
         return self.left <= point.x <= self.right and self.top <= point.y <= self.bottom
 
     def holds_all(self, other: Box) -> bool:
-        """Whether another box lies wholly in it."""
+        """Whether it contains all of another box."""
         return self.holds(Point(*other[:2])) and self.holds(Point(*other[2:]))
 
 
 def box_around(page: Page, blocks: Collection[str]) -> Box:
-    """The least box with these blocks in it, as far as they have a place."""
+    """The smallest box around those of the blocks that have a place."""
     boxes = [_block_box(page, name) for name in blocks if name in page.layout]
     low = [min((box[side] for box in boxes), default=0.0) for side in (0, 1)]
     high = [max((box[side] for box in boxes), default=0.0) for side in (2, 3)]
@@ -37,8 +37,8 @@ def box_around(page: Page, blocks: Collection[str]) -> Box:
 def notes_within(page: Page, blocks: Collection[str]) -> frozenset[str]:
     """Notes and frames that belong to these blocks.
 
-    Frames that hold some of them and no other block; and what lies wholly in the box around the
-    blocks, or in one of those frames.
+    These are the frames that contain some of the blocks and no other block, and everything that
+    lies entirely in the box around the blocks or in one of those frames.
     """
     frames = {
         name: _note_box(note)
@@ -55,7 +55,7 @@ def notes_within(page: Page, blocks: Collection[str]) -> frozenset[str]:
 
 
 def _held(page: Page, frame: Note) -> frozenset[str]:
-    """The blocks that lie wholly in a frame."""
+    """The blocks that lie entirely in a frame."""
     area = _note_box(frame)
     return frozenset(name for name in page.layout if area.holds_all(_block_box(page, name)))
 

@@ -1,7 +1,7 @@
-"""The changes a diagram can undergo: a closed union, and ``apply``.
+"""All changes that can be made to a diagram, and ``apply``, which makes one.
 
-A change is a value. Applying one gives the diagrams before and after, which share all that did
-not change, so undo and redo are exact and cost nothing.
+A change is a value. Applying it gives the diagrams before and after, which share everything that
+did not change, so undo and redo are exact and free.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AddBlock:
-    """Put a new block at the end of a page."""
+    """Add a block at the end of a page."""
 
     name: str
     block: Block
@@ -43,7 +43,7 @@ class AddBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemoveBlocks:
-    """Take blocks away with all their wires."""
+    """Remove blocks with all their wires."""
 
     names: Collection[str]
     page: str = MAIN
@@ -51,7 +51,7 @@ class RemoveBlocks:
 
 @dataclass(frozen=True, slots=True)
 class RenameBlock:
-    """Give a block another name; wires, place and the uses of a page's port follow."""
+    """Rename a block; wires, place and, for the port of a page, its uses follow."""
 
     old: str
     new: str
@@ -60,7 +60,7 @@ class RenameBlock:
 
 @dataclass(frozen=True, slots=True)
 class MoveBlocks:
-    """Put blocks, and notes by id, at new places; lead wires, by target, through other bends."""
+    """Move blocks, and notes by id, to new places; give wires, by target, other bends."""
 
     places: Mapping[str, Point]
     page: str = MAIN
@@ -70,7 +70,7 @@ class MoveBlocks:
 
 @dataclass(frozen=True, slots=True)
 class SetParameters:
-    """Give a block's parameters and literals new values; None takes a literal away."""
+    """Set parameters and literals of a block; None removes a literal."""
 
     name: str
     values: Mapping[str, Any]
@@ -79,7 +79,7 @@ class SetParameters:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Drive an input from an output, in place of what drove it."""
+    """Drive an input from an output, replacing any wire that drove it."""
 
     source: PortName
     target: PortName
@@ -88,7 +88,7 @@ class Connect:
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """Take the wire away that drives an input; later terms of a repeating port move up."""
+    """Remove the wire that drives an input; later terms of a repeating port move up."""
 
     target: PortName
     page: str = MAIN
@@ -96,7 +96,7 @@ class Disconnect:
 
 @dataclass(frozen=True, slots=True)
 class BendWire:
-    """Lead the wire that drives an input through these points, from its source on."""
+    """Route the wire that drives an input through these points, starting at its source."""
 
     target: PortName
     bends: tuple[Point, ...]
@@ -105,7 +105,7 @@ class BendWire:
 
 @dataclass(frozen=True, slots=True)
 class SetNote:
-    """Write, change or (None) remove the note with this id."""
+    """Add, change or (None) remove the note with this id."""
 
     id: str
     note: Note | None
@@ -114,7 +114,7 @@ class SetNote:
 
 @dataclass(frozen=True, slots=True)
 class Arrange:
-    """Put a page, or these blocks of it, in order about where they are."""
+    """Tidy a page, or these blocks of it, near where they are."""
 
     page: str = MAIN
     names: Collection[str] = ()
@@ -130,14 +130,14 @@ class InsertPage:
 
 @dataclass(frozen=True, slots=True)
 class RemovePage:
-    """Take a page away that no block stands for."""
+    """Remove a page that no block stands for."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RenamePage:
-    """Give a page another name; the blocks that stand for it follow."""
+    """Rename a page; the blocks that stand for it follow."""
 
     old: str
     new: str
@@ -145,7 +145,7 @@ class RenamePage:
 
 @dataclass(frozen=True, slots=True)
 class SetTitle:
-    """Give the diagram a title, a description and contracts; None leaves one as it is."""
+    """Set the title, description and contracts of the diagram; None leaves one unchanged."""
 
     title: str | None = None
     description: str | None = None
@@ -154,7 +154,7 @@ class SetTitle:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Several changes as one: all or none."""
+    """Several changes as one: all are made, or none."""
 
     label: str
     changes: tuple[Change, ...]
@@ -189,11 +189,12 @@ class Edit:
 
 
 def apply(diagram: Diagram, change: Change) -> Edit:
-    """Make a change. Costs as much as the change is big, plus copies of the mappings it touches;
-    a new wire, also a walk through all that reads its target.
+    """Make a change.
 
-    Raises ChangeError, and leaves no trace, for names that don't exist or are taken, parameters
-    that don't fit, and wires that ``can_connect`` refuses.
+    The cost is proportional to the change, plus copies of the mappings it touches; for a new wire,
+    also a walk through everything downstream of its target. Raises ChangeError, leaving the
+    diagram as it is, for names that don't exist or are in use, parameters that don't fit, and
+    wires that ``can_connect`` rejects.
     """
     draft = Draft(diagram)
     _perform(draft, change)
@@ -341,7 +342,7 @@ def _connected(change: Change) -> Iterator[tuple[str, PortName]]:
 
 
 def _label(change: Change) -> str:
-    """What undo and redo call the change."""
+    """The name of the change in undo and redo."""
     match change:
         case AddBlock(name):
             return f"Add {name}"

@@ -1,7 +1,7 @@
-"""A selection as text and back: ``copied`` gives it, ``pasted`` the change that puts it in place.
+"""Copies a selection as text (``copied``), and makes the change that pastes it (``pasted``).
 
-The text is that of a diagram's file, with the selection as its main page and the pages that this
-uses, so it can go through a text editor, a mail or another window.
+The text is a diagram file with the selection as its main page and the pages it uses, so it can go
+through a text editor, an e-mail or another window.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from runtime.diagram.names import MAX_LENGTH, snake_case
 from runtime.diagram.paths import PortName
 
 STEP = Point(24.0, 24.0)
-"""From what was copied to its copy, where no place is given, px at 100 %."""
+"""Offset of a copy from the original if no place is given, px at 100 %."""
 
 _FENCE = re.compile(r"\A```[^\n]*\n(.*?)\n?```\Z", re.DOTALL)
 _SECTIONS = frozenset({"blocks", "wires", "layout", "notes"})
@@ -73,13 +73,12 @@ def pasted(
     label: str = "Paste",
     aside: Point = Point(0.0, 0.0),
 ) -> Paste:
-    """What puts a copied text on a page, its middle at ``at``, or a step from where it was.
+    """The change that pastes a copied text on a page, centred at ``at``, or one step from the
+    original.
 
-    ``aside`` is added to that, for what is pasted once more.
-
-    Names that are taken get a number; pages that are there already, and the same, are used.
-    Accepts parts of a file too, as they come from a text editor. Raises FileError, with line and
-    column, for a text that holds no blocks.
+    ``aside`` is added to the place, for repeated pastes. Names that are in use get a number; pages
+    that exist already, and are equal, are used. Parts of a file are accepted too, as they come
+    from a text editor. Raises FileError, with line and column, for a text without blocks.
     """
     source = _read(text)
     main = _joined(source.main)
@@ -112,7 +111,7 @@ def pasted(
 
 
 def _joined(page: Page) -> Page:
-    """The page without what hangs in the air: wires and places of blocks that aren't there."""
+    """The page without the wires and places of blocks that don't exist."""
     return replace(
         page,
         wires={t: s for t, s in page.wires.items() if {t.block, s.block} <= page.blocks.keys()},
@@ -121,7 +120,7 @@ def _joined(page: Page) -> Page:
 
 
 def _used(pages: Mapping[str, Page], main: Page) -> Iterator[str]:
-    """Names of the pages that ``main`` stands on, directly or through others."""
+    """Names of the pages that ``main`` uses, directly or through others."""
     found: dict[str, None] = {}
     waiting = [main]
     for page in waiting:
@@ -133,9 +132,9 @@ def _used(pages: Mapping[str, Page], main: Page) -> Iterator[str]:
 
 
 def _page_names(pages: Mapping[str, Page], diagram: Diagram) -> dict[str, str]:
-    """What each page is called after pasting: its name if that is free, or is this very page."""
+    """The name of each page after pasting: its own if unused, or if that page is the same."""
     same = {name for name, page in pages.items() if diagram.pages.get(name) == page}
-    # A page is the same only if those it stands on are.
+    # A page is the same only if the pages it uses are.
     while broken := {n for n in same if not same.issuperset(_used(pages, pages[n]))}:
         same -= broken
     others = _unique([name for name in pages if name not in same], diagram.pages)
@@ -153,7 +152,7 @@ def _retitled(page: Page, titles: Mapping[str, str]) -> Page:
 
 
 def _unique(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
-    """Each name, or where it is taken the name with the next free number: ``mul2``, ``W2``."""
+    """Each name, with the next free number if it is in use: ``mul2``, ``W2``."""
     used = {*taken, *names}
     onward: dict[str, dict[int, int]] = {}
     found: dict[str, str] = {}
@@ -164,7 +163,7 @@ def _unique(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
 
 
 def _numbered(name: str, taken: Container[str], onward: dict[str, dict[int, int]]) -> str:
-    """``onward`` leads, by stem, from numbers that are known to be taken to later ones."""
+    """The next free name; ``onward`` maps, by stem, numbers in use to later ones."""
     stem = name.rstrip("0123456789")
     number = int(name[len(stem) :][-9:] or 1) + 1
     links, passed = onward.setdefault(stem, {}), []
@@ -179,7 +178,7 @@ def _numbered(name: str, taken: Container[str], onward: dict[str, dict[int, int]
 
 
 def _term(target: PortName) -> int:
-    """Terms of a repeating port are wired one after the other."""
+    """The index by which wires are sorted: terms of a repeating port must be wired in order."""
     _, index = split_term(target.port)
     return int(index) if index.isdecimal() else 0
 
@@ -210,7 +209,7 @@ def _read(text: str) -> Diagram:
     try:
         record = json.loads(body)
     except (ValueError, RecursionError):
-        return loads(body)  # which tells where it is wrong
+        return loads(body)  # which raises with the place of the flaw
     if isinstance(record.get("type"), str):
         body, record = f'{{"{snake_case(record["type"])}1": {body}}}', {"": record}
     if record and all(isinstance(part, dict) and "type" in part for part in record.values()):

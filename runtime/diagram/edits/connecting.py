@@ -1,4 +1,4 @@
-"""Which wires can be: between ports that exist, closing no cycle on any page."""
+"""Which wires are allowed: between existing ports, and closing no cycle on any page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def require_ports(diagram: DiagramView, page: str, source: PortName, target: PortName) -> None:
-    """Raise ChangeError unless there are such an output and such an input."""
+    """Raise ChangeError unless the output and the input exist."""
     blocks = diagram.pages[page].blocks
     for end in (source, target):
         if end.block not in blocks:
@@ -49,7 +49,7 @@ def require_ports(diagram: DiagramView, page: str, source: PortName, target: Por
 def refuse_new_cycles(
     before: Diagram, after: Diagram, connected: Collection[tuple[str, PortName]]
 ) -> None:
-    """Raise ChangeError where new wires close a cycle, on their page or where that is used."""
+    """Raise ChangeError if new wires close a cycle, on their page or on one that uses it."""
     dependencies = Dependencies(after)
     for page in dict.fromkeys(page for page, _ in connected):
         if page not in after.pages:

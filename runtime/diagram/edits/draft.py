@@ -36,24 +36,24 @@ class Sheet(Generic[K, V]):
 
     @property
     def own(self) -> dict[K, V]:
-        """The copy that may be written."""
+        """The writable copy."""
         if not self.touched:
             self.replace(dict(self.view))
         return cast("dict[K, V]", self.view)
 
     def replace(self, view: dict[K, V]) -> None:
-        """Put a new mapping in place of the old."""
+        """Replace the mapping."""
         self.view = view
         self.touched = True
 
     def rename(self, old: K, new: K) -> None:
-        """Change a key and keep its place in the order."""
+        """Change a key, keeping its place in the order."""
         if old in self.view:
             self.replace({(new if key == old else key): v for key, v in self.view.items()})
 
 
 class PageDraft:
-    """A page in the middle of an edit; a PageView."""
+    """A page during an edit; a PageView."""
 
     def __init__(self, page: Page) -> None:
         self._base = page
@@ -80,7 +80,7 @@ class PageDraft:
         return self._base.ends if self._ends is None else self._ends.closed()
 
     def finish(self) -> Page:
-        """The page as it is now; the old one where nothing changed."""
+        """The page as it is now; the old one if nothing changed."""
         sheets = (self._blocks, self._wires, self._layout, self._notes, self._bends)
         if not any(sheet.touched for sheet in sheets):
             return self._base
@@ -103,15 +103,15 @@ class PageDraft:
         return self._bends.view
 
     def put_block(self, name: str, block: Block) -> None:
-        """Add a block at the end, or put another in the place of one."""
+        """Add a block at the end, or replace one."""
         self._blocks.own[name] = block
 
     def place(self, name: str, at: Point) -> None:
-        """Put a block somewhere."""
+        """Set the place of a block."""
         self._layout.own[name] = at
 
     def put_note(self, name: str, note: Note | None) -> None:
-        """Add or replace a note; None takes it away."""
+        """Add or replace a note; None removes it."""
         if note is None:
             self._notes.own.pop(name, None)
         else:
@@ -132,7 +132,7 @@ class PageDraft:
         self._wires.own[target] = source
 
     def bend(self, target: PortName, bends: tuple[Point, ...]) -> None:
-        """Lead a wire through these points; through none, it runs straight."""
+        """Route a wire through these points; with none, it runs straight."""
         if bends:
             self._bends.own[target] = bends
         elif target in self.bends:
@@ -143,7 +143,7 @@ class PageDraft:
         targets: Iterable[PortName],
         staying: Callable[[str], bool] = lambda block: True,
     ) -> None:
-        """Take wires away; later terms of repeating ports of blocks that stay move up."""
+        """Remove wires; later terms of repeating ports of the remaining blocks move up."""
         repeating: dict[tuple[str, str], set[PortName]] = {}
         for target in dict.fromkeys(targets):
             block = self.blocks.get(target.block)
@@ -156,13 +156,13 @@ class PageDraft:
             self.close_ranks(name, term, gone)
 
     def remove_block(self, name: str) -> None:
-        """Take a block away; its wires are gone already."""
+        """Remove a block whose wires are gone already."""
         del self._blocks.own[name]
         if name in self._layout.view:
             del self._layout.own[name]
 
     def rename_block(self, old: str, new: str) -> None:
-        """Give a block another name; its place in the order, wires and layout stay."""
+        """Rename a block; its place in the order, wires and layout stay."""
         targets = dict.fromkeys(self.wires_at([old]))
         ports = {port for target in targets for port in (target, self.wires[target])}
         self._blocks.rename(old, new)
@@ -170,7 +170,7 @@ class PageDraft:
         self._rename_ports({p: PortName(new, p.port) for p in ports if p.block == old})
 
     def rename_port(self, name: str, old: str, new: str) -> None:
-        """Carry the wires and the literal of a block's port over to its new name."""
+        """Move the wires and the literal of a block's port to its new name."""
         self._rename_ports({PortName(name, old): PortName(name, new)})
         block = self.blocks[name]
         if old in block.literals:
@@ -178,7 +178,7 @@ class PageDraft:
             self.put_block(name, _with_literals(block, renamed))
 
     def close_ranks(self, name: str, port: str, gone: Collection[PortName] = ()) -> None:
-        """Take wires of a repeating port away and renumber what is left of it from 0 on."""
+        """Remove wires of a repeating port and number the remaining ones from 0."""
         block = self.blocks[name]
         entering = self.ends.inward.get(name, ())
         wired = [target for target in entering if term_index(target.port, port) is not None]
@@ -200,7 +200,7 @@ class PageDraft:
             self.put_block(name, _with_literals(block, renamed))
 
     def keep_literals(self, name: str, keeps: Callable[[str], bool]) -> None:
-        """Take away the literals of the other ports."""
+        """Remove the literals of all other ports."""
         block = self.blocks[name]
         literals = {port: v for port, v in block.literals.items() if keeps(port)}
         if len(literals) < len(block.literals):
@@ -244,7 +244,7 @@ class PageDraft:
 
 
 class _EndsDraft:
-    """Ends in the middle of an edit: a block's wires are opened for writing when first touched."""
+    """Ends during an edit: a block's wires are copied for writing when first touched."""
 
     def __init__(self, base: Ends) -> None:
         self._inward, self._outward = Sheet(base.inward), Sheet(base.outward)
@@ -270,7 +270,7 @@ class _EndsDraft:
 
 
 class Draft:
-    """A diagram in the middle of an edit; a DiagramView."""
+    """A diagram during an edit; a DiagramView."""
 
     def __init__(self, diagram: Diagram) -> None:
         self._base = diagram
@@ -285,7 +285,7 @@ class Draft:
         return self._pages
 
     def page(self, name: str) -> PageDraft:
-        """The page, opened for writing; raises ChangeError where there is none."""
+        """The page, opened for writing; raises ChangeError if there is none."""
         page = self._pages.get(name)
         if page is None:
             raise no_page(name, self._pages)
@@ -294,7 +294,7 @@ class Draft:
         return page
 
     def finish(self) -> Diagram:
-        """The diagram as it is now; what did not change is shared."""
+        """The diagram as it is now, sharing everything that did not change."""
         pages = {n: p.finish() if isinstance(p, PageDraft) else p for n, p in self._pages.items()}
         same = list(pages) == list(self._base.pages) and all(
             page is self._base.pages[name] for name, page in pages.items()
@@ -316,18 +316,18 @@ class Draft:
         self._pages[name] = page
 
     def remove_page(self, name: str) -> None:
-        """Take a page away; nothing uses it."""
+        """Remove a page that nothing uses."""
         del self._pages[name]
 
     def rename_page(self, old: str, new: str) -> None:
-        """Give a page another name, in its uses too."""
+        """Rename a page, in its uses too."""
         self._pages = {(new if name == old else name): p for name, p in self._pages.items()}
         for outer, name in self.uses(old):
             page = self.page(outer)
             page.put_block(name, page.blocks[name].model_copy(update={"page": new}))
 
     def rename_block(self, page: str, old: str, new: str) -> None:
-        """Give a block another name; where it is a port of the page, in the page's uses too."""
+        """Rename a block and, if it is a port of the page, the port in the page's uses."""
         here = self.page(page)
         here.rename_block(old, new)
         if isinstance(here.blocks[new], PageInput | PageOutput):
@@ -350,7 +350,7 @@ class Draft:
 
 
 def no_page(name: str, pages: Collection[str]) -> ChangeError:
-    """The error of a change to a page that is not there."""
+    """The error for a page that does not exist."""
     return ChangeError(
         f"There is no page {name!r}.",
         location=Location(page=name),

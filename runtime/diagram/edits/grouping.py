@@ -1,4 +1,4 @@
-"""Blocks gathered into a page used as a block, and a use put back as blocks.
+"""Groups blocks into a page used as a block, and ungroups a use into blocks.
 
 Both are batches of plain changes: one undo each. Values and gradients stay what they were, but for
 variables that an ungrouped use shared; what ``W1`` was before is ``group1/W1`` after.
@@ -44,7 +44,7 @@ ASIDE = 240.0
 def group(
     diagram: Diagram, page: str, names: Collection[str], notes: Collection[str] = ()
 ) -> Batch:
-    """Move blocks of a page to a new page, and put a block that stands for it in their place.
+    """Move blocks of a page to a new page, and replace them by a block that stands for it.
 
     The notes go along, and those that lie within the blocks. The first change of the batch
     inserts the page, the second adds the block, both of the same name. Raises ChangeError for no
@@ -112,7 +112,7 @@ def copied_page(diagram: Diagram, page: str) -> InsertPage:
 
 
 def own_page(diagram: Diagram, page: str, name: str) -> Batch:
-    """Let the use ``name`` stand for a copy of its page, so that others don't change with it.
+    """Give the use ``name`` its own copy of the page, so that other uses don't change with it.
 
     Raises ChangeError where ``name`` is no use of a page of the diagram.
     """
@@ -141,7 +141,7 @@ def _use(diagram: Diagram, page: str, name: str) -> PageBlock:
 def _wired(
     source: PortName, target: PortName, bends: tuple[Point, ...], page: str
 ) -> Iterator[Change]:
-    """The changes that make a wire with its bends."""
+    """The changes that add a wire with its bends."""
     yield Connect(source, target, page=page)
     if bends:
         yield BendWire(target, bends, page=page)
@@ -217,7 +217,7 @@ def _middle(places: Collection[Point]) -> Point:
 
 
 def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
-    """Put copies of the blocks and notes of a used page in the place of the use; wires follow.
+    """Replace a use of a page by copies of the page's blocks and notes; wires follow.
 
     The page goes, too, where nothing else stands for it. Variables that the use shared with other
     uses come apart from theirs; uses inside an independent use stay independent. Raises ChangeError

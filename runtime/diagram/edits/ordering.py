@@ -1,4 +1,4 @@
-"""A page in the middle of an edit put in order: its blocks, and with them bends and frames."""
+"""Tidies a page during an edit: its blocks, and with them bends and frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def put_in_order(page: PageDraft, names: Collection[str] = ()) -> None:
     """Tidy the blocks called ``names`` (all where it is empty).
 
-    Bends move half way with each end of their wire; frames go on holding what they held.
+    Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks.
     """
     was = {name: at for name, at in page.layout.items() if all(map(math.isfinite, at))}
     heights = dict(zip(page.blocks, Graph.of(page).heights, strict=True))
@@ -55,7 +55,7 @@ def _move_bends(page: PageDraft, shifts: Mapping[str, Point]) -> None:
 
 
 def _held(frame: Note, places: Mapping[str, Point], heights: Mapping[str, float]) -> list[str]:
-    """The blocks that lie wholly inside a frame."""
+    """The blocks that lie entirely inside a frame."""
     left, top = frame.at
     right, bottom = left + frame.width, top + frame.height
     return [

@@ -1,4 +1,4 @@
-"""What every change asks of the diagram it is made to, and the errors where that is not so."""
+"""Preconditions of changes, and the errors that they raise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def require_new(name: str, taken: Collection[str], kind: str, location: Location) -> None:
-    """Raise ChangeError for what can be no name, or is one already."""
+    """Raise ChangeError for a name that is invalid or in use."""
     if not is_name(name):
         raise ChangeError(
             f"{name!r} is no name for a {kind}.", location=location, expected=NAME_RULE
@@ -54,13 +54,13 @@ def require_page(draft: Draft, name: str) -> None:
 
 
 def refuse_main(name: str, verdict: str) -> None:
-    """Raise ChangeError for the page that runs; ``verdict`` says what it does instead."""
+    """Raise ChangeError for the page that runs; ``verdict`` completes the message."""
     if name == MAIN:
         raise ChangeError(f"Page {MAIN!r} is the one that runs; it {verdict}.")
 
 
 def finite(at: Point, location: Location) -> Point:
-    """The place as it is; raises ChangeError where it is not finite."""
+    """The place unchanged; raises ChangeError if it is not finite."""
     if not (math.isfinite(at.x) and math.isfinite(at.y)):
         raise ChangeError("A place needs finite numbers.", location=location, got=str(tuple(at)))
     return at

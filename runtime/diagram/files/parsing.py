@@ -17,12 +17,12 @@ import numpy as np
 from blocks.errors import FileError, Location
 
 MAX_CHARACTERS = 64 * 2**20
-"""Length of a file, at most; large arrays lie beside it and don't count."""
+"""Maximum length of a file; large arrays, which are stored beside it, don't count."""
 MAX_DEPTH = 100
-"""Brackets inside one another, at most: an array of 64 axes fits."""
+"""Maximum depth of nested brackets: an array of 64 axes fits."""
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Keys and indices from the outermost value inwards."""
+"""Keys and indices, from the outermost value inwards."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 
@@ -38,7 +38,7 @@ class Flaw(Exception):
         self.more = more
 
     def in_text(self, text: str, source: str | None) -> FileError:
-        """The error that tells where in the text it is."""
+        """The FileError with the place in the text."""
         return file_error(self.what, text, offset_of(text, self.path), source, self)
 
 
@@ -95,7 +95,7 @@ def parse(text: str, source: str | None = None) -> Any:
 
 
 class _Duplicate(Exception):
-    """A key is twice in one object."""
+    """An object has the same key twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From the text of a file to a diagram."""
+"""Reads a diagram from the text of a file."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def type_of(block: Block) -> str:
-    """The type that a file gives the block."""
+    """The type of the block in a file."""
     return block.original_type if isinstance(block, Opaque) else block.type_name()
 
 
@@ -48,7 +48,7 @@ def strict_block(type_name: str, record: Mapping[str, Any]) -> Block:
 
 
 def lenient_block(type_name: str, record: Mapping[str, Any]) -> Block:
-    """The block, or where there can be none an opaque one that keeps the record as it is."""
+    """The block or, if it is invalid, an opaque one that keeps the record unchanged."""
     try:
         return strict_block(type_name, record)
     except BlockError:
@@ -97,7 +97,7 @@ def hollow(block: Block, large: Collection[str]) -> Block:
 
 
 def _inner(value: Any) -> Any:
-    """What a typed literal of an opaque record holds; other values as they are."""
+    """The value of a typed literal of an opaque record; other values unchanged."""
     typed = isinstance(value, dict) and set(value) == {"dtype", "value"}
     return value["value"] if typed else value
 

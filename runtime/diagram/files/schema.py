@@ -157,7 +157,7 @@ def _when_of_type(name: str) -> dict[str, Any]:
 
 
 def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as pydantic tells them, with their docstrings, and a literal for each input."""
+    """Parameters from pydantic's schema, with their docstrings, and a literal for each input."""
     parameters = {
         name: {"anyOf": [schema, _TENSOR_REFERENCE]} if _holds_array(schema) else schema
         for name, field in cls.parameters().items()

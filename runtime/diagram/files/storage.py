@@ -1,4 +1,4 @@
-"""Diagrams in files: ``load`` and ``save``, and ``loads`` and ``dumps`` for texts.
+"""Loads and saves diagrams: ``load`` and ``save`` for files, ``loads`` and ``dumps`` for text.
 
 The format is in ``writing`` and ``reading``, its limits are ``MAX_CHARACTERS``, ``MAX_DEPTH``,
 ``MAX_BLOCKS``, ``MAX_WIRES`` and ``MAX_BENDS``. Arrays of more than ``MAX_INLINE`` elements lie in
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runtime.diagram.model import Diagram
 
 SUFFIX = ".gradwire.json"
-"""What the names of diagram files end with."""
+"""Suffix of the names of diagram files."""
 
 Pulse: TypeAlias = Callable[[float], object]
 """Is told the share that is done, 0 … 1. What it raises ends the work, and nothing has changed."""
@@ -56,7 +56,7 @@ def dumps(diagram: Diagram) -> str:
 
 
 def _unwatched(share: float) -> None:
-    """The pulse of work that nobody watches."""
+    """A pulse for work whose progress nobody watches."""
 
 
 def load(path: str | Path, pulse: Pulse = _unwatched, notice: Notice = unheard) -> Diagram:
@@ -139,7 +139,7 @@ def _decoded(data: bytes, path: Path) -> str:
 
 
 def _put(path: Path, content: bytes, pulse: Pulse, mode: int | None) -> None:
-    """Write a file whose name tells its content, unless it is there; its permissions are given."""
+    """Write a file whose name has a hash of its content, unless it exists; set permissions."""
     if not (path.is_file() and path.read_bytes() == content):
         _replace(path, content, pulse, mode)
     elif mode is not None and stat.S_IMODE(path.stat().st_mode) != mode:
@@ -149,9 +149,9 @@ def _put(path: Path, content: bytes, pulse: Pulse, mode: int | None) -> None:
 def _replace(
     path: Path, content: bytes, pulse: Pulse = _unwatched, mode: int | None = None
 ) -> None:
-    """Write beside the file, and take its place only when all is on disk.
+    """Write beside the file, and replace it only when everything is on disk.
 
-    It has the permissions of the old one unless others are given.
+    It keeps the permissions of the old file unless ``mode`` is given.
     """
     mode = _mode(path) if mode is None else mode
     temporary = path.with_name(f".gradwire-{secrets.token_hex(8)}.tmp")
@@ -178,7 +178,7 @@ def _replace(
 
 
 def _mode(path: Path) -> int | None:
-    """Permissions of an existing file; raises PermissionError where it must not be written."""
+    """Permissions of an existing file; raises PermissionError if it must not be written."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -189,7 +189,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system can."""
+    """Make the new name survive a power cut, if the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

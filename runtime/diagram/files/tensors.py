@@ -1,4 +1,4 @@
-"""Large arrays, kept beside a diagram in a ``.safetensors`` file.
+"""Stores large arrays beside a diagram, in a ``.safetensors`` file.
 
 The file's name holds a digest of its content, so that a diagram and its arrays belong together
 whenever a crash comes: the new arrays are complete before the diagram that names them is.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_INLINE = 1024
-"""Elements of an array that stands in the diagram's own file, at most."""
+"""Maximum number of elements of an array in the diagram's own file."""
 SUFFIX = ".safetensors"
 
 UNFIT = re.compile(r'^\.|[/\\:"\x00-\x1f\x7f\ud800-\udfff]')
@@ -34,12 +34,12 @@ _FIELDS = {"tensor", "dtype", "shape"}
 
 
 def reference(key: str, array: NDArray[Any]) -> dict[str, Any]:
-    """What stands in the diagram for an array that lies beside it."""
+    """The reference in a diagram to an array stored beside it."""
     return {"tensor": key, "dtype": array.dtype.name, "shape": list(array.shape)}
 
 
 def is_reference(value: object) -> bool:
-    """Whether a JSON value stands for an array."""
+    """Whether a JSON value is a reference to an array."""
     return isinstance(value, dict) and set(value) == _FIELDS
 
 
@@ -56,7 +56,7 @@ def file_name(stem: str, content: bytes) -> str:
 
 
 class TensorFile:
-    """The arrays beside a diagram, read one by one; each is read once."""
+    """The arrays beside a diagram, each read once when it is needed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

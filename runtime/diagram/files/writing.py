@@ -1,4 +1,4 @@
-"""From a diagram to the text of a file: canonical, one record a line.
+"""Writes a diagram as the text of a file: canonical, one record per line.
 
 Blocks, wires, notes and pages stand in the order they have, which is the user's; places stand in
 the order of the blocks, after them the bends in the order of the wires. What is at its default is
@@ -114,7 +114,7 @@ def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, Any]:
 
 
 def _with_array(value: Any, ref: dict[str, Any] | None) -> Any:
-    """A value of a record with its array written out, or the reference in its place."""
+    """A value of a record, with its array written out or replaced by a reference."""
     if isinstance(value, dict) and set(value) == {"dtype", "value"}:
         return value | {"value": _with_array(value["value"], ref)}
     if ref is not None:
@@ -154,7 +154,7 @@ def _json(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON data with numbers that JSON lacks as "nan", "inf" and "-inf"."""
+    """JSON data with non-finite numbers as "nan", "inf" and "-inf"."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -20,21 +20,21 @@ VALUE_LINES = 2
 COLUMN_GAP = 80.0
 """Px between columns."""
 ROW_GAP = 36.0
-"""Px between blocks of one column, at least."""
+"""Minimum px between blocks of one column."""
 
 _ONE_SIDED = 4
-"""Passes that align a column with the one before only; the others look both ways."""
+"""Passes that align a column only with the previous one; the others use both neighbours."""
 _STAY = 0.2
-"""Weight of the wish to stay of a node without wires on the side looked at."""
+"""Weight of the current place of a node that has no wires on the side considered."""
 _LINE_WEIGHTS = (1.0, 6.0, 12.0)
 """How much a line wishes to be straight: between blocks, to a dummy, between dummies. A wire is
 drawn from end to end, so what leads to a dummy must leave it straight or run through blocks."""
 _RIGID = 50.0
-"""Weight of a wire against the blocks that it passes, when at last its way is cleared."""
+"""Weight of a wire against the blocks it passes, when its way is finally cleared."""
 _CLEARINGS = 3
-"""How often that is done: blocks that give way move the ends of other wires."""
+"""Passes that clear the way: blocks that give way move the ends of other wires."""
 SNAP = 24.0
-"""A bend of fewer px is taken out where there is room."""
+"""A bend of fewer px is straightened if there is room."""
 
 
 def arrange(page: PageView) -> dict[str, Point]:
@@ -61,14 +61,14 @@ def arrange(page: PageView) -> dict[str, Point]:
 
 @dataclass
 class Graph:
-    """Blocks as numbers, with heights, and wires as lines from port to port."""
+    """Blocks as indices with heights, and wires as lines from port to port."""
 
     heights: list[float]
     lines: list[Line]
 
     @classmethod
     def of(cls, page: PageView) -> Graph:
-        """The graph of a page; wires at blocks that are not there are left out."""
+        """The graph of a page, without wires to blocks that don't exist."""
         number = {name: i for i, name in enumerate(page.blocks)}
         heights = []
         offset: dict[PortName, float] = {}
@@ -87,7 +87,7 @@ class Graph:
         return cls(heights, lines)
 
     def parts(self) -> list[_Part]:
-        """What lines join, in order of the first node."""
+        """The connected components, in the order of their first nodes."""
         leader = list(range(len(self.heights)))
 
         def find(node: int) -> int:
@@ -250,7 +250,7 @@ class _Columns:
         return self.tops[line.head] + line.enters - line.leaves
 
     def _steps(self, layer: Sequence[int]) -> list[float]:
-        """From each top of a column to the next, at least."""
+        """The minimum distances between consecutive tops of a column."""
         return [
             self._sizes[above] + (self._gaps[above] + self._gaps[node]) / 2
             for above, node in pairwise(layer)

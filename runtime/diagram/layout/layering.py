@@ -1,4 +1,4 @@
-"""Layers of a directed graph, and the order in each that crosses few lines.
+"""Assigns the nodes of a directed graph to layers, and orders each layer with few crossings.
 
 Nodes are integers, lower ones first where nothing else decides. Source: Sugiyama, Tagawa & Toda
 1981; longest-path layers, lines over several layers led through dummy nodes, barycentres.
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 SWEEPS = 12
-"""Passes over all layers, left to right and back by turns, at most."""
+"""Maximum number of passes over all layers, alternating left to right and back."""
 PATIENCE = 3
-"""Passes without fewer crossings after which no more are made."""
+"""Passes without improvement after which ordering stops."""
 
 
 def dummy_budget(nodes: int) -> int:
@@ -137,7 +137,7 @@ def _with_dummies(layer: Sequence[int], lines: Sequence[Line]) -> Layering:
 
 
 def _order(graph: Layering, heights: Sequence[float]) -> None:
-    """Sort the layers so that few lines cross; the best order of all sweeps stays."""
+    """Sort the layers so that few lines cross, keeping the best order of all sweeps."""
     place = [0.0] * len(graph.before)
     for layer in graph.layers:
         _number(layer, place)
@@ -164,7 +164,7 @@ def _order(graph: Layering, heights: Sequence[float]) -> None:
 
 
 def _swap_neighbours(graph: Layering, layer: list[int], place: list[float]) -> bool:
-    """Swap nodes that stand one above the other where that saves crossings."""
+    """Swap adjacent nodes of a layer if that saves crossings."""
     swapped = False
     for i in range(len(layer) - 1):
         above, below = layer[i], layer[i + 1]

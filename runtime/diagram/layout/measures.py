@@ -1,11 +1,11 @@
-"""How large blocks are drawn, in scene units (px at 100 %): layout and canvas agree here."""
+"""Sizes of blocks in scene units (px at 100 %), shared by layout and canvas."""
 
 from __future__ import annotations
 
 WIDTH = 160.0
 """Width of every block."""
 HEADER = 28.0
-"""Height of the line with symbol and name, above the first port."""
+"""Height of the header with symbol and name, above the first port."""
 ROW = 18.0
 """Height of a line of ports or of numbers."""
 FOOT = 6.0

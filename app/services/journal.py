@@ -17,15 +17,18 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QLockFile, QSaveFile
+from PySide6.QtCore import QSaveFile
 
+from app.services.process_lock import ProcessLock
 from blocks.errors import FileError, GradwireError
 from runtime import diagram as files
+from runtime.diagram.files.regular import read_regular
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 SUFFIX = ".gradwire.json"
 _ORIGIN = ".origin"
 _LOCK = "lock"
+_LONGEST_PATH = 1 << 16
+"""Bytes."""
 
 Failed = Callable[[str], None]
 
@@ -66,8 +71,8 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._root = folder
         self._folder = folder / f"{os.getpid()}-{secrets.token_hex(6)}"
-        self._held: QLockFile | None = None
-        self._claims: dict[Path, QLockFile] = {}
+        self._held: ProcessLock | None = None
+        self._claims: dict[Path, ProcessLock] = {}
         self._thread = ThreadPoolExecutor(1, "journal")
         self._guard = threading.Lock()
         self._waiting: dict[int, _Wanted | None] = {}
@@ -94,7 +99,7 @@ class Journal:
         self._thread.submit(self._leave)
         self._thread.shutdown(wait=False)
         for folder in list(self._claims):
-            self._claims.pop(folder).unlock()
+            self._claims.pop(folder).release()
 
     def orphans(self) -> list[Entry]:
         """What dead processes left, the newest first; no other process will offer it meanwhile.
@@ -140,12 +145,12 @@ class Journal:
         if folder in self._claims and not any(folder.glob(f"*{SUFFIX}")):
             lock = self._claims.pop(folder)
             shutil.rmtree(folder, ignore_errors=True)
-            lock.unlock()
+            lock.release()
 
     def _enter(self) -> None:
         if self._held is None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            lock = _lock(self._folder)
+            lock = ProcessLock.take(self._folder / _LOCK)
             if lock is None:
                 raise FileError("Can't lock the journal.", path=str(self._folder))
             self._held = lock
@@ -154,7 +159,7 @@ class Journal:
         if self._held is not None and not any(self._folder.glob(f"*{SUFFIX}")):
             shutil.rmtree(self._folder, ignore_errors=True)
         if self._held is not None:
-            self._held.unlock()
+            self._held.release()
 
     def _file(self, key: int) -> Path:
         return self._folder / f"{key}{SUFFIX}"
@@ -164,10 +169,12 @@ class Journal:
     def _dead(self) -> Iterator[Path]:
         """Folders of sessions that nobody is in, claimed for this process."""
         for folder in sorted(self._root.glob("*/")):
-            if folder == self._folder or not (folder / _LOCK).exists():
+            if folder == self._folder or not (folder / _LOCK).is_file():
                 continue
-            if folder not in self._claims and (lock := _lock(folder)) is not None:
-                self._claims[folder] = lock
+            if folder not in self._claims:
+                lock = ProcessLock.take(folder / _LOCK)
+                if lock is not None:
+                    self._claims[folder] = lock
             if folder in self._claims:
                 yield folder
 
@@ -176,18 +183,12 @@ class Journal:
         for file in folder.glob(f"*{SUFFIX}"):
             entry = _read(file)
             if entry is not None and _is_saved(entry):
-                _remove(file)
+                with suppress(OSError):
+                    _remove(file)
             elif entry is not None:
                 entries.append(entry)
         self._clear(folder)
         return entries
-
-
-def _lock(folder: Path) -> QLockFile | None:
-    """The lock of a session's folder; None while its process lives."""
-    lock = QLockFile(str(folder / _LOCK))
-    lock.setStaleLockTime(0)  # however old it is: it is stale only when its process is gone
-    return lock if lock.tryLock(0) else None
 
 
 def _put(path: Path, text: str) -> None:
@@ -202,10 +203,11 @@ def _put(path: Path, text: str) -> None:
 
 def _read(file: Path) -> Entry | None:
     try:
-        path = _origin(file).read_bytes().decode("utf-8", "surrogateescape")
+        origin = read_regular(_origin(file), _LONGEST_PATH)
+        path = origin.decode("utf-8", "surrogateescape")
         time = datetime.fromtimestamp(file.stat().st_mtime)
         return Entry(file, files.load(file), Path(path) if path else None, time)
-    except (GradwireError, OSError):
+    except Exception:  # whatever is wrong with an entry, the editor starts
         return None
 
 
@@ -215,7 +217,7 @@ def _is_saved(entry: Entry) -> bool:
         return not any(page.blocks or page.notes for page in entry.diagram.pages.values())
     try:
         return files.load(entry.path) == entry.diagram
-    except (GradwireError, OSError):
+    except Exception:  # nor does what is wrong with the file it belongs to keep it from starting
         return False
 
 

@@ -193,3 +193,43 @@ class TestRecovery:
         file.write_text("{")
         assert window.windows.offer_recovery() is None
         assert file.exists()
+
+    @pytest.mark.parametrize("place", ["diagram", "origin"])
+    @pytest.mark.parametrize("what", ["folder", "pipe", "zeros", "deep", "surrogate"])
+    def test_no_entry_stops_the_start(self, window, tmp_path, place, what):
+        left_behind(tmp_path, one=(drawn("One", a=Add()), None), two=(drawn("Two", b=Mul()), None))
+        one, _ = sorted((tmp_path / "recovery").glob("*/*.gradwire.json"))
+        broken = one if place == "diagram" else journal._origin(one)
+        broken.unlink()
+        match what:
+            case "folder":
+                broken.mkdir()
+            case "pipe" if hasattr(os, "mkfifo"):
+                os.mkfifo(broken)
+            case "deep":
+                broken.write_text("[" * 100_000)
+            case "surrogate":
+                broken.write_bytes(b"\x00\xed\xa0\x80\xff/" * 10)
+            case _:
+                broken.write_bytes(bytes(1000))
+        dialog = window.windows.offer_recovery()
+        titles = {
+            dialog.list.topLevelItem(i).text(0) for i in range(dialog.list.topLevelItemCount())
+        }
+        assert "Two" in titles
+        dialog.reject()
+
+    def test_a_loader_that_fails_in_any_way_stops_no_start(self, window, tmp_path, monkeypatch):
+        left_behind(tmp_path, mine=(drawn("Mine", a=Add()), None))
+
+        def fail(*_):
+            raise RecursionError
+
+        monkeypatch.setattr(journal.files, "load", fail)
+        assert window.windows.offer_recovery() is None
+
+    def test_a_machine_that_was_renamed_gets_its_recovery(self, window, tmp_path):
+        left_behind(tmp_path, mine=(drawn("Mine", a=Add()), None))
+        (lock,) = (tmp_path / "recovery").glob("*/lock")
+        lock.write_text("1\ngradwire\nanother-name\n\n\n")  # a process that runs, elsewhere
+        assert window.windows.offer_recovery() is not None

@@ -1,4 +1,4 @@
-"""Work that may take long: a thread does it while the window lives on, with progress and cancel."""
+"""Slow jobs on a thread: the window stays responsive, shows progress, and can cancel them."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 AT_ONCE = 0.1
-"""Seconds that the window waits for work without looking at anything else."""
+"""Seconds that the window waits for a job before it handles other events."""
 SHOWN_AFTER = 0.3
-"""Seconds after that to the line that tells of it."""
+"""Seconds from then until progress is shown."""
 _EVERY = 15
-"""Milliseconds between two looks at the work."""
+"""Milliseconds between two checks of the job."""
 
 
 class Cancelled(Exception):
-    """The user took it back; nothing of it was kept."""
+    """The user cancelled the job; nothing of it was kept."""
 
 
 class Occupied(GradwireError):
-    """Something else is under way in this window."""
+    """Another job is still running in this window."""
 
 
 class Runner(Protocol):
-    """Does work and returns what it returned, or raises what it raised."""
+    """Runs a job, and returns its result or raises its exception."""
 
     def __call__(self, text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
-        """``text`` says what is done. ``pure`` work can be left alone when it is cancelled."""
+        """``text`` describes the job. A cancelled ``pure`` job may be abandoned."""
 
 
 def at_once(text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
-    """Do the work here and now."""
+    """Run the job on the calling thread."""
     return job(lambda share: None)
 
 
 class Background(QObject):
-    """The work of one window, one piece at a time.
+    """Runs the jobs of one window, one at a time.
 
-    What takes no longer than ``AT_ONCE`` is done as if there were no thread. While it takes
-    longer, events go on: whoever calls must look again at what they may have changed.
+    The window is blocked for ``AT_ONCE`` at most. After that, events are handled while the job
+    runs, so callers must check again whatever those events may have changed.
     """
 
     progressed = Signal(str, float)
-    """What is under way, and the share of it that is done, 0 … 1; 0 where that is not known."""
+    """The text of the running job, and the share that is done, 0 … 1; 0 if unknown."""
     ended = Signal()
-    """What was told by ``progressed`` has ended, however it ended."""
+    """A job that ``progressed`` was emitted for has ended: done, failed or cancelled."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -64,20 +64,20 @@ class Background(QObject):
 
     @property
     def busy(self) -> bool:
-        """Something is under way."""
+        """Whether a job is running."""
         return self._work is not None
 
     def afterwards(self, act: Callable[[], object]) -> None:
-        """Do something once what is under way has ended, however it ended."""
+        """Call ``act`` once the running job has ended: done, failed or cancelled."""
         self._afterwards.append(act)
 
     def cancel(self) -> None:
-        """Ask what is under way to end."""
+        """Cancel the running job, if any."""
         if self._work is not None:
             self._work.cancelled.set()
 
     def require_idle(self) -> None:
-        """Raise Occupied where something is under way."""
+        """Raise Occupied while a job is running."""
         if self._work is not None:
             raise Occupied(
                 self.tr("{0}: this is still under way.").format(self._work.text),
@@ -85,7 +85,7 @@ class Background(QObject):
             )
 
     def run(self, text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
-        """Do ``job`` in a thread, see :class:`Runner`. Raises Cancelled, and Occupied."""
+        """Run ``job`` on a thread; see :class:`Runner`. Raises Cancelled and Occupied."""
         self.require_idle()
         work: _Work[_T] = _Work(text, job, pure)
         self._work = work
@@ -100,7 +100,7 @@ class Background(QObject):
                 QTimer.singleShot(0, self, act)
 
     def _await(self, work: _Work[_T]) -> None:
-        """Let events go on until the work has ended."""
+        """Handle events until the job has ended."""
         loop, began = QEventLoop(), time.monotonic()
 
         def look() -> None:
@@ -117,7 +117,7 @@ class Background(QObject):
 
 
 class _Work(Generic[_T]):
-    """One piece of work and the thread that does it; the thread knows nothing of the window."""
+    """A job and the thread that runs it; the thread does not touch the window."""
 
     def __init__(self, text: str, job: Callable[[Pulse], _T], pure: bool) -> None:
         self.text = text
@@ -129,11 +129,11 @@ class _Work(Generic[_T]):
 
     @property
     def over(self) -> bool:
-        """It has ended, or nobody needs to wait for its end."""
+        """Whether the job has ended, or was cancelled and may be abandoned."""
         return self._future.done() or (self._pure and self.cancelled.is_set())
 
     def wait(self) -> bool:
-        """Wait a moment; whether it has ended."""
+        """Wait for ``AT_ONCE``; return whether the job has ended."""
         return bool(wait([self._future], AT_ONCE).done)
 
     def result(self) -> _T:

@@ -49,129 +49,128 @@ KEYS: tuple[CanvasKey, ...] = (
     CanvasKey(
         _arrows(),
         "go",
-        editor.noop("Go from block to port to block along the wires; move what is selected"),
+        editor.noop("Go from block to port to block along the wires; move the selection"),
         editor.noop("Arrows"),
     ),
     CanvasKey(
         _arrows("Ctrl+"),
         "move_focus",
-        editor.noop("Go on although something is selected"),
+        editor.noop("Move the focus while something is selected"),
         editor.noop("Ctrl + arrows"),
     ),
     CanvasKey(
         _arrows("Shift+"),
         "nudge",
-        editor.noop("Move what is selected by one px"),
+        editor.noop("Move the selection by 1 px"),
         editor.noop("Shift + arrows"),
     ),
     CanvasKey(
         _arrows("Ctrl+Shift+"),
         "resize",
-        editor.noop("Make the selected notes, or the one with the focus, larger or smaller"),
+        editor.noop("Resize the selected notes, or the focused one"),
         editor.noop("Ctrl + Shift + arrows"),
     ),
     CanvasKey(
         ("Home", "End"),
         "jump",
-        editor.noop("Go to the first block, or to the last"),
+        editor.noop("Go to the first or the last block"),
         editor.noop("Home, End"),
     ),
     CanvasKey(
         ("N", "Shift+N"),
         "next_note",
-        editor.noop("Go to the next note or frame, or to the one before"),
+        editor.noop("Go to the next or the previous note or frame"),
         editor.noop("N, Shift + N"),
     ),
     CanvasKey(
         ("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"),
         "scroll",
-        editor.noop("Move the page up and down; with Shift, to the sides"),
+        editor.noop("Scroll up and down; with Shift, sideways"),
         editor.noop("Page Up, Page Down"),
     ),
     CanvasKey(
         ("S",),
         "select_focused",
-        editor.noop("Select the block or note with the focus besides the others, or no more"),
+        editor.noop("Add the focused block or note to the selection, or take it out"),
     ),
     CanvasKey(
         ("Space",),
         "space",
         editor.noop(
-            "Begin a wire where the focus or the selection is, or end it there; held, the mouse "
-            "moves the page"
+            "Begin or end a wire at the focus or the selection; while the key is down, the mouse "
+            "pans"
         ),
     ),
     CanvasKey(
         ("Tab",),
         "add",
         editor.noop(
-            "Add a block by typing: at the wire's end, into the selected wire, where the pointer "
-            "has just been, or beside the selected block"
+            "Add a block by typing: at the end of the open wire, in the selected wire, at the "
+            "pointer, or beside the selected block"
         ),
     ),
     CanvasKey(
         ("I",),
         "insert",
-        editor.noop("Put the selected block, which has no wires, into the wire with the focus"),
+        editor.noop("Insert the selected block, if it has no wires, into the focused wire"),
     ),
     CanvasKey(
         ("B",),
         "bend",
-        editor.noop("Bend the selected wire: S takes the reroute point, arrows move it"),
+        editor.noop("Bend the selected wire: S selects the reroute point, arrows move it"),
     ),
     CanvasKey(
         ("W",),
         "why",
         editor.noop(
-            "Why: the route from the loss to the selected wire, or to the variable; on a port, "
-            "Σ: what adds up there"
+            "Explain the gradient: show the route from the loss to the selected wire or variable; "
+            "on a port, show what adds up there"
         ),
     ),
     CanvasKey(
         ("T",),
         "trace",
-        editor.noop("Show the selected wire from end to end, all else dimmed, or no more"),
+        editor.noop("Show the selected wire from end to end and dim the rest, or stop"),
     ),
     CanvasKey(
         ("X",),
         "preview_cuts",
-        editor.noop("While held: what a cut of the wire under the pointer would change"),
+        editor.noop("While the key is down, preview a cut of the wire under the pointer"),
         editor.noop("X held"),
     ),
     CanvasKey(
         ("Return", "Enter"),
         "enter",
-        editor.noop("Show the fields of a block, enter a page, write a note"),
+        editor.noop("Show the fields of a block, enter a page, edit a note"),
         editor.noop("Enter"),
     ),
     CanvasKey(
         ("F2",),
         "rename",
-        editor.noop("Write the name of the block with the focus, or the text of the note"),
+        editor.noop("Rename the focused block, or edit the note"),
     ),
     CanvasKey(
         ("Del", "Backspace"),
         "delete",
         editor.noop(
-            "Remove the marked wires, what is selected, or else what has the focus; what a frame "
-            "holds stays"
+            "Remove the marked wires, else the selection, else the focused item; the contents of "
+            "a frame stay"
         ),
         editor.noop("Delete"),
     ),
     CanvasKey(
         ("C",),
         "mark_cut",
-        editor.noop(
-            "Mark the wire with the focus for a cut, or no more; Delete cuts all marked ones"
-        ),
+        editor.noop("Mark the focused wire for a cut, or unmark it; Delete cuts all marked wires"),
     ),
     CanvasKey(("Ctrl+A",), "select_all"),
-    CanvasKey(("M",), "menu", editor.noop("Show the menu of what has the focus")),
+    CanvasKey(("M",), "menu", editor.noop("Show the menu of the focused item")),
     CanvasKey(
         ("Esc",),
         "leave",
         editor.noop(
-            "Drop what is in the hand, then the selection, then the focus; from a panel, come back"
+            "Cancel the gesture, else clear the selection, else the focus; in a panel, go back to "
+            "the canvas"
         ),
     ),
     CanvasKey(("?",), "sheet", editor.noop("This sheet")),

@@ -145,7 +145,7 @@ def _several(window):
     assert window.canvas.selection() == {"a", "stop"}
 
 
-way("Drag on nothing")(_several)
+way("Drag on the background")(_several)
 way("Alt + drag")(_several)
 
 
@@ -165,7 +165,7 @@ def _(window):
     assert main(window).wires[PortName("add1", "a")] == PortName("b", "out")
 
 
-@way("Drag from a port into nothing")
+@way("Drag from a port onto the background")
 def _(window):
     go(window, FocusKind.OUTPUT, "b.out")
     press(window, Key.Key_Space, Key.Key_Tab)

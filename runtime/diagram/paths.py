@@ -176,9 +176,14 @@ class _PortOrWire(_Path):
         """The port's name in its page."""
         return PortName(self.block.name, self.port)
 
+    @property
+    def within_block(self) -> str:
+        """The port and the leaf, without the block: ``a``, ``a:encoder/w``."""
+        return self.partition(".")[2]
+
     def location(self) -> Location:
         """Where it is, for messages."""
-        return Location(block=self.block, port=self.partition(".")[2])
+        return Location(block=self.block, port=self.within_block)
 
     def leaf_at(self, path: Path) -> Self:
         """The leaf at a path of the tree that is carried here."""

@@ -42,9 +42,9 @@ class Origin:
     @property
     def cause(self) -> str:
         """``log1 is NaN: log of −1.00 (element 0 of x)``, with the cure."""
-        then = f" {self.then} makes NaN of it." if self.then else ""
-        cure = f" {self.cure}" if self.cure else ""
-        return f"{self.block} is {self.what}: {self.reason}.{then}{cure}"
+        then = f"{self.then} makes NaN of it." if self.then else ""
+        sentences = (f"{self.block} is {self.what}: {self.reason}.", then, self.cure)
+        return " ".join(filter(None, sentences))
 
     @property
     def sentence(self) -> str:
@@ -111,11 +111,11 @@ class Values:
             name: np.asarray(literal.tensor.array)
             for name, literal in instance.block.literals.items()
         }
-        for port, (wire, _) in instance.wires.items():
+        for wire, _ in instance.wires.values():
             for leaf in program.leaf_wires(wire):
                 value = self._values.get(program.wire_sources[leaf])
                 if value is not None:
-                    found[f"{port}:{leaf.leaf}" if leaf.leaf else port] = value
+                    found[leaf.within_block] = value
         return found
 
     # ---- within -------------------------------------------------------------------------------

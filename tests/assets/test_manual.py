@@ -218,8 +218,8 @@ def test_a_command_by_the_manual_runs(monkeypatch, capsys):
 
 
 def test_a_state_by_the_manual_is_a_state(tmp_path):
-    """The edits of the page, made to a copy of the two lower floors."""
-    for floor in ("runtime", "blocks"):
+    """The edits of the page, made to a copy of the three floors."""
+    for floor in ("app", "runtime", "blocks"):
         shutil.copytree(ROOT / floor, tmp_path / floor, ignore=shutil.ignore_patterns("*.pyc"))
     member, row, rule = (
         re.sub(r"^\+", "", fence.text, flags=re.MULTILINE)

@@ -14,6 +14,7 @@ from app.canvas.state.tooltips import block_tip
 from app.evaluation.answers import reasons
 from app.evaluation.result import Result, numbered
 from app.panels.inspector.block_form import BlockForm
+from app.services.background import at_once
 from app.services.theme import DARK, LIGHT
 from runtime.diagram.paths import ROOT, InstancePath, PortPath, WirePath
 from runtime.engine import Session
@@ -118,14 +119,14 @@ def test_what_the_why_panel_asks_of_a_wire_in_the_second_use():
 
 def test_the_inspector_tells_who_shares_a_variable(qtbot):
     shown, result = shared()
-    form = BlockForm(shown, "scale", "w", LIGHT)
+    form = BlockForm(shown, "scale", "w", LIGHT, at_once)
     qtbot.addWidget(form)
     form.show_result(result, InstancePath("two"))
     assert "Shared by one and two" in {label.text() for label in form.findChildren(QLabel)}
 
 
 def test_the_inspector_makes_a_use_independent(qtbot):
-    form = BlockForm(shared()[0], "main", "two", LIGHT)
+    form = BlockForm(shared()[0], "main", "two", LIGHT, at_once)
     qtbot.addWidget(form)
     with qtbot.waitSignal(form.committed) as made:
         form.fields["independent"].findChild(QCheckBox).click()

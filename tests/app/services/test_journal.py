@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTimer
@@ -49,7 +50,12 @@ def left_behind(folder, **entries):
 
 def entries(folder) -> list[Diagram]:
     """The diagrams in the journals of all processes, dead and alive."""
-    return [load(file) for file in sorted((folder / "recovery").glob("*/*.gradwire.json"))]
+    return [load(file) for file in entry_files(folder)]
+
+
+def entry_files(folder) -> list[Path]:
+    """Their files, which the window may be deleting just now."""
+    return sorted((folder / "recovery").glob("*/*.gradwire.json"))
 
 
 @pytest.fixture
@@ -83,7 +89,7 @@ class TestAutosave:
         timer = QTimer(interval=AFTER // 6)
         timer.timeout.connect(add)
         timer.start()
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
+        qtbot.waitUntil(lambda: bool(entry_files(tmp_path)))
         timer.stop()
         kept = len(entries(tmp_path)[0].main.blocks)
         assert kept >= 1
@@ -91,19 +97,19 @@ class TestAutosave:
 
     def test_what_is_saved_is_not_in_the_journal(self, window, qtbot, tmp_path):
         window.edit.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
+        qtbot.waitUntil(lambda: bool(entry_files(tmp_path)))
         assert window.document.save_as(tmp_path / "x.gradwire.json")
-        qtbot.waitUntil(lambda: not entries(tmp_path))
+        qtbot.waitUntil(lambda: not entry_files(tmp_path))
 
     def test_what_is_undone_is_not_in_the_journal(self, window, qtbot, tmp_path):
         window.edit.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
+        qtbot.waitUntil(lambda: bool(entry_files(tmp_path)))
         window.actions_by_name["undo"].trigger()
-        qtbot.waitUntil(lambda: not entries(tmp_path))
+        qtbot.waitUntil(lambda: not entry_files(tmp_path))
 
     def test_what_is_given_up_on_closing_leaves_nothing(self, window, qtbot, tmp_path):
         window.edit.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
+        qtbot.waitUntil(lambda: bool(entry_files(tmp_path)))
         discard = QMessageBox.StandardButton.Discard
         QTimer.singleShot(0, lambda: QApplication.activeModalWidget().button(discard).click())
         assert window.close()
@@ -167,7 +173,7 @@ class TestRecovery:
         qtbot.mouseClick(dialog.list.viewport(), LEFT, pos=at)
         qtbot.mouseClick(dialog.discard_button, LEFT)
         dialog.reject()
-        qtbot.waitUntil(lambda: len(entries(tmp_path)) == 1)
+        qtbot.waitUntil(lambda: len(entry_files(tmp_path)) == 1)
         again = window.windows.offer_recovery()
         assert [again.list.topLevelItem(0).text(0)] == [kept]
         again.reject()
@@ -182,7 +188,7 @@ class TestRecovery:
     def test_the_journal_of_a_living_process_is_let_be(self, window, qtbot, tmp_path):
         other = Journal(tmp_path / "recovery")
         other.write(other.key(), drawn("Alive", a=Add()), None, print)
-        qtbot.waitUntil(lambda: bool(entries(tmp_path)))
+        qtbot.waitUntil(lambda: bool(entry_files(tmp_path)))
         assert window.windows.offer_recovery() is None
         assert len(entries(tmp_path)) == 1
         other.close()

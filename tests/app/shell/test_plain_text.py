@@ -159,7 +159,7 @@ def test_no_wire_that_is_selected_is_markup(opened, qtbot):
         opened.canvas.select_wire(target)
         QApplication.processEvents()
         qtbot.waitUntil(lambda: not opened.evaluator.busy)
-        qtbot.waitUntil(lambda: not opened.explanation.asker.waits("why"))
+        qtbot.waitUntil(lambda: not opened.explanation.worker.is_pending("why"))
         assert looked_at(opened) > 2
 
 

@@ -11,7 +11,12 @@ import runtime.build as builder
 from runtime.engine import Session
 from runtime.flow import diagnose, reassurance
 
-QUESTIONS = tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))["question"]
+QUESTIONS = [
+    question
+    for file in sorted(Path(__file__).parent.glob("*.toml"))
+    for question in tomllib.loads(file.read_text("utf-8"))["question"]
+]
+MINIMUM = 40
 
 
 class Names(dict[str, object]):
@@ -40,5 +45,5 @@ def test_the_true_cause_and_the_cure_are_named(question):
 
 def test_questions_are_told_apart_by_their_addresses():
     addresses = [question["address"] for question in QUESTIONS]
-    assert len(addresses) == len({*addresses}) >= 40
+    assert len(addresses) == len({*addresses}) >= MINIMUM
     assert all(question["cause"] and question["fix"] for question in QUESTIONS)

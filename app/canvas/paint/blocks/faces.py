@@ -256,10 +256,6 @@ class _Face:
     def _text(
         self, place: QRectF, text: str, used: QFont, colour: QColor, align: Qt.AlignmentFlag
     ) -> None:
-        wide = QFontMetricsF(used).horizontalAdvance(text)
-        if align == Qt.AlignmentFlag.AlignCenter and wide > place.width():
-            used = QFont(used)
-            used.setPixelSize(max(7, int(used.pixelSize() * place.width() / wide)))
         self.painter.setFont(used)
         self.painter.setPen(colour)
         flags = align | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtGui import QBrush, QFont, QPen
+from PySide6.QtGui import QBrush, QFont, QPen, QTransform
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,10 +39,15 @@ class Recorder:
     calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     strokes: list[Stroke] = field(default_factory=list)
     pen: QPen = field(default_factory=QPen)
+    scaled: QTransform = field(default_factory=QTransform)
 
     def setPen(self, pen: Any) -> None:
         self.pen = QPen(pen)
         self.calls.append(("setPen", (pen,)))
+
+    def transform(self) -> QTransform:
+        """That of the painter before all that is recorded."""
+        return self.scaled
 
     def draw_lines(self, lines: np.ndarray) -> None:
         pen = self.pen

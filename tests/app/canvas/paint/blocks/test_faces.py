@@ -4,15 +4,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QTransform
 
-from app.canvas.paint.blocks.faces import FaceCache, draw_picture, margin
+from app.canvas.paint.blocks.faces import FaceCache, draw_face, draw_picture, margin
+from app.canvas.scene.geometry import PORT_RADIUS
+from app.canvas.state.badge_labels import BadgeLabel
 from app.canvas.state.formatting import Readout, Section
 from app.canvas.state.looks import Look, PortLook
-from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
+from app.services.theme import BODY, DARK, HIGH_CONTRAST, LIGHT, SMALL, font
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
+from runtime.flow import State
+from tests.app.canvas.paint.recording import Recorder
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QColor, QImage
+    from PySide6.QtGui import QImage
 
 LOOK = Look(
     family="arithmetic",
@@ -93,6 +99,161 @@ class TestDrawing:
         assert edge(replace(LOOK, head=True)) < edge(LOOK)
 
 
+def drawn(look: Look = LOOK, close: bool = True, zoom: float = 1.0) -> Recorder:
+    """The calls that draw a face."""
+    painter = Recorder(scaled=QTransform.fromScale(zoom, zoom))
+    draw_face(painter, look, LIGHT, close=close)
+    return painter
+
+
+def text(painter: Recorder, words: str):
+    """The call that draws a text, and the box it is drawn in."""
+    (found,) = [call for call in painter.drawn("drawText") if call.arguments[-1] == words]
+    return found, found.arguments[0]
+
+
+def advance(words: str, size: int = SMALL, bold: bool = False) -> float:
+    return QFontMetricsF(font(size, bold=bold)).horizontalAdvance(words)
+
+
+class TestPlaces:
+    def test_the_ground_fills_the_block_to_its_edges(self, qapp):
+        ground = drawn().drawn("drawRoundedRect")[0]
+        box = ground.arguments[0]
+        assert (box.left(), box.top(), box.right(), box.bottom()) == (
+            *(0.5, 0.5, WIDTH - 0.5),
+            LOOK.height - 0.5,
+        )
+        assert ground.brush.color() == LIGHT.face("arithmetic")
+        assert (ground.pen.color(), ground.pen.widthF()) == (LIGHT.border("arithmetic"), 1.0)
+
+    def test_the_edge_stays_a_pixel_wide_from_afar_alone(self, qapp):
+        edges = [drawn(zoom=zoom).drawn("drawRoundedRect")[0].pen for zoom in (0.5, 1.0, 2.0)]
+        assert [pen.isCosmetic() for pen in edges] == [True, False, False]
+
+    def test_the_edge_of_a_head_has_the_colour_of_its_symbol(self, qapp):
+        edge = drawn(replace(LOOK, head=True)).drawn("drawRoundedRect")[0].pen
+        assert (edge.color(), edge.widthF()) == (LIGHT.symbol("arithmetic"), 1.5)
+
+    @pytest.mark.parametrize("symbol", ["·", "M", "softmax"])
+    def test_the_ink_of_a_symbol_is_centred_and_fits(self, qapp, symbol):
+        painter = drawn(replace(LOOK, symbol=symbol))
+        (centre,), (offset,) = painter.of("translate")[:2]
+        (scale, _), *_ = painter.of("scale")
+        ((outline, colour),) = painter.of("fillPath")
+        assert centre == QPointF(8.0 + 11.0, 1.0 + HEADER / 2.0)
+        assert offset == -outline.boundingRect().center()
+        size = max(outline.boundingRect().width(), outline.boundingRect().height())
+        assert 4.99 <= size * scale <= 22.01
+        assert colour == LIGHT.symbol("arithmetic")
+
+    def test_the_name_stands_beside_the_symbol(self, qapp):
+        call, box = text(drawn(), "mul1")
+        assert (box.left(), box.height()) == (37.0, HEADER)
+        assert call.font == font(BODY, bold=True)
+        assert call.pen.color() == QColor(LIGHT.ink)
+
+    def test_a_label_stands_at_the_right_where_there_is_room(self, qapp):
+        call, box = text(drawn(replace(LOOK, label="frozen")), "frozen")
+        assert box.right() == WIDTH - 10.0
+        assert box.left() == pytest.approx(37.0 + advance("mul1", BODY, bold=True) + 8.0)
+        assert call.arguments[1] & int(Qt.AlignmentFlag.AlignRight)
+        long = drawn(replace(LOOK, name="a_name_of_some_length", label="frozen"))
+        assert "frozen" not in [each.arguments[-1] for each in long.drawn("drawText")]
+
+    def test_names_of_ports_stand_at_their_dots(self, qapp):
+        look = replace(
+            LOOK,
+            inputs=(PortLook("a = 3", "open"), PortLook("b", "wired", trouble=True)),
+            outputs=(PortLook("first", "wired"), PortLook("q", "wired")),
+        )
+        painter = drawn(look)
+        for words, row in (("a = 3", 0), ("b", 1), ("first", 0), ("q", 1)):
+            _, box = text(painter, words)
+            assert box.center().y() == HEADER + ROW * (row + 0.5)
+        assert text(painter, "b")[1].left() == 10.0
+        assert text(painter, "q")[1].left() == pytest.approx(WIDTH - 10.0 - advance("q"))
+        assert text(painter, "b")[0].pen.color() == QColor(LIGHT.error)
+        assert text(painter, "q")[0].pen.color() == QColor(LIGHT.ink_soft)
+
+    def test_numbers_keep_clear_of_the_names_of_ports(self, qapp):
+        named = replace(LOOK, inputs=(PortLook("a = 3", "open"),), lines=1)
+        room = drawn(named).of("translate")[-1]
+        assert room[0] <= WIDTH - 10.0
+        wide = Readout((tuple(["−1.234e−38"] * 4),), bracketed=True)
+        look = replace(named, sections=(Section("", wide),))
+        place, shrink = drawn(look).of("translate")[-1][0], drawn(look).of("scale")[-1][0]
+        assert shrink < 1.0
+        assert place == pytest.approx(10.0 + advance("a = 3") + 8.0)
+        outputs = (PortLook("first", "wired"), PortLook("q", "wired"))
+        twice = replace(look, outputs=outputs, sections=(Section("", wide),) * 2)
+        first, second = [at for at in drawn(twice).of("translate") if len(at) == 2]
+        shrink = drawn(twice).of("scale")[-1][0]
+        assert first[0] == second[0] == place
+        assert second[1] - first[1] == ROW
+        assert shrink < drawn(look).of("scale")[-1][0]
+
+    def test_numbers_stand_in_the_middle_or_beside_their_outputs(self, qapp):
+        one = Readout((("1",),))
+        alone = drawn(replace(LOOK, lines=4, sections=(Section("", one),)))
+        assert alone.of("translate")[-1][1] == HEADER + ROW * 2.0
+        outputs = (PortLook("p", "wired"), PortLook("q", "wired"))
+        both = drawn(
+            replace(LOOK, lines=4, outputs=outputs, sections=(Section("", one), Section("", one)))
+        )
+        heights = [at[1] for at in both.of("translate") if len(at) == 2]
+        assert heights[-2:] == [HEADER + ROW * 0.5, HEADER + ROW * 1.5]
+
+    @pytest.mark.parametrize(
+        ("port", "style", "colour", "full"),
+        [
+            (PortLook("x", "wired"), Qt.PenStyle.SolidLine, "wire", True),
+            (PortLook("x", "open"), Qt.PenStyle.SolidLine, "wire", False),
+            (PortLook("x", "missing"), Qt.PenStyle.SolidLine, "warning", False),
+            (PortLook("x", "missing", trouble=True), Qt.PenStyle.SolidLine, "error", False),
+            (PortLook("", "free"), Qt.PenStyle.DotLine, "wire", False),
+            (PortLook("x", "wired", trouble=True), Qt.PenStyle.SolidLine, "error", True),
+        ],
+        ids=lambda value: value.kind if isinstance(value, PortLook) else None,
+    )
+    def test_dots_tell_the_kinds_of_ports(self, qapp, port, style, colour, full):
+        dot, other = drawn(replace(LOOK, inputs=(port,))).drawn("drawEllipse")
+        colour = QColor(getattr(LIGHT, colour))
+        assert dot.arguments[0] == QPointF(0.0, HEADER + ROW / 2.0)
+        assert other.arguments[0] == QPointF(WIDTH, HEADER + ROW / 2.0)
+        assert (dot.pen.style(), dot.pen.color()) == (style, colour)
+        assert dot.arguments[1] + dot.pen.widthF() / 2.0 == pytest.approx(PORT_RADIUS, abs=0.25)
+        assert dot.brush.color() == (colour if full else QColor(LIGHT.canvas))
+
+    def test_the_worst_state_inside_stands_at_the_lower_right(self, qapp):
+        call, box = text(drawn(replace(LOOK, inside=State.NONFINITE)), State.NONFINITE.row.sign)
+        assert box.right() == WIDTH - 10.0
+        assert box.center().y() == LOOK.height - 0.5
+        assert call.pen.color().name() == LIGHT.lane(State.NONFINITE).name()
+
+    def test_badges_stand_at_the_lower_left(self, qapp):
+        _, box = text(drawn(replace(LOOK, badges=(BadgeLabel("STALE"),))), "STALE")
+        assert box.left() == 10.0
+        assert box.center().y() == LOOK.height - 0.5
+
+    @pytest.mark.parametrize(
+        ("severity", "sign", "colour"),
+        [("error", "!", "error"), ("warning", "!", "warning"), ("info", "i", "ink_soft")],
+    )
+    def test_a_problem_stands_at_the_upper_right(self, qapp, severity, sign, colour):
+        painter = drawn(replace(LOOK, severity=severity))
+        disc = painter.drawn("drawEllipse")[-1]
+        assert disc.arguments == (QPointF(WIDTH - 3.0, 3.0), 7.0, 7.0)
+        assert disc.brush.color() == QColor(getattr(LIGHT, colour))
+        call, box = text(painter, sign)
+        assert abs(box.center().x() - (WIDTH - 3.0)) < 1e-9
+        assert call.pen.color() == QColor(LIGHT.canvas)
+
+    def test_from_afar_nothing_but_the_name_is_written(self, qapp):
+        words = [call.arguments[-1] for call in drawn(close=False).drawn("drawText")]
+        assert words == ["mul1"]
+
+
 class TestCache:
     def test_equal_looks_share_a_picture(self, qapp):
         cache = FaceCache()
@@ -129,6 +290,23 @@ class TestCache:
         made = [cache.picture(replace(LOOK, name=f"mul{i}")) for i in range(20)]
         assert made[0] is not None
         assert made[-1] is None
+
+    def test_its_memory_is_counted_in_bytes_of_pixels(self, qapp):
+        cache = FaceCache()
+        cache.begin(1.0, 1.0, LIGHT, LIMIT)
+        made = [cache.picture(replace(LOOK, name=f"mul{i}")) for i in range(3)]
+        held = sum(one.pixmap.toImage().sizeInBytes() for one in made)
+        cache.begin(1.0, 1.0, LIGHT, limit=held)
+        assert cache.picture(replace(LOOK, name="mul0")) is made[0]
+        cache.begin(1.0, 1.0, LIGHT, limit=held - 1)
+        assert cache.picture(replace(LOOK, name="mul0")) is not made[0]
+
+    def test_a_frame_draws_four_whatever_time_it_has(self, qapp):
+        cache = FaceCache(budget=0.0)
+        cache.begin(1.0, 1.0, LIGHT, LIMIT)
+        made = [cache.picture(replace(LOOK, name=f"mul{i}")) for i in range(6)]
+        assert [picture is not None for picture in made] == [True] * 4 + [False] * 2
+        assert cache.behind
 
     def test_its_memory_is_bounded(self, qapp):
         cache = FaceCache()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QRect
 from PySide6.QtGui import QBrush, QFont, QPen, QTransform
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class Recorder:
     def transform(self) -> QTransform:
         """That of the painter before all that is recorded."""
         return self.scaled
+
+    def window(self) -> QRect:
+        """What is painted on."""
+        return QRect(0, 0, 1400, 400)
 
     def draw_lines(self, lines: np.ndarray) -> None:
         pen = self.pen

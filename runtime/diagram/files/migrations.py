@@ -1,10 +1,11 @@
-"""Files of older versions, brought up to date one version at a time.
+"""Migrates documents from older versions of the file format, one version at a time.
 
-A new version is one entry in ``STEPS`` and a golden file of the version before. A step takes the
-parsed document of its version and returns that of the next; it may change the one it is given.
+A new version needs one entry in ``STEPS`` and a golden file of the previous version. A step takes
+a parsed document of its version, which it may modify, and returns the document in the next one.
 
-What may be left out is added without a new version: no file of before has it, so each means what
-it did. The bends of wires came to the layout so; an older Gradwire refuses them by line and column.
+An optional field needs no new version, because existing files keep their meaning without it; the
+bends of wires were added to the layout this way. An older Gradwire rejects the unknown field and
+reports its line and column.
 """
 
 from __future__ import annotations
@@ -18,49 +19,50 @@ from blocks.registry import registry
 from runtime.diagram.files.parsing import Flaw
 
 Notice: TypeAlias = Callable[[str], object]
-"""Takes a text for the user: what a step did to keep the meaning of the file."""
+"""Called with a message for the user that says what a step changed."""
 Step: TypeAlias = Callable[[dict[str, Any], Notice], dict[str, Any]]
 
 FIELD = "gradwire"
-"""The field of a document that holds its version."""
+"""The field of a document that contains its version."""
 VERSION = 2
 """The version that is written."""
 _NAMED = 6
-"""Uses that a notice names, at most."""
+"""Maximum number of uses that a notice lists by name."""
 
 
-def unheard(text: str) -> None:
-    """The notice where nobody listens."""
+def ignore_notice(text: str) -> None:
+    """A ``Notice`` that discards the message."""
 
 
-def migrate(document: dict[str, Any], notice: Notice = unheard) -> dict[str, Any]:
-    """The document in the version that is written; raises Flaw where there is no way to it."""
+def migrate(document: dict[str, Any], notice: Notice = ignore_notice) -> dict[str, Any]:
+    """Return the document in the current version; raises Flaw if its version is not supported."""
     version = document.get(FIELD)
     if isinstance(version, bool) or not isinstance(version, int):
         raise Flaw(
             (FIELD,),
-            "Not a Gradwire diagram: it names no version.",
+            "Not a Gradwire diagram: it has no version.",
             expected=f'"{FIELD}": {VERSION}',
             got="no such field" if FIELD not in document else repr(version)[:40],
         )
     if version > VERSION:
         raise Flaw(
             (FIELD,),
-            f"The file is of version {version}, newer than this Gradwire.",
+            f"The file has version {version}, which is newer than this Gradwire supports.",
             expected=f"version {VERSION} or older",
             next_step="Update Gradwire to open it.",
         )
     for step in range(version, VERSION):
         if step not in STEPS:
-            raise Flaw((FIELD,), f"There never was a version {step}.")
+            raise Flaw((FIELD,), f"There is no version {step}.")
         document = STEPS[step](document, notice) | {FIELD: step + 1}
     return document
 
 
 def make_uses_independent(document: dict[str, Any], notice: Notice) -> dict[str, Any]:
-    """From version 1, where every use of a page had variables of its own, to 2, where they share.
+    """Migrate from version 1, where each use of a page had its own variables, to version 2, where
+    uses share them.
 
-    Uses of a page with variables that has more than one use become independent.
+    If a page with variables has more than one use, its uses become independent.
     """
     pages = {name: _blocks(page) for name, page in _mapping(document.get("pages")).items()}
     uses = {
@@ -84,14 +86,14 @@ def _kept_apart(uses: Sequence[tuple[str, str]]) -> str:
     if len(uses) > _NAMED:
         named.append(f"{len(uses) - _NAMED} more")
     return (
-        "The file is of version 1, where each use of a page had variables of its own. To keep "
-        f"its meaning, these uses are independent now: {', '.join(named)}. "
+        "The file has version 1, in which each use of a page had its own variables. To keep its "
+        f"meaning, these uses are now independent: {', '.join(named)}. "
         "Uses that are not independent share their variables."
     )
 
 
 def _with_variables(pages: Mapping[str, Mapping[str, dict[str, Any]]]) -> set[str]:
-    """Pages that may have variables, in them or in the pages they use."""
+    """Names of pages that may have variables, directly or in the pages they use."""
     found: set[str] = set()
 
     def trains(block: dict[str, Any]) -> bool:
@@ -105,13 +107,13 @@ def _with_variables(pages: Mapping[str, Mapping[str, dict[str, Any]]]) -> set[st
 
 
 def _may_train(type_name: object) -> bool:
-    """Whether blocks of that type are variables; a type that is not installed may be one."""
+    """Whether blocks of this type may be variables; True for a type that is not installed."""
     cls = registry().classes.get(str(type_name))
     return cls is None or (issubclass(cls, Source) and cls.kind == "variable")
 
 
 def _blocks(page: object) -> dict[str, dict[str, Any]]:
-    """The records of a page's blocks; what is no record is reported when it is read."""
+    """The records of a page's blocks. Invalid entries are skipped; reading reports them later."""
     blocks = _mapping(_mapping(page).get("blocks"))
     return {name: block for name, block in blocks.items() if isinstance(block, dict)}
 
@@ -121,4 +123,4 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 STEPS: dict[int, Step] = {1: make_uses_independent}
-"""From each older version to the next."""
+"""The migration from each older version to the next."""

@@ -1,7 +1,7 @@
-"""Strict JSON: every flaw has a line and a column.
+"""Parses strict JSON and reports errors by line and column.
 
-The fast parser of the standard library reads; only when something is wrong is the text walked
-again, slowly, to find where.
+The fast parser of the standard library does the work. Only when it fails is the text scanned
+again, slowly, to find the position of the error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from blocks.errors import FileError, Location
 
 MAX_CHARACTERS = 64 * 2**20
-"""Maximum length of a file; large arrays, which are stored beside it, don't count."""
+"""Maximum length of a diagram file, not counting the array file."""
 MAX_DEPTH = 100
 """Maximum depth of nested brackets: an array of 64 axes fits."""
 
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 
 
 class Flaw(Exception):
-    """Something is wrong with the value at ``path`` of a document; becomes a FileError."""
+    """An invalid value at ``path`` of a document; ``in_text`` converts it to a FileError."""
 
     def __init__(self, path: Path, what: str, *, location: Location | None = None, **more: Any):
         super().__init__(what)
@@ -38,14 +38,14 @@ class Flaw(Exception):
         self.more = more
 
     def in_text(self, text: str, source: str | None) -> FileError:
-        """The FileError with the place in the text."""
+        """The FileError with line and column in the text."""
         return file_error(self.what, text, offset_of(text, self.path), source, self)
 
 
 def file_error(
     what: str, text: str, offset: int, source: str | None, flaw: Flaw | None = None
 ) -> FileError:
-    """The error of a text at an offset in characters."""
+    """A FileError with the line and column of an offset in characters."""
     return FileError(
         what,
         path=source,
@@ -57,10 +57,10 @@ def file_error(
 
 
 def parse(text: str, source: str | None = None) -> Any:
-    """The JSON value of the text.
+    """Parse a JSON text.
 
-    Raises FileError for what is not JSON, for duplicate keys, numbers that are not finite, and
-    texts too long or too deep.
+    Raises FileError for invalid JSON, duplicate keys, non-finite numbers, and texts that are too
+    long or too deeply nested.
     """
     if len(text) > MAX_CHARACTERS:
         raise FileError(
@@ -71,7 +71,7 @@ def parse(text: str, source: str | None = None) -> Any:
         )
     deep = _too_deep(text)
     if deep is not None:
-        raise file_error(f"More than {MAX_DEPTH} brackets inside one another.", text, deep, source)
+        raise file_error(f"Brackets are nested more than {MAX_DEPTH} deep.", text, deep, source)
     try:
         return json.loads(
             text, object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite
@@ -81,16 +81,16 @@ def parse(text: str, source: str | None = None) -> Any:
     except _Duplicate:
         spot = _first_duplicate(text)
         raise file_error(
-            f"The key {spot.path[-1]!r} is there twice.", text, spot.key, source
+            f"The key {spot.path[-1]!r} appears twice.", text, spot.key, source
         ) from None
     except ValueError:
-        spot = next(spot for spot in spots(text) if _is_no_number(spot.text))
+        spot = next(spot for spot in spots(text) if _is_invalid_number(spot.text))
         raise file_error(
-            f"{spot.text[:40]} is no number of JSON.",
+            f"{spot.text[:40]} is not a JSON number.",
             text,
             spot.value,
             source,
-            Flaw((), "", next_step='Where a parameter may be so, write "nan", "inf" or "-inf".'),
+            Flaw((), "", next_step='If the parameter allows it, write "nan", "inf" or "-inf".'),
         ) from None
 
 
@@ -116,7 +116,7 @@ def _finite(digits: str) -> float:
     return value
 
 
-def _is_no_number(token: str) -> bool:
+def _is_invalid_number(token: str) -> bool:
     try:
         json.loads(token or "0", parse_constant=_refuse, parse_float=_finite)
     except ValueError:
@@ -138,8 +138,8 @@ def _too_deep(text: str) -> int | None:
 
 
 class Spot(NamedTuple):
-    """A value in a text: its path, the offsets of its key (or itself) and of itself, and its text
-    if it is neither object nor array.
+    """A JSON value in a text: its path, the offset of its key (of itself without a key), its own
+    offset, and its text, which is empty for objects and arrays.
     """
 
     path: Path
@@ -149,7 +149,7 @@ class Spot(NamedTuple):
 
 
 def spots(text: str) -> Iterator[Spot]:
-    """All values of a JSON text, in order of the text."""
+    """All values of a JSON text, in text order."""
     path: list[str | int] = []
     key_offsets: list[int | None] = []
     expects_key = False
@@ -182,9 +182,9 @@ def spots(text: str) -> Iterator[Spot]:
 
 
 def offset_of(text: str, path: Path) -> int:
-    """Where a path leads in the text: the key that names the value, or the value in an array.
+    """Offset of the key of the value at ``path``, or of the value itself inside an array.
 
-    Where the path ends before, the last part that is there.
+    If there is no such value, the offset of its innermost existing parent.
     """
     best, offset = -1, 0
     for spot in spots(text):

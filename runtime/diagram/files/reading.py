@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import FileError, Location
-from runtime.diagram.files.migrations import FIELD, Notice, migrate, unheard
+from runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migrate
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
-from runtime.diagram.files.tensors import SUFFIX, UNFIT, TensorFile, is_reference
+from runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
 from runtime.diagram.model import Diagram, Note, Page, Point
 from runtime.diagram.names import NAME_RULE, is_name
 from runtime.diagram.paths import PortName
@@ -18,32 +18,31 @@ if TYPE_CHECKING:
     from blocks.block import Block
 
 MAX_BLOCKS = 100_000
-"""Blocks in all pages together, at most."""
+"""Maximum number of blocks in all pages together."""
 MAX_WIRES = 400_000
-"""Wires in all pages together, at most."""
+"""Maximum number of wires in all pages together."""
 MAX_BENDS = 400_000
-"""Bends of all wires together, at most."""
-_BETWEEN_PULSES = 64
-"""Blocks."""
+"""Maximum number of bends of all wires together."""
+_BLOCKS_PER_PULSE = 64
 
 
 def read(
     text: str,
     source: str | None = None,
-    beside: Callable[[str], TensorFile] | None = None,
+    open_arrays: Callable[[str], TensorFile] | None = None,
     pulse: Callable[[float], object] | None = None,
-    notice: Notice = unheard,
+    notice: Notice = ignore_notice,
 ) -> Diagram:
-    """The diagram that a text describes.
+    """Read the text of a diagram file.
 
-    ``source`` is the file's path for messages, ``beside`` opens the file of large arrays by its
-    name, ``pulse`` is told the share of the blocks that are read, ``notice`` what was changed in an
-    older file so that it means what it did. Raises FileError with line and column. A block of an
-    unknown type, or whose record does not fit its type, becomes opaque.
+    ``source`` is the file's path for messages. ``open_arrays`` opens the array file by its name;
+    ``pulse`` is called with the fraction of blocks read so far, ``notice`` with what was changed
+    to migrate an older file. Raises FileError with line and column. A block of an unknown type, or
+    with a record that does not fit its type, becomes opaque.
     """
     document = parse(text, source)
     try:
-        return _Reader(beside, pulse).diagram(migrate(_object(document, ()), notice))
+        return _Reader(open_arrays, pulse).diagram(migrate(_object(document, ()), notice))
     except Flaw as flaw:
         raise flaw.in_text(text, source) from flaw.__cause__
 
@@ -51,10 +50,10 @@ def read(
 class _Reader:
     def __init__(
         self,
-        beside: Callable[[str], TensorFile] | None,
+        open_arrays: Callable[[str], TensorFile] | None,
         pulse: Callable[[float], object] | None,
     ) -> None:
-        self._beside = beside
+        self._open_arrays = open_arrays
         self._pulse = pulse
         self._read = 0
         self._tensors: TensorFile | None = None
@@ -95,7 +94,7 @@ class _Reader:
         bends = {
             target: points
             for key, value in sections["layout"].items()
-            if _leads(value)
+            if _is_bends(value)
             for target, points in [_bends(key, value, (*layout, key))]
         }
         self._bends += sum(map(len, bends.values()))
@@ -109,7 +108,7 @@ class _Reader:
             {
                 block: _point(value, (*layout, block))
                 for block, value in sections["layout"].items()
-                if not _leads(value)
+                if not _is_bends(value)
             },
             {
                 _name(note, (*path, "notes", note), "note"): _note(value, (*path, "notes", note))
@@ -121,7 +120,7 @@ class _Reader:
     def block(self, page: str, name: str, value: Any) -> Block:
         path: Path = ("pages", page, "blocks", name)
         self._read += 1
-        if self._pulse is not None and self._read % _BETWEEN_PULSES == 0:
+        if self._pulse is not None and self._read % _BLOCKS_PER_PULSE == 0:
             self._pulse(self._read / self._blocks)
         record = _object(value, path)
         type_name = record.pop("type", None)
@@ -130,30 +129,30 @@ class _Reader:
                 path,
                 f"Block {name!r} has no type.",
                 location=Location(page, name),
-                expected='a field "type" with the name of a block',
+                expected='a field "type" with the name of a block type',
             )
         if self._tensors is not None:
             record = {key: self._resolved(v, (*path, key)) for key, v in record.items()}
         return lenient_block(type_name, record)
 
     def _open(self, name: Any) -> TensorFile:
-        if not isinstance(name, str) or not name.endswith(SUFFIX) or UNFIT.search(name):
+        if not isinstance(name, str) or not name.endswith(SUFFIX) or FORBIDDEN.search(name):
             raise Flaw(
                 ("tensors",),
-                "This names no file of arrays.",
-                expected=f"the name, without a folder, of a {SUFFIX} file",
+                "This is not the name of an array file.",
+                expected=f"the name of a {SUFFIX} file, without a folder",
                 got=repr(name)[:80],
             )
-        if self._beside is None:
+        if self._open_arrays is None:
             raise Flaw(
                 ("tensors",),
-                f"The arrays of this text lie in a file, {name}, that can't be reached from here.",
+                f"The arrays of this text are in a separate file, {name}, and can't be read here.",
                 next_step="Open the diagram's file instead.",
             )
-        return self._beside(name)
+        return self._open_arrays(name)
 
     def _resolved(self, value: Any, path: Path) -> Any:
-        """The value, with a reference made the array; so in a typed literal."""
+        """The value with an array reference, also in a typed literal, replaced by the array."""
         if isinstance(value, dict) and set(value) == {"dtype", "value"}:
             return value | {"value": self._resolved(value["value"], (*path, "value"))}
         if self._tensors is None or not is_reference(value):
@@ -172,7 +171,7 @@ class _Reader:
 
 def _object(value: Any, path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Flaw(path, _here(path, "is no object"), expected="{…}", got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not an object"), expected="{…}", got=repr(value)[:40])
     return value
 
 
@@ -188,19 +187,19 @@ def _only(record: dict[str, Any], known: tuple[str, ...], path: Path) -> None:
 
 def _text(value: Any, path: Path) -> str:
     if not isinstance(value, str):
-        raise Flaw(path, _here(path, "is no text"), expected='"…"', got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not a string"), expected='"…"', got=repr(value)[:40])
     return value
 
 
 def _lines(value: Any, path: Path) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise Flaw(path, _here(path, "is no list"), expected='["…"]', got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not a list"), expected='["…"]', got=repr(value)[:40])
     return tuple(_text(line, (*path, i)) for i, line in enumerate(value))
 
 
 def _name(name: str, path: Path, kind: str) -> str:
     if not is_name(name):
-        raise Flaw(path, f"{name[:120]!r} is no name for a {kind}.", expected=NAME_RULE)
+        raise Flaw(path, f"{name[:120]!r} is not a valid {kind} name.", expected=NAME_RULE)
     return name
 
 
@@ -218,7 +217,7 @@ def _wire(target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
 
 def _number(value: Any, path: Path) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Flaw(path, _here(path, "is no number"), got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not a number"), got=repr(value)[:40])
     try:
         return float(value)
     except OverflowError:
@@ -227,12 +226,12 @@ def _number(value: Any, path: Path) -> float:
 
 def _point(value: Any, path: Path) -> Point:
     if not isinstance(value, list) or len(value) != 2:
-        raise Flaw(path, _here(path, "is no place"), expected="[x, y]", got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not a position"), expected="[x, y]", got=repr(value)[:40])
     return Point(_number(value[0], (*path, 0)), _number(value[1], (*path, 1)))
 
 
-def _leads(value: Any) -> bool:
-    """Whether an entry of the layout is a list of places, as wires have, and not one place."""
+def _is_bends(value: Any) -> bool:
+    """Whether an entry of the layout has the form of bends (a list of points)."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], list)
 
 
@@ -241,7 +240,7 @@ def _bends(target: str, value: list[Any], path: Path) -> tuple[PortName, tuple[P
         port = PortName.parse(target)
     except ValueError as error:
         raise Flaw(
-            path, f"Only a wire has bends: {error}.", expected="block.port, or a place [x, y]"
+            path, f"Only a wire has bends: {error}.", expected="block.port, or a position [x, y]"
         ) from None
     return port, tuple(_point(point, (*path, i)) for i, point in enumerate(value))
 

@@ -1,4 +1,4 @@
-"""Blocks as flat records of a file, ``{"type": "Mul", "a": 3}``, and back."""
+"""Converts between blocks and their flat records in a file, ``{"type": "Mul", "a": 3}``."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def record_of(block: Block) -> dict[str, Any]:
 
 
 def strict_block(type_name: str, record: Mapping[str, Any]) -> Block:
-    """The block that a record without ``type`` describes.
+    """Make a block from a record without its ``type``.
 
-    Raises UnknownBlockError where the type is not installed, ParameterError where the record does
-    not fit it.
+    Raises UnknownBlockError if the type is not installed, ParameterError if the record does not
+    fit it.
     """
     cls = registry().get(type_name)
     if "literals" in record:
@@ -44,7 +44,7 @@ def strict_block(type_name: str, record: Mapping[str, Any]) -> Block:
     except BlockError:
         raise
     except Exception as error:  # a plug-in's validator may fail in any way
-        raise ParameterError(f"{type_name} refuses its parameters: {error!r}.") from error
+        raise ParameterError(f"{type_name} rejects its parameters: {error!r}.") from error
 
 
 def lenient_block(type_name: str, record: Mapping[str, Any]) -> Block:
@@ -56,9 +56,9 @@ def lenient_block(type_name: str, record: Mapping[str, Any]) -> Block:
 
 
 def changed_block(block: Block, values: Mapping[str, Any]) -> Block:
-    """A copy with parameters or literals changed; a literal of None is taken away.
+    """A copy with parameters or literals changed; None removes a literal.
 
-    An opaque block becomes a real one as soon as its record fits. Raises ParameterError.
+    An opaque block becomes a real one as soon as its record fits its type. Raises ParameterError.
     """
     for name in RESERVED & set(values):
         raise ParameterError(f"A parameter or literal can't be called {name!r}.")
@@ -86,8 +86,8 @@ def large_tensors(block: Block) -> dict[str, Tensor]:
     }
 
 
-def hollow(block: Block, large: Collection[str]) -> Block:
-    """The block with small numbers where its large arrays are: they need not become lists."""
+def without_arrays(block: Block, large: Collection[str]) -> Block:
+    """The block with its large arrays replaced by scalars, so they aren't converted to lists."""
     literals = {
         key: PortLiteral(0, literal.dtype if literal.typed else None) if key in large else literal
         for key, literal in block.literals.items()
@@ -103,18 +103,18 @@ def _inner(value: Any) -> Any:
 
 
 def _changed(block: Block, values: Mapping[str, Any]) -> Block:
-    """As ``Block.with_parameters``, but large arrays go over as they are."""
+    """As ``Block.with_parameters``, but without converting large arrays."""
     large = large_tensors(block)
     if not large:
         return block.with_parameters(**values)
     kept = {key: block.literals.get(key, tensor) for key, tensor in large.items()}
-    record = {**hollow(block, large).to_record(), **kept, **values}
+    record = {**without_arrays(block, large).to_record(), **kept, **values}
     gone = {key for key, value in values.items() if value is None and block.port(key)}
     return block.from_record({key: value for key, value in record.items() if key not in gone})
 
 
 def _json_value(name: str, value: Any) -> Any:
-    """What a file would hold: an opaque block has no fields that could turn a value into it."""
+    """The JSON form of a value; opaque blocks have no pydantic fields that could convert it."""
     if isinstance(value, np.ndarray | np.generic):
         value = Tensor(value)
     if isinstance(value, PortLiteral | Tensor):

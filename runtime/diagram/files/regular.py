@@ -1,7 +1,7 @@
-"""Opening what a path names, and nothing but a regular file.
+"""Opens regular files and nothing else.
 
-A pipe would be waited for, a device read without end, and opening some devices does something by
-itself. So the path is looked at before it is opened, and what was opened after.
+Reading a pipe may block, reading a device may never end, and merely opening some devices has side
+effects. So the path is checked before it is opened, and the open file is checked again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KINDS = {
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """A file to read; raises FileError for what is no regular file, OSError as ``open`` does."""
+    """Open a file for reading; raises FileError unless it is regular, OSError as ``open`` does."""
     _require_regular(path, os.stat(path).st_mode)
     file = open(os.open(path, _FLAGS), "rb")
     try:
@@ -41,7 +41,7 @@ def open_regular(path: Path) -> BufferedReader:
 def read_regular(path: Path, most: int) -> bytes:
     """The content of a regular file of at most ``most`` bytes; raises FileError, OSError.
 
-    A file that grows while it is read is not read further than that.
+    The limit also holds for a file that grows while it is read.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -59,7 +59,7 @@ def read_regular(path: Path, most: int) -> bytes:
 def _require_regular(path: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise FileError(
-            "Can't read the file: it is no regular file.",
+            "Can't read the file: it is not a regular file.",
             path=str(path),
             expected="a regular file",
             got=_KINDS.get(stat.S_IFMT(mode), "something else"),

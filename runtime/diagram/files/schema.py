@@ -1,4 +1,4 @@
-"""The JSON Schema of diagram files, made from the blocks that are installed."""
+"""Generates the JSON Schema of diagram files from the installed blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NONFINITE = {"enum": ["nan", "inf", "-inf"]}
 _ANY_LITERAL = {"$ref": "#/$defs/literal"}
 _TENSOR_REFERENCE = {
-    "description": "An array in the file that the diagram names as its tensors.",
+    "description": "An array in the file given by the diagram's tensors field.",
     "type": "object",
     "properties": {
         "tensor": {"type": "string"},
@@ -32,7 +32,7 @@ _TENSOR_REFERENCE = {
 
 
 def json_schema() -> dict[str, Any]:
-    """A schema (2020-12) for the files of this version, for editors and other programs.
+    """The schema (2020-12) of the current file version, for text editors and other programs.
 
     Blocks of types that are not installed may have any fields.
     """
@@ -53,7 +53,7 @@ def json_schema() -> dict[str, Any]:
             "contracts": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "What its gradients must do, such as flows(loss -> encoder/*).",
+                "description": "Gradient contracts, such as flows(loss -> encoder/*).",
             },
             "tensors": {"type": "string", "pattern": r"^[^/\\:]+\.safetensors$"},
             "pages": {
@@ -91,10 +91,10 @@ _DEFINITIONS: dict[str, Any] = {
         "items": {"type": "number"},
         "minItems": 2,
         "maxItems": 2,
-        "description": "x and y in px, y downwards.",
+        "description": "x and y in px; y points down.",
     },
     "literal": {
-        "description": "What an input takes while it is not wired.",
+        "description": "The value of an input that has no wire.",
         "anyOf": [
             {"type": ["number", "boolean", "array"]},
             _NONFINITE,
@@ -127,13 +127,13 @@ _DEFINITIONS: dict[str, Any] = {
                 "additionalProperties": {"$ref": "#/$defs/block"},
             },
             "wires": {
-                "description": "Each input that is wired, and the output that drives it.",
+                "description": "The output that drives each wired input, by input.",
                 "type": "object",
                 "propertyNames": {"$ref": "#/$defs/port"},
                 "additionalProperties": {"$ref": "#/$defs/port"},
             },
             "layout": {
-                "description": "Where each block lies, and the bends of a wire, by its input.",
+                "description": "Positions of blocks by name, and bends of wires by input.",
                 "type": "object",
                 "patternProperties": {
                     r"\.": {"type": "array", "items": {"$ref": "#/$defs/place"}, "minItems": 1}
@@ -157,7 +157,7 @@ def _when_of_type(name: str) -> dict[str, Any]:
 
 
 def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
-    """Parameters from pydantic's schema, with their docstrings, and a literal for each input."""
+    """Pydantic's schema of the parameters, with their docstrings, and a literal for each input."""
     parameters = {
         name: {"anyOf": [schema, _TENSOR_REFERENCE]} if _holds_array(schema) else schema
         for name, field in cls.parameters().items()
@@ -181,14 +181,14 @@ def _described(schema: dict[str, Any], text: str | None) -> dict[str, Any]:
 
 
 def _holds_array(schema: dict[str, Any]) -> bool:
-    """Whether nested arrays of numbers of any depth fit: the schema of a Tensor has no items."""
+    """Whether the schema admits arrays of any depth: that of a Tensor does not constrain items."""
     return (schema.get("type") == "array" and "items" not in schema) or any(
         _holds_array(part) for part in schema.get("anyOf", ())
     )
 
 
 class _ParameterSchema(GenerateJsonSchema):
-    """Schemas of parameters: floats may be non-finite, what has no schema may be anything."""
+    """Schemas of parameters: floats may be non-finite; a type without a schema admits anything."""
 
     def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
         return {"anyOf": [super().float_schema(schema), _NONFINITE]}

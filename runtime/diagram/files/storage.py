@@ -1,8 +1,8 @@
 """Loads and saves diagrams: ``load`` and ``save`` for files, ``loads`` and ``dumps`` for text.
 
-The format is in ``writing`` and ``reading``, its limits are ``MAX_CHARACTERS``, ``MAX_DEPTH``,
-``MAX_BLOCKS``, ``MAX_WIRES`` and ``MAX_BENDS``. Arrays of more than ``MAX_INLINE`` elements lie in
-a safetensors file beside the diagram.
+``writing`` and ``reading`` define the format; its limits are ``MAX_CHARACTERS``, ``MAX_DEPTH``,
+``MAX_BLOCKS``, ``MAX_WIRES`` and ``MAX_BENDS``. Arrays of more than ``MAX_INLINE`` elements are
+stored in a safetensors file in the diagram's folder: its array file.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.errors import FileError
-from runtime.diagram.files.migrations import Notice, unheard
+from runtime.diagram.files.migrations import Notice, ignore_notice
 from runtime.diagram.files.parsing import MAX_CHARACTERS
 from runtime.diagram.files.reading import read
 from runtime.diagram.files.regular import open_regular, read_regular
-from runtime.diagram.files.tensors import UNFIT, TensorFile, content_of, file_name
+from runtime.diagram.files.tensors import FORBIDDEN, TensorFile, content_of, file_name
 from runtime.diagram.files.writing import large_arrays, write
 
 if TYPE_CHECKING:
@@ -33,39 +33,40 @@ SUFFIX = ".gradwire.json"
 """Suffix of the names of diagram files."""
 
 Pulse: TypeAlias = Callable[[float], object]
-"""Is told the share that is done, 0 … 1. What it raises ends the work, and nothing has changed."""
+"""Called with the fraction of the work done, 0 … 1. An exception that it raises cancels the work,
+which then has no effect."""
 
-_PIECE = 1 << 22
-"""Bytes that are written between two pulses."""
+_CHUNK = 1 << 22
+"""Bytes written between two pulses."""
 _END = 1 << 16
-"""Bytes at either end of a file in which the name of its arrays stands."""
+"""Bytes at either end of a diagram file that are searched for the name of its array file."""
 _ABANDONED = 3600.0
-"""Seconds after which nobody writes to a temporary file any more."""
+"""Age in seconds from which a temporary file counts as abandoned."""
 _TENSORS_LINE = re.compile(rb'^ *"tensors": ("(?:[^"\\]|\\.)*+")', re.MULTILINE)
 _DIGEST = re.compile(r"\.[0-9a-f]{16}\.safetensors")
 
 
 def loads(text: str) -> Diagram:
-    """The diagram that a text describes; raises FileError with line and column."""
+    """Read a diagram from text; raises FileError with line and column."""
     return read(text)
 
 
 def dumps(diagram: Diagram) -> str:
-    """The canonical text of a diagram, with all arrays written out; raises FileError."""
+    """The canonical text of a diagram, with all arrays inline; raises FileError."""
     return write(diagram)
 
 
-def _unwatched(share: float) -> None:
-    """A pulse for work whose progress nobody watches."""
+def _ignore_pulse(done: float) -> None:
+    """A ``Pulse`` that does nothing."""
 
 
-def load(path: str | Path, pulse: Pulse = _unwatched, notice: Notice = unheard) -> Diagram:
-    """Read a diagram's file; raises FileError with line and column.
+def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore_notice) -> Diagram:
+    """Load a diagram file; raises FileError with line and column.
 
-    ``notice`` takes a text that tells what was changed in an older file to keep its meaning.
+    ``notice`` is called with what was changed to migrate an older file.
     """
     path = Path(path)
-    with _told(path, "read"):
+    with _system_errors(path, "read"):
         folder = Path(os.path.realpath(path)).parent
         data = read_regular(path, MAX_CHARACTERS)
     pulse(0.1)
@@ -73,29 +74,29 @@ def load(path: str | Path, pulse: Pulse = _unwatched, notice: Notice = unheard) 
     return read(text, str(path), lambda name: TensorFile(folder / name), pulse, notice)
 
 
-def save(diagram: Diagram, path: str | Path, pulse: Pulse = _unwatched) -> None:
-    """Write a diagram's file, wholly or not at all, and its large arrays beside it.
+def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> None:
+    """Save a diagram atomically, with its large arrays in an array file in the same folder.
 
-    An existing file keeps its permissions; a link is followed. Arrays of an earlier save are
-    removed unless another diagram in the folder uses them. Raises FileError; what was there
-    before is then still there.
+    An existing file keeps its permissions; a link is followed. The array file of an earlier save
+    is removed unless another diagram in the folder uses it. Raises FileError and leaves the old
+    files unchanged.
     """
     path = Path(path)
-    with _told(path, "write"):
+    with _system_errors(path, "write"):
         target = Path(os.path.realpath(path))
     arrays = large_arrays(diagram)
     content = content_of(arrays) if arrays else None
     pulse(0.1)
     name = None if content is None else file_name(_stem(target), content)
     text = write(diagram, name).encode()
-    with _told(target, "write"):
+    with _system_errors(target, "write"):
         before = _tensors_of(target)
         pulse(0.2)
         if name is not None and content is not None:
-            _put(
+            _write_arrays(
                 target.with_name(name),
                 content,
-                lambda share: pulse(0.2 + 0.8 * share),
+                lambda done: pulse(0.2 + 0.8 * done),
                 _mode(target),
             )
         try:
@@ -111,16 +112,17 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _unwatched) -> None:
 
 
 def _stem(path: Path) -> str:
-    """What the names of a diagram's files of arrays begin with; ``_`` for what none may hold."""
+    """Prefix of the names of a diagram's array files; ``_`` replaces forbidden characters."""
     stem = path.name.removesuffix(SUFFIX) if path.name.endswith(SUFFIX) else path.stem
-    return UNFIT.sub("_", stem)
+    return FORBIDDEN.sub("_", stem)
 
 
 @contextmanager
-def _told(path: Path, verb: str) -> Iterator[None]:
+def _system_errors(path: Path, verb: str) -> Iterator[None]:
+    """Raise errors of the operating system as FileErrors."""
     try:
         yield
-    except (OSError, ValueError) as error:  # ValueError for a path that no system can have
+    except (OSError, ValueError) as error:  # ValueError for a path that is invalid everywhere
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise FileError(f"Can't {verb} the file: {reason}.", path=str(path)) from error
 
@@ -131,15 +133,15 @@ def _decoded(data: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         raise FileError(
-            "Not a text in UTF-8.",
+            "The file is not UTF-8 text.",
             path=str(path),
             line=before.count(b"\n") + 1,
             column=error.start - before.rfind(b"\n"),
         ) from None
 
 
-def _put(path: Path, content: bytes, pulse: Pulse, mode: int | None) -> None:
-    """Write a file whose name has a hash of its content, unless it exists; set permissions."""
+def _write_arrays(path: Path, content: bytes, pulse: Pulse, mode: int | None) -> None:
+    """Write an array file unless it exists with this content, and set its permissions."""
     if not (path.is_file() and path.read_bytes() == content):
         _replace(path, content, pulse, mode)
     elif mode is not None and stat.S_IMODE(path.stat().st_mode) != mode:
@@ -147,11 +149,11 @@ def _put(path: Path, content: bytes, pulse: Pulse, mode: int | None) -> None:
 
 
 def _replace(
-    path: Path, content: bytes, pulse: Pulse = _unwatched, mode: int | None = None
+    path: Path, content: bytes, pulse: Pulse = _ignore_pulse, mode: int | None = None
 ) -> None:
-    """Write beside the file, and replace it only when everything is on disk.
+    """Write a temporary file, and rename it to ``path`` only when everything is on disk.
 
-    It keeps the permissions of the old file unless ``mode`` is given.
+    Keeps the permissions of an existing file unless ``mode`` is given.
     """
     mode = _mode(path) if mode is None else mode
     temporary = path.with_name(f".gradwire-{secrets.token_hex(8)}.tmp")
@@ -163,9 +165,9 @@ def _replace(
             0o666 if mode is None else 0o600,
         )
         with open(descriptor, "wb") as file:
-            for start in range(0, len(content), _PIECE):
+            for start in range(0, len(content), _CHUNK):
                 pulse(start / len(content))
-                file.write(memoryview(content)[start : start + _PIECE])
+                file.write(memoryview(content)[start : start + _CHUNK])
             file.flush()
             os.fsync(file.fileno())
         if mode is not None:
@@ -178,7 +180,7 @@ def _replace(
 
 
 def _mode(path: Path) -> int | None:
-    """Permissions of an existing file; raises PermissionError if it must not be written."""
+    """Permissions of an existing file, or None; raises PermissionError if it is read-only."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -189,7 +191,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut, if the system can."""
+    """Make a rename survive a power cut, if the system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -199,7 +201,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _tensors_of(path: Path) -> str | None:
-    """The file of arrays that the diagram at ``path`` names now, without parsing it."""
+    """Name of the array file of the diagram at ``path``, found without parsing the diagram."""
     with suppress(OSError, FileError, ValueError):
         with open_regular(path) as file:
             found = _TENSORS_LINE.search(file.read(_END))
@@ -208,20 +210,20 @@ def _tensors_of(path: Path) -> str | None:
 
 
 def _discard(diagram: Path, name: str) -> None:
-    """Remove a file of arrays that a save of this diagram made and none in its folder names."""
+    """Remove an array file that an earlier save of this diagram wrote, unless it is in use."""
     stem = _stem(diagram)
     if not (name.startswith(stem) and _DIGEST.fullmatch(name, len(stem))):
         return
     with suppress(OSError):
-        if not any(_may_name(other, name) for other in diagram.parent.glob("*.json")):
+        if not any(_may_use(other, name) for other in diagram.parent.glob("*.json")):
             diagram.with_name(name).unlink()
 
 
-def _may_name(path: Path, tensors: str) -> bool:
-    """Whether a diagram uses that file of arrays, as far as its first and last lines show.
+def _may_use(path: Path, tensors: str) -> bool:
+    """Whether a diagram file may use this array file, judging by its first and last bytes.
 
-    The field stands before the pages, or after them in a file that another program wrote. Where
-    the pages begin too late to be seen, it may.
+    The field precedes the pages; another program may have written it after them. If the pages
+    begin too late to be seen, the answer is yes.
     """
     try:
         with open_regular(path) as file:
@@ -236,7 +238,7 @@ def _may_name(path: Path, tensors: str) -> bool:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what processes that were killed while they saved have left, in the course of time."""
+    """Remove old temporary files left by processes that were killed while saving."""
     now = time.time()
     with suppress(OSError):
         for left in folder.glob(".gradwire-*.tmp"):

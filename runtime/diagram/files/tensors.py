@@ -1,7 +1,7 @@
-"""Stores large arrays beside a diagram, in a ``.safetensors`` file.
+"""Stores the large arrays of a diagram in its array file, a ``.safetensors`` file.
 
-The file's name holds a digest of its content, so that a diagram and its arrays belong together
-whenever a crash comes: the new arrays are complete before the diagram that names them is.
+Its name contains a digest of its content, so a crash can't mix up a diagram and its arrays: new
+arrays are on disk under a new name before the diagram refers to it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_INLINE = 1024
-"""Maximum number of elements of an array in the diagram's own file."""
+"""Maximum number of elements of an array that is stored in the diagram's own file."""
 SUFFIX = ".safetensors"
 
-UNFIT = re.compile(r'^\.|[/\\:"\x00-\x1f\x7f\ud800-\udfff]')
-"""What the name of a file of arrays must not hold: it leads elsewhere, or hides the file."""
+FORBIDDEN = re.compile(r'^\.|[/\\:"\x00-\x1f\x7f\ud800-\udfff]')
+"""What an array file's name must not contain: it would leave the folder or hide the file."""
 
 _DIGEST = re.compile(r"\.([0-9a-f]{16})" + re.escape(SUFFIX))
 _FIELDS = {"tensor", "dtype", "shape"}
 
 
 def reference(key: str, array: NDArray[Any]) -> dict[str, Any]:
-    """The reference in a diagram to an array stored beside it."""
+    """The reference in a diagram to an array in its array file."""
     return {"tensor": key, "dtype": array.dtype.name, "shape": list(array.shape)}
 
 
@@ -56,7 +56,7 @@ def file_name(stem: str, content: bytes) -> str:
 
 
 class TensorFile:
-    """The arrays beside a diagram, each read once when it is needed."""
+    """The arrays in an array file, each read once, when it is first needed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -64,14 +64,14 @@ class TensorFile:
         self._checked = False
 
     def get(self, ref: Mapping[str, Any]) -> Tensor:
-        """The array that a reference names; raises FileError unless it is there and as told."""
+        """The array for a reference; raises FileError if it is missing or doesn't match."""
         key = str(ref["tensor"])
         if key not in self._read:
             self._read[key] = Tensor(self._load(key))
         tensor = self._read[key]
         if (tensor.dtype, list(tensor.shape)) != (ref["dtype"], ref["shape"]):
             raise FileError(
-                f"The array {key!r} in {self._path.name} is not the one the diagram means.",
+                f"The array {key!r} in {self._path.name} doesn't match the diagram.",
                 expected=f"{ref['dtype']} of shape {ref['shape']}",
                 got=f"{tensor.dtype} of shape {list(tensor.shape)}",
             )
@@ -86,17 +86,17 @@ class TensorFile:
                 array: NDArray[Any] = stored.get_tensor(key)
         except FileNotFoundError:
             raise FileError(
-                f"The arrays of this diagram are missing: there is no {self._path.name} beside it.",
+                f"The diagram's array file {self._path.name} is missing.",
                 next_step="Keep both files in one folder.",
             ) from None
         except (SafetensorError, OSError, TypeError) as error:
             raise FileError(f"Can't read {key!r} from {self._path.name}: {error}.") from error
         if array.dtype.name not in DTYPES:
-            raise FileError(f"The array {key!r} has a dtype that no block has: {array.dtype}.")
+            raise FileError(f"The array {key!r} has an unsupported dtype: {array.dtype}.")
         return array
 
     def _check(self) -> None:
-        """Compare the content with the digest in the name, once; a name may have none."""
+        """Compare the content with the digest in the name, if there is one; done once."""
         if self._checked:
             return
         with open_regular(self._path) as file:
@@ -104,8 +104,8 @@ class TensorFile:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:16] if stated else ""
         if stated and stated[1] != digest:
             raise FileError(
-                f"The arrays in {self._path.name} are not those that were saved there: "
-                "the file is damaged.",
-                next_step="Take the file from a copy.",
+                f"The array file {self._path.name} is damaged: its content has changed since it "
+                "was saved.",
+                next_step="Restore it from a backup.",
             )
         self._checked = True

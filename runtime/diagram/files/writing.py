@@ -1,8 +1,7 @@
-"""Writes a diagram as the text of a file: canonical, one record per line.
+"""Writes a diagram as canonical text, with one record per line.
 
-Blocks, wires, notes and pages stand in the order they have, which is the user's; places stand in
-the order of the blocks, after them the bends in the order of the wires. What is at its default is
-left out.
+Pages, blocks, wires and notes keep the user's order. In the layout, positions come first, in the
+order of the blocks, then bends in the order of the wires. Default values are omitted.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from blocks.errors import FileError, Location
 from blocks.values import Tensor
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.reading import MAX_BENDS, MAX_BLOCKS, MAX_WIRES
-from runtime.diagram.files.records import hollow, large_tensors, record_of, type_of
+from runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
 from runtime.diagram.files.tensors import reference
 from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
 from runtime.diagram.names import NAME_RULE, is_name
@@ -33,10 +32,10 @@ _MAX_WHOLE = 1e15
 
 
 def write(diagram: Diagram, tensors: str | None = None) -> str:
-    """The text of a diagram; ``tensors`` names the file that holds its large arrays.
+    """The text of a diagram; ``tensors`` is the name of the file with its large arrays.
 
-    Without that, all arrays are written out. Raises FileError for what no file can hold: names
-    that can't be told from paths, more blocks or wires than a file may have.
+    Without ``tensors`` all arrays are inline. Raises FileError for a diagram that could not be
+    read back: invalid names, or more blocks, wires or bends than a file may have.
     """
     _check(diagram)
     head: dict[str, Any] = {FIELD: VERSION}
@@ -56,7 +55,7 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
 
 
 def large_arrays(diagram: Diagram) -> dict[str, NDArray[Any]]:
-    """The arrays that lie beside the file: ``W1.value``, in other pages ``encoder/W1.value``."""
+    """The arrays for the array file: ``W1.value``, in other pages ``encoder/W1.value``."""
     return {
         _key(page_name, name, field): tensor.array
         for page_name, page in diagram.pages.items()
@@ -104,7 +103,7 @@ def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, Any]:
     if isinstance(block, Opaque):
         record = {"type": type_of(block), **block.record}
     elif large:
-        record = record_of(hollow(block, large))
+        record = record_of(without_arrays(block, large))
     else:
         return record_of(block)
     for field, value in record.items():
@@ -186,12 +185,14 @@ def _check(diagram: Diagram) -> None:
         for name in (page_name, *page.blocks, *page.notes):
             if not is_name(name):
                 raise FileError(
-                    f"{name!r} is no name.", location=Location(page_name), expected=NAME_RULE
+                    f"{name!r} is not a valid name.",
+                    location=Location(page_name),
+                    expected=NAME_RULE,
                 )
         for port in (*(port for wire in page.wire_list() for port in wire), *page.bends):
             if not port.port or not port.block or "." in port.block:
                 raise FileError(
-                    f"{str(port)!r} is no port for a wire.",
+                    f"{str(port)!r} is not a valid port.",
                     location=Location(page_name),
                     expected="block.port",
                 )

@@ -43,11 +43,15 @@ def test_what_is_wrong_after_a_step_is_told_at_the_nearest_place(monkeypatch):
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        ("3", "of version 3, newer than this Gradwire. Expected version 2 or older. Update"),
-        ("0", "There never was a version 0."),
-        ('"1"', "it names no version. Expected \"gradwire\": 2, got '1'."),
-        ("true", "it names no version."),
-        ("1.0", "it names no version."),
+        (
+            "3",
+            "has version 3, which is newer than this Gradwire supports. Expected version 2 or "
+            "older. Update",
+        ),
+        ("0", "There is no version 0."),
+        ('"1"', "it has no version. Expected \"gradwire\": 2, got '1'."),
+        ("true", "it has no version."),
+        ("1.0", "it has no version."),
     ],
 )
 def test_versions_that_can_not_be_read(version, message):

@@ -10,19 +10,24 @@ from runtime.diagram.files.parsing import MAX_DEPTH, offset_of, parse, spots
 @pytest.mark.parametrize(
     ("text", "line", "column", "message"),
     [
-        ('{\n "a": 1,\n "a": 2}', 3, 2, "'a' is there twice"),
-        ('{"x": {"b": [{"k": 1, "é": 2, "é": 3}]}}', 1, 31, "'é' is there twice"),
-        ('{"a": 1, "\\u0061": 2}', 1, 10, "'a' is there twice"),
-        ('{"a": [1,\n  NaN]}', 2, 3, "NaN is no number of JSON"),
-        ('{"a": -Infinity}', 1, 7, "-Infinity is no number"),
-        ('{"a": "NaN", "b": 1e999}', 1, 19, "1e999 is no number"),
-        ('{"a": ' + "9" * 5000 + "}", 1, 7, "is no number"),
+        ('{\n "a": 1,\n "a": 2}', 3, 2, "'a' appears twice"),
+        ('{"x": {"b": [{"k": 1, "é": 2, "é": 3}]}}', 1, 31, "'é' appears twice"),
+        ('{"a": 1, "\\u0061": 2}', 1, 10, "'a' appears twice"),
+        ('{"a": [1,\n  NaN]}', 2, 3, "NaN is not a JSON number"),
+        ('{"a": -Infinity}', 1, 7, "-Infinity is not a JSON number"),
+        ('{"a": "NaN", "b": 1e999}', 1, 19, "1e999 is not a JSON number"),
+        ('{"a": ' + "9" * 5000 + "}", 1, 7, "is not a JSON number"),
         ('{"a":}', 1, 6, "Not JSON: Expecting value"),
         ("", 1, 1, "Not JSON"),
         ('{"a": 1} x', 1, 10, "Not JSON: Extra data"),
         ('{"a": "\n"}', 1, 8, "Not JSON: Invalid control character"),
-        ("\n" + "[" * (MAX_DEPTH + 1), 2, MAX_DEPTH + 1, "brackets inside one another"),
-        ('"' + "é" * 5 + '"' + '{"a":' * 200, 1, 8 + 5 * MAX_DEPTH, "brackets inside one another"),
+        ("\n" + "[" * (MAX_DEPTH + 1), 2, MAX_DEPTH + 1, "Brackets are nested more than"),
+        (
+            '"' + "é" * 5 + '"' + '{"a":' * 200,
+            1,
+            8 + 5 * MAX_DEPTH,
+            "Brackets are nested more than",
+        ),
     ],
 )
 def test_every_flaw_has_a_line_and_a_column(text, line, column, message):

@@ -50,7 +50,7 @@ class Navigation(QObject):
         """
         if self._root == MAIN:
             return self._path
-        return self._path.within(InstancePath.apart(self._root))
+        return self._path.within(InstancePath.unused(self._root))
 
     def set_diagram(self, diagram: Diagram) -> None:
         """Stay where it was as far as that place still exists, perhaps by another name."""

@@ -1,16 +1,16 @@
-"""Paths to blocks, ports and wires of a diagram as it runs. No other module writes or parses them.
+"""Paths to blocks, ports and wires of a running diagram. No other module writes or parses them.
 
 ``enc/mul1``
-    an :class:`InstancePath`: the page blocks that lead to a block, outermost first, and its name
+    an :class:`InstancePath`: the page blocks that contain a block, outermost first, and its name
 ``enc/mul1.out``, ``pack1.out:encoder/w``
     a :class:`PortPath`: a port of an instance, or one leaf of the tree that the port carries
 ``enc/mul1.a``, ``mul1.a:encoder/w``
-    a :class:`WirePath`: the wire into that input, or one leaf of the tree that it carries
+    a :class:`WirePath`: the wire into an input, or one leaf of the tree that the wire carries
 
-A path is its text: it has the hash, the order and the JSON of a plain string, so that users find
-it in a mapping by what they read on the screen. A class applied to text trusts it; ``parse``
-checks it. Names have no ``.``, ``/`` or ``:`` (see ``NAME_RULE``); the text of a leaf, which may
-contain all three, comes last.
+A path is a string: it hashes, sorts and serialises as its text, so users can look it up in a
+mapping by what they see on the screen. Constructors trust their argument; ``parse`` validates it.
+Names contain no ``.``, ``/`` or ``:`` (see ``NAME_RULE``); a leaf, which may contain all three,
+comes last.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from blocks.errors import Location
 from blocks.paths import Path, parse_path, path_text
 
 _OUT = "out"
-"""Port that a path means when it names a block: that of blocks with one output."""
+"""The default port of a path that names a block: the output of blocks with one output."""
 
 
 class PortName(NamedTuple):
-    """``block.port``, both in one page: ``mul1.a``, ``sum1.terms.2``."""
+    """``block.port`` within one page: ``mul1.a``, ``sum1.terms.2``."""
 
     block: str
     port: str
@@ -35,7 +35,7 @@ class PortName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> PortName:
-        """Split at the first dot, as names of blocks have none; raises ValueError without one."""
+        """Split at the first dot; block names contain none. Raises ValueError without a dot."""
         block, dot, port = text.partition(".")
         if not (block and dot and port):
             raise ValueError(f"{text!r} is not block.port")
@@ -43,26 +43,26 @@ class PortName(NamedTuple):
 
 
 class _Path(str):
-    """What paths of all kinds have in common."""
+    """Operations that all paths have."""
 
     __slots__ = ()
 
     def is_inside(self, use: InstancePath) -> bool:
-        """Whether it is in the page used at ``use``, or in a page used there; all is in ROOT."""
+        """Whether it is anywhere below ``use``; everything is below ROOT."""
         return not use or self.startswith(use + "/")
 
     def relative_to(self, use: InstancePath) -> Self:
-        """The path as seen from the page used at ``use``; raises ValueError for one outside."""
+        """The path relative to ``use``; raises ValueError unless it is inside."""
         if not self.is_inside(use):
             raise ValueError(f"{str(self)!r} is not inside {str(use)!r}")
         return type(self)(self[len(use) + 1 :]) if use else self
 
     def within(self, use: InstancePath) -> Self:
-        """The path that is seen as this one from the page used at ``use``."""
+        """The absolute path of this path, which is relative to ``use``."""
         return type(self)(use + "/" + self if use and self else use or self)
 
     def block_below(self, use: InstancePath) -> str | None:
-        """The block of the page used at ``use`` that this belongs to; None for a path outside."""
+        """Name of the block on the page used at ``use`` that contains it; None if it is outside."""
         if not self.is_inside(use):
             return None
         below = self[len(use) + 1 :] if use else self
@@ -70,30 +70,30 @@ class _Path(str):
 
 
 class InstancePath(_Path):
-    """``enc/mul1``: a block as it runs, once for every use of its page."""
+    """``enc/mul1``: an instance of a block; it has one for each use of its page."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, *names: str) -> InstancePath:
-        """The path of those names: page blocks from outside in, then the block."""
+        """The path with these names: page blocks from the outside in, then the block."""
         return cls("/".join(names))
 
     @classmethod
     def parse(cls, text: str) -> InstancePath:
-        """The path that a text names; raises ValueError for one that names none."""
+        """Parse a path; raises ValueError if the text is not valid."""
         if text and ("." in text or ":" in text or not all(text.split("/"))):
             raise ValueError(f"{text!r} is not the path of a block, such as enc/mul1")
         return cls(text)
 
     @classmethod
-    def apart(cls, page: str) -> InstancePath:
-        """A place for a page that is looked at by itself; nothing that runs is inside it."""
+    def unused(cls, page: str) -> InstancePath:
+        """The pseudo-use of a page that is shown without being used; no instance is inside it."""
         return cls(page + ":")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The page blocks from outside in, then the block; none for ROOT."""
+        """The page blocks from the outside in, then the block; empty for ROOT."""
         return tuple(self.split("/")) if self else ()
 
     @property
@@ -103,7 +103,7 @@ class InstancePath(_Path):
 
     @property
     def use(self) -> InstancePath:
-        """The use of the page that it is in: ``enc``; ROOT for a block of the main page."""
+        """The use of the page that contains it: ``enc``; ROOT for a block of the main page."""
         return InstancePath(self.rpartition("/")[0])
 
     def __truediv__(self, name: str) -> InstancePath:
@@ -119,7 +119,7 @@ class InstancePath(_Path):
         return WirePath(self + "." + port)
 
     def with_leaf(self, leaf: str) -> str:
-        """``pack1:encoder/w``: the block and a leaf of its output; the block for no leaf."""
+        """``pack1:encoder/w``: the block and a leaf of its output; just the block for no leaf."""
         return self + ":" + leaf if leaf else self
 
     def port_inside(self, name: PortName) -> PortPath:
@@ -133,7 +133,7 @@ class InstancePath(_Path):
 
 
 ROOT = InstancePath()
-"""The main page, which no block uses."""
+"""The instance path of the main page."""
 
 
 class _PortOrWire(_Path):
@@ -143,7 +143,7 @@ class _PortOrWire(_Path):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The path that a text names, its leaf written in one way; raises ValueError for none."""
+        """Parse a path and normalise its leaf; raises ValueError if the text is not valid."""
         whole, leaf = split_leaf(text)
         block, _, port = whole.partition(".")
         if not (block and port) or "/" in port or text.endswith(":"):
@@ -153,7 +153,7 @@ class _PortOrWire(_Path):
 
     @property
     def block(self) -> InstancePath:
-        """The instance whose port it is, or that the wire leads to."""
+        """The instance that has the port, or that the wire enters."""
         return InstancePath(self.partition(".")[0])
 
     @property
@@ -163,34 +163,34 @@ class _PortOrWire(_Path):
 
     @property
     def leaf(self) -> str:
-        """The path of the leaf as it is written, ``encoder/w``; empty for the whole port."""
+        """The path of the leaf as text, ``encoder/w``; empty for the whole port."""
         return self.partition(":")[2]
 
     @property
     def whole(self) -> Self:
-        """The port or wire that this is, or is a leaf of."""
+        """The path without the leaf."""
         return type(self)(self.partition(":")[0])
 
     @property
     def name(self) -> PortName:
-        """The port's name in its page."""
+        """The name of the port in its page."""
         return PortName(self.block.name, self.port)
 
     @property
     def within_block(self) -> str:
-        """The port and the leaf, without the block: ``a``, ``a:encoder/w``."""
+        """The path without the block: ``a``, ``a:encoder/w``."""
         return self.partition(".")[2]
 
     def location(self) -> Location:
-        """Where it is, for messages."""
+        """The location for messages."""
         return Location(block=self.block, port=self.within_block)
 
     def leaf_at(self, path: Path) -> Self:
-        """The leaf at a path of the tree that is carried here."""
+        """The leaf at a path of the tree on this port or wire."""
         return self.with_leaf(path_text(path))
 
     def with_leaf(self, leaf: str) -> Self:
-        """The leaf at a written path; the whole port or wire where that is empty."""
+        """The leaf with this text; the whole port or wire if it is empty."""
         return type(self)(self + ":" + leaf) if leaf else self
 
 
@@ -201,7 +201,7 @@ class PortPath(_PortOrWire):
 
     @classmethod
     def named(cls, name: str) -> PortPath:
-        """The port of a text that may leave ``.out`` away, as ``loss`` does."""
+        """The port of a name that may omit ``.out``, such as ``loss``."""
         whole, leaf = split_leaf(name)
         if "." in whole:
             return cls(name)
@@ -209,7 +209,7 @@ class PortPath(_PortOrWire):
 
     @property
     def short(self) -> str:
-        """As ``named`` takes it, without ``.out``: ``loss`` for ``loss.out``."""
+        """The shortest name that ``named`` accepts: ``loss`` for ``loss.out``."""
         return self if ":" in self else self.removesuffix("." + _OUT)
 
 
@@ -220,16 +220,16 @@ class WirePath(_PortOrWire):
 
     @property
     def target(self) -> PortPath:
-        """The input that it drives, or the leaf of it."""
+        """The input that it drives, or the leaf of that input."""
         return PortPath(self)
 
 
 def path_parts(text: str) -> list[str]:
-    """What is between the slashes of a path, or of a pattern for paths."""
+    """The parts of a path, or of a pattern for paths, between its slashes."""
     return text.split("/")
 
 
 def split_leaf(text: str) -> tuple[str, str]:
-    """What is before the path of a leaf, and that path, empty where none is written."""
+    """Split a path into the part before the leaf and the leaf, which is empty if absent."""
     whole, _, leaf = text.partition(":")
     return whole, leaf

@@ -1,4 +1,4 @@
-"""Automatic layout: data flows left to right, in columns, with few crossings and straight wires."""
+"""Automatic layout: data flows left to right in columns, with few crossings and straight wires."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VALUE_LINES = 2
-"""Lines of a block that are reserved for its value and gradient, beside its ports."""
+"""Lines of a block for its value and gradient, next to its ports."""
 COLUMN_GAP = 80.0
-"""Px between columns."""
+"""Distance between columns in px."""
 ROW_GAP = 36.0
-"""Minimum px between blocks of one column."""
+"""Minimum distance between blocks of one column in px."""
 
-_ONE_SIDED = 4
+_ONE_SIDED_PASSES = 4
 """Passes that align a column only with the previous one; the others use both neighbours."""
-_STAY = 0.2
-"""Weight of the current place of a node that has no wires on the side considered."""
+_STAY_WEIGHT = 0.2
+"""Weight of the current position of a node that has no wires on the side considered."""
 _LINE_WEIGHTS = (1.0, 6.0, 12.0)
-"""How much a line wishes to be straight: between blocks, to a dummy, between dummies. A wire is
-drawn from end to end, so what leads to a dummy must leave it straight or run through blocks."""
-_RIGID = 50.0
-"""Weight of a wire against the blocks it passes, when its way is finally cleared."""
-_CLEARINGS = 3
-"""Passes that clear the way: blocks that give way move the ends of other wires."""
+"""Weights of straight lines between two blocks, a block and a dummy, and two dummies. A wire is
+drawn from end to end, so it crosses blocks unless its lines at dummies are straight."""
+_WIRE_WEIGHT = 50.0
+"""Weight of a wire against the blocks that it passes, in the final clearing passes."""
+_CLEARING_PASSES = 3
+"""Several are needed because moving a block aside moves the ends of other wires."""
 SNAP = 24.0
-"""A bend of fewer px is straightened if there is room."""
+"""Bends smaller than this, in px, are straightened if there is room."""
 
 
 def arrange(page: PageView) -> dict[str, Point]:
-    """A place for each block of the page; the same page gives the same places.
+    """A position for each block of the page; deterministic.
 
-    Parts that no wire joins stand one below the other, blocks without wires in rows under them.
+    Unconnected parts are stacked vertically, with blocks that have no wires in rows below them.
     """
     graph = Graph.of(page)
     places: dict[int, Point] = {}
@@ -61,14 +61,14 @@ def arrange(page: PageView) -> dict[str, Point]:
 
 @dataclass
 class Graph:
-    """Blocks as indices with heights, and wires as lines from port to port."""
+    """The blocks of a page as indices with heights, and its wires as lines from port to port."""
 
     heights: list[float]
     lines: list[Line]
 
     @classmethod
     def of(cls, page: PageView) -> Graph:
-        """The graph of a page, without wires to blocks that don't exist."""
+        """Make the graph of a page, ignoring wires to blocks that don't exist."""
         number = {name: i for i, name in enumerate(page.blocks)}
         heights = []
         offset: dict[PortName, float] = {}
@@ -125,7 +125,7 @@ def _arrange_part(heights: Sequence[float], part: _Part) -> Iterator[tuple[int, 
 
 
 def _rows(heights: Sequence[float], nodes: Sequence[int], top: float) -> dict[int, Point]:
-    """Nodes in about as many rows as columns."""
+    """Positions in a grid with about as many rows as columns."""
     columns = math.ceil(math.sqrt(len(nodes)))
     places = {}
     for start in range(0, len(nodes), columns or 1):
@@ -137,11 +137,11 @@ def _rows(heights: Sequence[float], nodes: Sequence[int], top: float) -> dict[in
 
 
 def _tops(graph: Layering, heights: Sequence[float]) -> list[float]:
-    """The y of each node: in its layer's order, wires as straight as that allows, from 0 down."""
+    """The y of each node, 0 or more: keeps the order of the layers and straightens wires."""
     columns = _Columns(graph, heights)
     sweeps = _sweeps(len(columns.tops))
     for sweep in range(sweeps):
-        both = sweep >= _ONE_SIDED
+        both = sweep >= _ONE_SIDED_PASSES
         forward = sweep % 2 == 0
         for layer in graph.layers if forward else reversed(graph.layers):
             columns.settle(
@@ -151,19 +151,19 @@ def _tops(graph: Layering, heights: Sequence[float]) -> list[float]:
         columns.settle(layer, [columns.nearest(node, True) for node in layer])
     for layer in reversed(graph.layers):
         columns.settle(layer, [columns.nearest(node, False) for node in layer])
-    for _ in range(_CLEARINGS):
-        columns.clear_the_way()
+    for _ in range(_CLEARING_PASSES):
+        columns.clear_wires()
     highest = min(columns.tops[: len(heights)], default=0.0)
     return [top - highest for top in columns.tops]
 
 
 def _sweeps(nodes: int) -> int:
-    """Passes that straighten wires, left to right and back by turns; small graphs afford more."""
-    return max(_ONE_SIDED + 2, min(30, 6_000 // nodes))
+    """Number of passes that straighten wires, in alternating directions; more for small graphs."""
+    return max(_ONE_SIDED_PASSES + 2, min(30, 6_000 // nodes))
 
 
 class _Columns:
-    """The tops of all nodes while they settle; ``graph`` gives their order in each column."""
+    """The tops of all nodes, improved step by step; ``graph`` fixes their order in each column."""
 
     def __init__(self, graph: Layering, heights: Sequence[float]) -> None:
         dummies = len(graph.before) - len(heights)
@@ -175,13 +175,13 @@ class _Columns:
             for node, top in zip(layer, accumulate(self._steps(layer), initial=0.0), strict=True):
                 self.tops[node] = top
 
-    def settle(self, layer: Sequence[int], wishes: Sequence[tuple[float, float]]) -> None:
-        """Put the nodes of a column as near to their wishes (top, weight) as they fit."""
-        for node, top in zip(layer, spread(wishes, self._steps(layer)), strict=True):
+    def settle(self, layer: Sequence[int], desired: Sequence[tuple[float, float]]) -> None:
+        """Place the nodes of a column as near to their desired (top, weight) as they fit."""
+        for node, top in zip(layer, spread(desired, self._steps(layer)), strict=True):
             self.tops[node] = top
 
     def mean(self, node: int, backward: bool, forward: bool) -> tuple[float, float]:
-        """The wish for straight lines to the columns before, or after, or both."""
+        """The weighted mean top for straight lines to the previous column, the next, or both."""
         total = weights = 0.0
         for line in (
             *(self._graph.before[node] if backward else ()),
@@ -190,12 +190,12 @@ class _Columns:
             weight = _LINE_WEIGHTS[self._dummies(line)]
             weights += weight
             total += weight * self._straight(node, line)
-        return (total / weights, weights) if weights else (self.tops[node], _STAY)
+        return (total / weights, weights) if weights else (self.tops[node], _STAY_WEIGHT)
 
     def nearest(self, node: int, backward: bool) -> tuple[float, float]:
-        """The wish to stay, or to take the smallest bend out of a line to a neighbour.
+        """The current top, or one that straightens the line to a neighbour with the smallest bend.
 
-        Only nodes that read nothing look forward; the others are straight with what they read.
+        Only nodes without inputs consider their readers; the others align with their inputs.
         """
         top = self.tops[node]
         before = self._graph.before[node]
@@ -205,20 +205,20 @@ class _Columns:
         best = min(bends, key=lambda straight: abs(straight - top), default=top)
         return (best, 2.0) if abs(best - top) < SNAP else (top, 1.0)
 
-    def clear_the_way(self) -> None:
-        """Lay long wires where they are drawn, from end to end, and push blocks aside."""
+    def clear_wires(self) -> None:
+        """Move long wires to where they are drawn, and push blocks out of their way."""
         drawn = self._drawn()
         for layer in self._graph.layers:
             self.settle(
                 layer,
                 [
-                    (drawn[node], _RIGID) if node in drawn else self.nearest(node, True)
+                    (drawn[node], _WIRE_WEIGHT) if node in drawn else self.nearest(node, True)
                     for node in layer
                 ],
             )
 
     def _drawn(self) -> dict[int, float]:
-        """The y of each dummy on the curve of its wire, the longest where wires share it."""
+        """The y of each dummy on the curve of its wire, or of the longest wire that shares it."""
         ends: dict[int, tuple[float, int]] = {}
         drawn = {}
         for layer in reversed(self._graph.layers):
@@ -240,11 +240,11 @@ class _Columns:
         return drawn
 
     def _dummies(self, line: Line) -> int:
-        """How many of the ends are dummies."""
+        """How many of the line's ends are dummies."""
         return (line.tail >= self._graph.real) + (line.head >= self._graph.real)
 
     def _straight(self, node: int, line: Line) -> float:
-        """The top of a node at one end of a line that would make it straight."""
+        """The top of ``node``, an end of the line, that would make the line straight."""
         if node == line.head:
             return self.tops[line.tail] + line.leaves - line.enters
         return self.tops[line.head] + line.enters - line.leaves
@@ -257,15 +257,16 @@ class _Columns:
         ]
 
 
-def spread(wishes: Sequence[tuple[float, float]], steps: Sequence[float]) -> list[float]:
-    """Places nearest to the wishes (least weighted squares) that are ``steps`` apart at least.
+def spread(desired: Sequence[tuple[float, float]], steps: Sequence[float]) -> list[float]:
+    """Positions at least ``steps`` apart, nearest to the desired (position, weight) in the sense
+    of weighted least squares.
 
     Source: pool adjacent violators, Ayer et al. 1955.
     """
     offsets = list(accumulate(steps, initial=0.0))
     pools: list[tuple[float, float, int]] = []
-    for (wish, weight), offset in zip(wishes, offsets, strict=True):
-        mean, total, count = wish - offset, weight, 1
+    for (position, weight), offset in zip(desired, offsets, strict=True):
+        mean, total, count = position - offset, weight, 1
         while pools and pools[-1][0] >= mean:
             above, heavy, more = pools.pop()
             mean = (above * heavy + mean * total) / (heavy + total)

@@ -1,7 +1,7 @@
 """Assigns the nodes of a directed graph to layers, and orders each layer with few crossings.
 
-Nodes are integers, lower ones first where nothing else decides. Source: Sugiyama, Tagawa & Toda
-1981; longest-path layers, lines over several layers led through dummy nodes, barycentres.
+Nodes are integers; ties go to the lower number. Source: Sugiyama, Tagawa & Toda 1981, with
+longest-path layers, dummy nodes on lines that span several layers, and barycentres.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-SWEEPS = 12
-"""Maximum number of passes over all layers, alternating left to right and back."""
-PATIENCE = 3
+MAX_SWEEPS = 12
+"""Maximum number of passes over all layers, in alternating directions."""
+MAX_IDLE_SWEEPS = 3
 """Passes without improvement after which ordering stops."""
 
 
 def dummy_budget(nodes: int) -> int:
-    """Dummies that a graph may have. Lines too long for it are left out of the ordering, which
-    keeps the work linear: a few lines through half of a large graph can't be followed anyway.
+    """Maximum number of dummies of a graph. Lines that would exceed it are ignored when layers are
+    ordered, which keeps the work linear; nobody can follow a line through half of a large graph.
     """
     return min(4 * nodes, 8_000)
 
 
 class Line(NamedTuple):
-    """From ``tail`` to ``head``; where each touches its node, as a height below its top in px."""
+    """A line from ``tail`` to ``head``; ``leaves`` and ``enters`` are the heights in px, below the
+    tops of these nodes, at which it does so.
+    """
 
     tail: int
     head: int
@@ -35,9 +37,9 @@ class Line(NamedTuple):
 
 @dataclass
 class Layering:
-    """Nodes and dummies by layer, in order, and the lines between neighbouring layers.
+    """Nodes and dummies by layer, in order, and the lines between adjacent layers.
 
-    Nodes from ``real`` on are dummies.
+    Nodes numbered ``real`` or higher are dummies.
     """
 
     real: int
@@ -56,7 +58,7 @@ class Layering:
 
 
 def layered(count: int, lines: Sequence[Line], heights: Sequence[float]) -> Layering:
-    """Layers for nodes 0 … count - 1 with these heights; lines that close a cycle are left out."""
+    """Layers for nodes 0 … count - 1 with these heights, without the lines that close cycles."""
     order, kept = without_cycles(count, lines)
     layer = _longest_paths(order, kept)
     found = _with_dummies(layer, kept)
@@ -65,7 +67,7 @@ def layered(count: int, lines: Sequence[Line], heights: Sequence[float]) -> Laye
 
 
 def without_cycles(count: int, lines: Sequence[Line]) -> tuple[list[int], list[Line]]:
-    """A topological order, and the lines that run along it: those of a depth-first search."""
+    """A topological order from depth-first search, and the lines that agree with it."""
     heads: list[list[int]] = [[] for _ in range(count)]
     for line in lines:
         heads[line.tail].append(line.head)
@@ -92,8 +94,8 @@ def without_cycles(count: int, lines: Sequence[Line]) -> tuple[list[int], list[L
 
 
 def _longest_paths(order: Sequence[int], lines: Sequence[Line]) -> list[int]:
-    """Each node one layer behind the last it reads; nodes that feed more than they read move up
-    to their first reader.
+    """The layer of each node: one after its last input. A node with more outputs than inputs then
+    moves to the layer before its first reader.
     """
     tails: list[set[int]] = [set() for _ in order]
     heads: list[set[int]] = [set() for _ in order]
@@ -111,7 +113,7 @@ def _longest_paths(order: Sequence[int], lines: Sequence[Line]) -> list[int]:
 
 
 def _with_dummies(layer: Sequence[int], lines: Sequence[Line]) -> Layering:
-    """Lead long lines through one dummy a layer, shared by the lines of one output."""
+    """Route long lines through one dummy per layer, which the lines of one output share."""
     layers: list[list[int]] = [[] for _ in range(max(layer) + 1)]
     for node, place in enumerate(layer):
         layers[place].append(node)
@@ -137,14 +139,14 @@ def _with_dummies(layer: Sequence[int], lines: Sequence[Line]) -> Layering:
 
 
 def _order(graph: Layering, heights: Sequence[float]) -> None:
-    """Sort the layers so that few lines cross, keeping the best order of all sweeps."""
+    """Sort the layers so that few lines cross; keeps the best order of all sweeps."""
     place = [0.0] * len(graph.before)
     for layer in graph.layers:
         _number(layer, place)
     best, fewest = [list(layer) for layer in graph.layers], _crossings(graph, place)
     idle = 0
-    for sweep in range(SWEEPS):
-        if not fewest or idle == PATIENCE:
+    for sweep in range(MAX_SWEEPS):
+        if not fewest or idle == MAX_IDLE_SWEEPS:
             break
         forward = sweep % 2 == 0
         for layer in graph.layers if forward else reversed(graph.layers):
@@ -164,7 +166,7 @@ def _order(graph: Layering, heights: Sequence[float]) -> None:
 
 
 def _swap_neighbours(graph: Layering, layer: list[int], place: list[float]) -> bool:
-    """Swap adjacent nodes of a layer if that saves crossings."""
+    """Swap adjacent nodes of a layer if that saves crossings; returns whether any did."""
     swapped = False
     for i in range(len(layer) - 1):
         above, below = layer[i], layer[i + 1]
@@ -183,7 +185,7 @@ def _swap_neighbours(graph: Layering, layer: list[int], place: list[float]) -> b
 
 
 def _ends(lines: Sequence[Line], place: Sequence[float], side: int) -> list[tuple[float, float]]:
-    """Where lines end on the other side: place, and height of the port."""
+    """The other ends of lines: position in the layer, and height of the port."""
     if side:
         return [(place[line.head], line.enters) for line in lines]
     return [(place[line.tail], line.leaves) for line in lines]
@@ -197,7 +199,7 @@ def _number(layer: Sequence[int], place: list[float]) -> None:
 def _barycentre(
     graph: Layering, node: int, forward: bool, place: Sequence[float], heights: Sequence[float]
 ) -> float:
-    """Mean place of the neighbours one layer back, finer than a place by the port on them."""
+    """Mean position of the neighbours in the adjacent layer, refined by the heights of ports."""
     lines = graph.before[node] if forward else graph.after[node]
     if not lines:
         return place[node]
@@ -209,7 +211,7 @@ def _barycentre(
 
 
 def _crossings(graph: Layering, place: Sequence[float]) -> int:
-    """Pairs of lines that cross: for each line, those that begin above it and end below it."""
+    """Number of crossings: for each line, the lines that start above it and end below it."""
     total = 0
     for layer in graph.layers:
         ends: list[tuple[float, float]] = []

@@ -9,9 +9,9 @@ HEADER = 28.0
 ROW = 18.0
 """Height of a line of ports or of numbers."""
 FOOT = 6.0
-"""Space under the last line."""
+"""Space below the last line."""
 
 
 def block_height(lines: int) -> float:
-    """Height of a block with that many lines: the larger of its rows of ports and of numbers."""
+    """Height of a block; ``lines`` is the larger of its numbers of port rows and number rows."""
     return HEADER + ROW * lines + FOOT

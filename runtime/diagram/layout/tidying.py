@@ -1,7 +1,7 @@
-"""A page put in order about where its user placed it: columns, gaps and straight wires, and what
-lay to the left or above stays there as far as the wires allow.
+"""Tidies a page with small moves: aligned columns, even gaps and straight wires.
 
-What is in order already stays as it is, so that tidying twice is tidying once.
+Blocks keep their relative positions as far as the wires allow. Tidying is idempotent: a tidy page
+does not change.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 _PITCH = WIDTH + COLUMN_GAP / 2.0
-"""From one column to the next, at least: half the gap of a layout from scratch."""
+"""Minimum distance between columns, with half the gap of an automatic layout."""
 _GAP = ROW_GAP / 2.0
-"""Between blocks of a column, at least."""
-_STRAY = 0.01
-"""Weight of the place of a block that wires push out of its column."""
+"""Minimum gap between the blocks of a column."""
+_STRAY_WEIGHT = 0.01
+"""Weight of the position of a column all of whose blocks were pushed there by wires."""
 
 
 def tidied(
     page: PageView, layout: Mapping[str, Point], names: Collection[str] = ()
 ) -> dict[str, Point]:
-    """Places for the blocks called ``names`` (for all where it is empty), near those they have.
+    """Positions for the blocks called ``names``, or all if it is empty, near their current ones.
 
-    A block reads from the left; those of a column keep their order and don't overlap. Where none
-    has a place, the page is laid out from scratch.
+    Inputs come from the left; the blocks of a column keep their order and don't overlap. If no
+    block has a position, the page is arranged from scratch.
     """
     if not layout.keys() & page.blocks.keys():
         return {name: at for name, at in arrange(page).items() if not names or name in names}
@@ -54,7 +54,7 @@ def tidied(
 
 
 def _start(page: PageView, layout: Mapping[str, Point]) -> Mapping[str, Point]:
-    """The place of each block; those without one lie as from scratch, about where the rest is."""
+    """The position of each block; without one, that of an automatic layout moved near the rest."""
     if layout.keys() >= page.blocks.keys():
         return layout
     scratch = arrange(page)
@@ -70,9 +70,9 @@ def _start(page: PageView, layout: Mapping[str, Point]) -> Mapping[str, Point]:
 def _columns(
     xs: Sequence[float], order: Sequence[int], lines: Sequence[Line]
 ) -> tuple[list[list[int]], list[float]]:
-    """Nodes by column, from the left, and the left edge of each node.
+    """Nodes by column, from left to right, and the left edge of each node.
 
-    A node is in the column it was placed in, if that is behind all that it reads.
+    A node stays in the column where it was placed unless it must move to the right of its inputs.
     """
     found, first = [0] * len(xs), 0.0
     column = -1
@@ -81,17 +81,17 @@ def _columns(
             column, first = column + 1, xs[node]
         found[node] = column
     wanted = list(found)
-    _put_right(found, order, lines)
+    _enforce_direction(found, order, lines)
     by_column: dict[int, list[int]] = {column: [] for column in sorted(set(found))}
     for node, column in enumerate(found):
         by_column[column].append(node)
     columns = list(by_column.values())
-    wishes = []
+    desired = []
     for nodes in columns:
         stayed = [node for node in nodes if found[node] == wanted[node]]
         mean = sum(xs[node] for node in stayed or nodes) / len(stayed or nodes)
-        wishes.append((mean, float(len(stayed)) or _STRAY))
-    edges = _settled(wishes, [_PITCH] * (len(columns) - 1))
+        desired.append((mean, float(len(stayed)) or _STRAY_WEIGHT))
+    edges = _spread_rounded(desired, [_PITCH] * (len(columns) - 1))
     lefts = [0.0] * len(xs)
     for nodes, edge in zip(columns, edges, strict=True):
         for node in nodes:
@@ -99,10 +99,10 @@ def _columns(
     return columns, lefts
 
 
-def _put_right(columns: list[int], order: Sequence[int], lines: Sequence[Line]) -> None:
-    """Change ``columns`` so that every line runs to a later one.
+def _enforce_direction(columns: list[int], order: Sequence[int], lines: Sequence[Line]) -> None:
+    """Modify ``columns`` so that every line leads to a later column.
 
-    A node that alone lies too far to the right goes before its readers; otherwise these move on.
+    If several readers are left of a node, the node moves before them; otherwise its readers move.
     """
     heads: list[list[int]] = [[] for _ in columns]
     tails: list[list[int]] = [[] for _ in columns]
@@ -126,7 +126,7 @@ def _tops(
     heights: Sequence[float],
     lines: Sequence[Line],
 ) -> list[float]:
-    """The top of each node: as near to ``ys`` as its column has room, small bends taken out."""
+    """The top of each node, as near to ``ys`` as its column has room, with small bends removed."""
     before: list[list[Line]] = [[] for _ in ys]
     for line in lines:
         before[line.head].append(line)
@@ -134,8 +134,8 @@ def _tops(
     for nodes in columns:
         nodes.sort(key=ys.__getitem__)
         steps = [heights[above] + _GAP for above, _ in pairwise(nodes)]
-        settled = _settled([(ys[node], 1.0) for node in nodes], steps)
-        for node, top in zip(nodes, settled, strict=True):
+        spaced = _spread_rounded([(ys[node], 1.0) for node in nodes], steps)
+        for node, top in zip(nodes, spaced, strict=True):
             tops[node] = top
         while _straighten(nodes, steps, tops, before):
             pass
@@ -145,9 +145,10 @@ def _tops(
 def _straighten(
     nodes: Sequence[int], steps: Sequence[float], tops: list[float], before: Sequence[list[Line]]
 ) -> bool:
-    """Take the smallest bend out of the wires of nodes that have room for it; whether any had.
+    """Straighten the wire with the smallest bend of each node that has room; returns whether any
+    moved.
 
-    One whose wire is straight stays, so it comes to an end.
+    A node with a straight wire stays, so repeating this terminates.
     """
     moved = False
     for i, node in enumerate(nodes):
@@ -160,8 +161,8 @@ def _straighten(
     return moved
 
 
-def _settled(wishes: Sequence[tuple[float, float]], steps: Sequence[float]) -> list[float]:
-    """As ``spread``, in whole px: what settles once stays where it is."""
+def _spread_rounded(desired: Sequence[tuple[float, float]], steps: Sequence[float]) -> list[float]:
+    """As ``spread``, rounded to whole px, which makes it idempotent."""
     offsets = list(accumulate(steps, initial=0.0))
-    places = spread(wishes, steps)
+    places = spread(desired, steps)
     return [round(place - by) + by for place, by in zip(places, offsets, strict=False)]

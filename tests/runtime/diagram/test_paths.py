@@ -70,7 +70,7 @@ def test_a_path_below_a_use_is_seen_from_there(
         assert path.relative_to(ROOT) == path
         assert path.block_below(use) == below[0]
         assert path.block_below(ROOT) == above[0]
-        assert not path.is_inside(InstancePath.apart("page"))
+        assert not path.is_inside(InstancePath.unused("page"))
     assert use.port_inside(PortName("a", port)) == (use / "a").port(port)
     assert use.wire_inside(PortName("a", port)) == (use / "a").wire(port)
 

@@ -1,4 +1,4 @@
-"""Diagrams: what they are, how they change, how they are checked, stored and laid out."""
+"""The diagram model, and how diagrams are edited, checked, stored and laid out."""
 
 from runtime.diagram.checks.checks import check
 from runtime.diagram.checks.diagnostics import Diagnostic, Severity

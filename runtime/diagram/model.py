@@ -1,4 +1,4 @@
-"""The diagram: pages of named blocks joined by wires. Frozen; an edit makes a new diagram."""
+"""The diagram: pages of named blocks connected by wires. Immutable; an edit makes a new one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MAIN = "main"
 
 
 class Point(NamedTuple):
-    """A position on the canvas in scene units (px at 100 %), y downwards."""
+    """A position on the canvas in scene units (px at 100 %); y points down."""
 
     x: float
     y: float
 
 
 class Wire(NamedTuple):
-    """A wire of one page, identified by its target: an input is driven by at most one wire."""
+    """A wire of one page. Its target identifies it, since an input has at most one wire."""
 
     source: PortName
     target: PortName
@@ -32,7 +32,7 @@ class Wire(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text box on a page, ``width`` × ``height`` px with its corner at ``at``, or a frame."""
+    """A text box or frame on a page, ``width`` × ``height`` px, with its top left at ``at``."""
 
     text: str = ""
     at: Point = Point(0.0, 0.0)
@@ -42,7 +42,7 @@ class Note:
 
 
 class Ends(NamedTuple):
-    """The targets of a page's wires by the block they enter and by the block they leave."""
+    """The targets of a page's wires, by the block that they enter and the block that they leave."""
 
     inward: Mapping[str, tuple[PortName, ...]]
     outward: Mapping[str, tuple[PortName, ...]]
@@ -50,9 +50,9 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Blocks by name, wires as target → source, places by block name, notes by id.
+    """Blocks by name, wires as target → source, positions by block name, notes by id.
 
-    ``bends`` has, by target, the points through which a wire runs, starting at its source.
+    ``bends`` maps the target of a wire to the points that the wire passes, from its source on.
     """
 
     blocks: Mapping[str, Block] = field(default_factory=dict)
@@ -68,20 +68,20 @@ class Page:
 
     @property
     def ends(self) -> Ends:
-        """The wires by block; computed on the first call and carried from edit to edit."""
+        """The wires by block; computed on first use and kept up to date by edits."""
         if self._ends is None:
             object.__setattr__(self, "_ends", _ends(self.wires))
         assert self._ends is not None
         return self._ends
 
-    def knowing(self, ends: Ends) -> Page:
-        """This page, with its ``ends`` set by a caller that has them already."""
+    def with_ends(self, ends: Ends) -> Page:
+        """This page, with its ``ends`` set by a caller that has already computed them."""
         object.__setattr__(self, "_ends", ends)
         return self
 
-    def sharing_ends(self, other: Page) -> Page:
+    def with_ends_of(self, other: Page) -> Page:
         """This page, with the ``ends`` of another page that has the same wires."""
-        return self if other._ends is None else self.knowing(other._ends)
+        return self if other._ends is None else self.with_ends(other._ends)
 
 
 def _ends(wires: Mapping[PortName, PortName]) -> Ends:
@@ -122,7 +122,7 @@ class DiagramView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """Pages by name, ``main`` among them. Immutable and shared freely between threads.
+    """Pages by name, including ``main``. Immutable, so threads may share it.
 
     ``contracts`` are lines that state what its gradients must do; see runtime.flow.tools.contracts.
     """
@@ -156,7 +156,7 @@ def same_meaning(one: Diagram, other: Diagram) -> bool:
 class Ports:
     """Names of a block's ports in one diagram, in order.
 
-    ``inputs`` has the terms of a repeating port that are in use, ``free`` the next term.
+    ``inputs`` includes the terms of a repeating port that are in use, ``free`` has its next term.
     """
 
     inputs: tuple[str, ...]
@@ -165,7 +165,7 @@ class Ports:
 
 
 def ports(diagram: DiagramView, page: str, name: str) -> Ports:
-    """The ports of block ``name`` of ``page``: from its class, or from the page it stands for.
+    """The ports of block ``name`` of ``page``, given by its class or, for a use, by the used page.
 
     An opaque block has the ports that its wires use.
     """
@@ -186,7 +186,7 @@ def page_ports(page: PageView) -> Ports:
 def own_ports(page: PageView, name: str) -> Ports:
     """The ports of a block as far as its own page determines them.
 
-    For an opaque block, or one that stands for a page, these are the ports in use, by name.
+    For an opaque block or a use of a page, these are the ports that have wires, sorted by name.
     """
     block = page.blocks[name]
     if isinstance(block, PageBlock | Opaque):
@@ -206,7 +206,7 @@ def own_ports(page: PageView, name: str) -> Ports:
 
 
 def _terms(page: PageView, name: str, port: str) -> int:
-    """The number of terms of a repeating port that are wired or literal, up to the first gap."""
+    """The number of terms of a repeating port with a wire or a literal, up to the first gap."""
     literals = page.blocks[name].literals
     count = 0
     while (term := term_name(port, count)) in literals or PortName(name, term) in page.wires:

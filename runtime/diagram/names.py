@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from runtime.diagram.model import Page
 
 MAX_LENGTH = 100
-"""Characters in a name, at most."""
+"""Maximum number of characters of a name."""
 NAME_RULE = f"1 to {MAX_LENGTH} printable characters other than . / : =, no space at either end"
 """The rule for names: ``.`` and ``/`` separate names in paths, ``:`` ends a page's name in
 messages, ``=`` ends a name on the command line."""
@@ -21,7 +21,7 @@ _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
 
 
 def is_name(text: str) -> bool:
-    """Whether a block, page or note may be called this; see ``NAME_RULE``."""
+    """Whether this is a valid name of a block, page or note; see ``NAME_RULE``."""
     return (
         0 < len(text) <= MAX_LENGTH
         and text.isprintable()
@@ -38,7 +38,7 @@ def snake_case(type_name: str) -> str:
 def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:
     """Unused names for blocks of a type: ``mul1``, ``mul2``, …, ``arctan2_1``, ….
 
-    The first Loss is ``loss``, the next ``loss2``: mostly there is one, named in every report.
+    The first Loss is ``loss``, the next ``loss2``: most diagrams have one, and reports name it.
     """
     base = snake_case(type_name)
     if type_name == "Loss" and base not in taken:

@@ -1,4 +1,4 @@
-"""Resolves paths of a run to pages and blocks of the document, and back."""
+"""Resolves instance paths to pages and blocks of the document, and back."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from blocks.block import Block
 
 MOST_USES = 10_000
-"""Uses of pages after which a search stops, because their number can grow exponentially."""
+"""Number of uses of pages after which a search stops; nested uses can grow exponentially."""
 
 
 class Address(NamedTuple):
-    """A block of the document, which runs once for each use of its page, each at its own path."""
+    """A block of the document. It runs once for each use of its page, each at its own path."""
 
     page: str
     name: str
@@ -32,7 +32,7 @@ def resolve(diagram: Diagram, path: InstancePath) -> Address | None:
 
 
 def page_at(diagram: Diagram, use: InstancePath, root: str = MAIN) -> str | None:
-    """Name of the page used at ``use``, relative to the page ``root``; None if there is none."""
+    """Name of the page used at ``use``, relative to the page ``root``; None if there is no use."""
     page = root
     for name in use.names:
         inner = _page_used(diagram, page, name)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def check(diagram: Diagram) -> list[Diagnostic]:
-    """All structural problems, page by page: of names, blocks, inputs, wires, cycles, places.
+    """All structural problems, page by page: names, blocks, inputs, wires, cycles, layout.
 
     Codes: no-main-page, bad-name, unknown-block, wrong-parameters, missing-page, page-recursion,
     missing-input, unknown-literal, port-gap, dangling-wire, unknown-port, driven-page-input, cycle,
@@ -60,7 +60,7 @@ def _check_pages(diagram: Diagram, dependencies: Dependencies) -> Iterator[Diagn
             "The page contains itself."
             if len(group) == 1
             else f"The pages contain one another: {', '.join(group)}.",
-            next_step="Remove one of the blocks that stand for them.",
+            next_step="Remove one of the page blocks.",
             code="page-recursion",
         )
 
@@ -79,15 +79,15 @@ def _check_cycles(dependencies: Dependencies, page: str) -> Iterator[Diagnostic]
 def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
     for block, at in page.layout.items():
         if block not in page.blocks:
-            what = "There is a place for a block that is not there."
+            what = "There is a position for a block that does not exist."
         elif not (math.isfinite(at.x) and math.isfinite(at.y)):
-            what = "The block's place is not finite."
+            what = "The block's position is not finite."
         else:
             continue
         yield _stray(Location(name, block), what)
     for target, bends in page.bends.items():
         if target not in page.wires:
-            yield _stray(Location(name, *target), "There are bends of a wire that is not there.")
+            yield _stray(Location(name, *target), "There are bends for a wire that does not exist.")
         elif not all(map(math.isfinite, chain.from_iterable(bends))):
             yield _stray(Location(name, *target), "A bend of the wire is not finite.")
 
@@ -97,7 +97,7 @@ def _stray(location: Location, what: str) -> Diagnostic:
 
 
 class _PageCheck:
-    """The checks of one page that need its blocks' ports."""
+    """Checks of the blocks, inputs and wires of one page."""
 
     def __init__(self, diagram: Diagram, name: str, page_blocks: Mapping[str, Ports]) -> None:
         self._diagram = diagram
@@ -139,7 +139,7 @@ class _PageCheck:
                 Location(self._name, name),
                 f"There is no page {block.page!r}.",
                 expected="one of " + ", ".join(self._page_blocks),
-                next_step="Choose the page that this block stands for.",
+                next_step="Choose an existing page for this block.",
                 code="missing-page",
             )
             return
@@ -169,7 +169,7 @@ class _PageCheck:
                 yield Diagnostic(
                     "error",
                     Location(self._name, name, port),
-                    "A literal is given for an input that is not there.",
+                    "There is a literal for an input that does not exist.",
                     next_step="Remove it.",
                     code="unknown-literal",
                 )
@@ -185,17 +185,17 @@ class _PageCheck:
                 "A term of the repeating input is missing.",
                 expected=f"{term_name(port, 0)} to {term_name(port, len(terms) - 1)} without a gap",
                 got=", ".join(term_name(port, term) for term in terms[:8]),
-                next_step="Number the terms from 0 on.",
+                next_step="Number the terms from 0.",
                 code="port-gap",
             )
 
     def _check_wire(self, source: PortName, target: PortName) -> Iterator[Diagnostic]:
-        for end, other in ((source, "begins"), (target, "ends")):
+        for end, verb in ((source, "starts"), (target, "ends")):
             if end.block not in self._page.blocks:
                 yield Diagnostic(
                     "error",
                     Location(self._name, *target),
-                    f"The wire from {source} {other} at a block that is not there: {end.block!r}.",
+                    f"The wire from {source} {verb} at a block that does not exist: {end.block!r}.",
                     next_step="Remove the wire.",
                     code="dangling-wire",
                 )
@@ -205,7 +205,7 @@ class _PageCheck:
             yield Diagnostic(
                 "error",
                 Location(self._name, *target),
-                f"The wire begins at {source}, and there is no such output.",
+                f"The wire starts at an output that does not exist: {source}.",
                 expected="one of " + ", ".join(outputs) if outputs else "no output at all",
                 next_step="Remove the wire.",
                 code="unknown-port",
@@ -214,7 +214,7 @@ class _PageCheck:
             yield Diagnostic(
                 "error",
                 Location(self._name, *target),
-                f"The wire from {source} ends at an input that is not there.",
+                f"The wire from {source} ends at an input that does not exist.",
                 next_step="Remove the wire.",
                 code="unknown-port",
             )
@@ -222,13 +222,13 @@ class _PageCheck:
             yield Diagnostic(
                 "error",
                 Location(self._name, *target),
-                "An input of the page is driven on the page; what drives it is outside.",
+                "This is an input of the page and gets its value from outside; it can't be wired.",
                 next_step="Remove the wire.",
                 code="driven-page-input",
             )
 
     def _outputs(self, name: str) -> Collection[str] | None:
-        """Names of a block's outputs; None where any may be."""
+        """Names of a block's outputs; None if it may have any."""
         block = self._page.blocks[name]
         if isinstance(block, PageBlock) and block.page in self._page_blocks:
             return self._page_blocks[block.page].outputs
@@ -251,7 +251,7 @@ def _bad_name(name: str, kind: str, location: Location) -> Diagnostic:
     return Diagnostic(
         "error",
         location,
-        f"{name[:120]!r} is no name for a {kind}.",
+        f"{name[:120]!r} is not a valid {kind} name.",
         expected=NAME_RULE,
         next_step="Rename it.",
         code="bad-name",

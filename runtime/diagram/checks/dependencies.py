@@ -1,4 +1,4 @@
-"""Dependencies between blocks, across pages, and the forbidden cycles among them."""
+"""Dependencies between blocks, also through pages, and cycles among them, which are errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.diagram.model import DiagramView, PageView
 
 Node: TypeAlias = str | PortName
-"""A block, or one port of a page used as a block: not all its outputs read all its inputs."""
+"""A block, or one port of a use of a page, whose outputs need not depend on all its inputs."""
 
 N = TypeVar("N", bound=Hashable)
 
@@ -54,13 +54,13 @@ class Dependencies:
 
     @cached_property
     def recursive(self) -> tuple[tuple[str, ...], ...]:
-        """Groups of pages that contain one another, or one that contains itself."""
+        """Groups of pages that contain one another, and single pages that contain themselves."""
         groups = [set(group) for group in _loops(self.used, self.used.__getitem__)]
         return tuple(tuple(name for name in self.used if name in group) for group in groups)
 
     @cached_property
     def through(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        """By page and PageInput, the PageOutputs that read it; nothing for recursive pages."""
+        """The PageOutputs that depend on each PageInput, by page; recursive pages are omitted."""
         found: dict[str, Mapping[str, tuple[str, ...]]] = {}
         entangled = {name for group in self.recursive for name in group}
         for name, *_ in strong_components(self.used, self.used.__getitem__):
@@ -81,31 +81,31 @@ class Dependencies:
         return list(found)[1:]
 
     def cycles(self, page: str) -> list[Cycle]:
-        """One of the shortest cycles of each strongly connected part of the page."""
+        """A shortest cycle of each strongly connected component of the page."""
         graph = _PageGraph(self, page)
         rank = {block: i for i, block in enumerate(self._pages[page].blocks)}
         found = []
-        for knot in _loops(graph.nodes(), graph.readers):
-            first = min(knot, key=lambda node: rank[_block(node)])
+        for component in _loops(graph.nodes(), graph.readers):
+            first = min(component, key=lambda node: rank[_block(node)])
             found.append(Cycle(page, _blocks(_path(first, first, graph.readers))))
         return sorted(found, key=lambda cycle: rank[cycle.blocks[0]])
 
     def cycle_along(self, page: str, targets: Collection[PortName]) -> Cycle | None:
-        """A cycle through one of these wires of the page, if there is any."""
+        """A cycle through one of these wires of the page, or None."""
         graph = _PageGraph(self, page)
         wires = self._pages[page].wires
         entered = [graph.node(target) for target in targets]
-        knots = strong_components(entered, graph.readers)
-        knot_of = {node: i for i, knot in enumerate(knots) for node in knot}
+        components = strong_components(entered, graph.readers)
+        component_of = {node: i for i, nodes in enumerate(components) for node in nodes}
         for target, entry in zip(targets, entered, strict=True):
             source = graph.node(wires[target])
-            if knot_of.get(source) == knot_of[entry]:
+            if component_of.get(source) == component_of[entry]:
                 return Cycle(page, _blocks(_path(entry, source, graph.readers)))
         return None
 
 
 class _PageGraph:
-    """The nodes of one page and the step from each to its readers."""
+    """The dependency graph of one page: its nodes, and the readers of each."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class _PageGraph:
         return port.block if self._inside(port.block) is None else port
 
     def nodes(self) -> Iterator[Node]:
-        """The nodes where paths begin: blocks, and the input ports of pages."""
+        """The nodes where paths begin: blocks, and the inputs of uses of pages."""
         for name in self._page.blocks:
             inside = self._inside(name)
             if inside is None:
@@ -154,18 +154,21 @@ class _PageGraph:
 
 
 def _outputs_by_input(page: PageView, graph: _PageGraph) -> dict[str, tuple[str, ...]]:
-    """One pass from the readers to what they read, with a bit for each output."""
+    """The PageOutputs that depend on each PageInput.
+
+    One pass over the components, readers first, with a bit mask of the outputs.
+    """
     outputs = [name for name, block in page.blocks.items() if isinstance(block, PageOutput)]
     bit = {name: 1 << i for i, name in enumerate(outputs)}
     reach: dict[Node, int] = {}
-    for knot in strong_components(graph.nodes(), graph.readers):
+    for component in strong_components(graph.nodes(), graph.readers):
         mask = 0
-        for node in knot:
+        for node in component:
             if isinstance(node, str):
                 mask |= bit.get(node, 0)
             for reader in graph.readers(node):
                 mask |= reach.get(reader, 0)
-        reach.update(dict.fromkeys(knot, mask))
+        reach.update(dict.fromkeys(component, mask))
     return {
         name: tuple(output for output in outputs if reach[name] & bit[output])
         for name, block in page.blocks.items()
@@ -176,9 +179,9 @@ def _outputs_by_input(page: PageView, graph: _PageGraph) -> dict[str, tuple[str,
 def strong_components(
     nodes: Iterable[N], successors: Callable[[N], Iterable[N]]
 ) -> Iterator[list[N]]:
-    """The strongly connected components reachable from ``nodes``, readers before what they read.
+    """The strongly connected components reachable from ``nodes``, successors first.
 
-    Iterative, so that depth is no limit. Source: Tarjan 1972.
+    Iterative, so that the recursion limit does not restrict the depth. Source: Tarjan 1972.
     """
     index: dict[N, int] = {}
     low: dict[N, int] = {}
@@ -242,7 +245,7 @@ def _block(node: Node) -> str:
 
 
 def _blocks(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """The blocks on a path; a page that it enters and leaves is named once."""
+    """The blocks on a path; a use of a page, of which it has two ports, appears once."""
     names: list[str] = []
     for node in nodes:
         if not names or names[-1] != _block(node):

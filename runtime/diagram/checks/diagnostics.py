@@ -14,7 +14,7 @@ Severity: TypeAlias = Literal["error", "warning", "info"]
 class Diagnostic:
     """One problem of a diagram. An error prevents its block from running, a warning doesn't.
 
-    ``code`` is stable from release to release (``missing-input``); the texts are not.
+    ``code``, such as ``missing-input``, is stable between releases; the texts are not.
     """
 
     severity: Severity
@@ -29,7 +29,7 @@ class Diagnostic:
     def from_error(
         cls, error: GradwireError, code: str, location: Location | None = None
     ) -> Diagnostic:
-        """The diagnostic of a problem that was raised as an error."""
+        """Convert an exception to a diagnostic."""
         return cls(
             severity="error",
             location=error.location or location or Location(),

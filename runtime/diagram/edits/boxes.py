@@ -10,24 +10,24 @@ from runtime.diagram.model import Note, Page, Point
 
 
 class Box(NamedTuple):
-    """A rectangle of a page, scene units; one of nothing has its ends the wrong way round."""
+    """A rectangle on a page, in scene units."""
 
     left: float
     top: float
     right: float
     bottom: float
 
-    def holds(self, point: Point) -> bool:
-        """Whether it contains a point, border included."""
+    def contains(self, point: Point) -> bool:
+        """Whether a point is inside or on the border."""
         return self.left <= point.x <= self.right and self.top <= point.y <= self.bottom
 
-    def holds_all(self, other: Box) -> bool:
-        """Whether it contains all of another box."""
-        return self.holds(Point(*other[:2])) and self.holds(Point(*other[2:]))
+    def encloses(self, other: Box) -> bool:
+        """Whether another box is entirely inside."""
+        return self.contains(Point(*other[:2])) and self.contains(Point(*other[2:]))
 
 
 def box_around(page: Page, blocks: Collection[str]) -> Box:
-    """The smallest box around those of the blocks that have a place."""
+    """The smallest box around those of the blocks that have a position."""
     boxes = [_block_box(page, name) for name in blocks if name in page.layout]
     low = [min((box[side] for box in boxes), default=0.0) for side in (0, 1)]
     high = [max((box[side] for box in boxes), default=0.0) for side in (2, 3)]
@@ -35,7 +35,7 @@ def box_around(page: Page, blocks: Collection[str]) -> Box:
 
 
 def notes_within(page: Page, blocks: Collection[str]) -> frozenset[str]:
-    """Notes and frames that belong to these blocks.
+    """Names of the notes and frames that belong to these blocks.
 
     These are the frames that contain some of the blocks and no other block, and everything that
     lies entirely in the box around the blocks or in one of those frames.
@@ -43,21 +43,21 @@ def notes_within(page: Page, blocks: Collection[str]) -> frozenset[str]:
     frames = {
         name: _note_box(note)
         for name, note in page.notes.items()
-        if note.frame and (held := _held(page, note)) and held <= frozenset(blocks)
+        if note.frame and (framed := _blocks_in(page, note)) and framed <= frozenset(blocks)
     }
     areas = [box_around(page, blocks), *frames.values()]
     inside = {
         name
         for name, note in page.notes.items()
-        if any(area.holds_all(_note_box(note)) for area in areas)
+        if any(area.encloses(_note_box(note)) for area in areas)
     }
     return frozenset(inside | frames.keys())
 
 
-def _held(page: Page, frame: Note) -> frozenset[str]:
-    """The blocks that lie entirely in a frame."""
+def _blocks_in(page: Page, frame: Note) -> frozenset[str]:
+    """The blocks that lie entirely inside a frame."""
     area = _note_box(frame)
-    return frozenset(name for name in page.layout if area.holds_all(_block_box(page, name)))
+    return frozenset(name for name in page.layout if area.encloses(_block_box(page, name)))
 
 
 def _block_box(page: Page, name: str) -> Box:

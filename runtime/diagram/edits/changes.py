@@ -1,7 +1,7 @@
 """All changes that can be made to a diagram, and ``apply``, which makes one.
 
-A change is a value. Applying it gives the diagrams before and after, which share everything that
-did not change, so undo and redo are exact and free.
+A change is a value. Applying it returns the diagrams before and after, which share everything
+that did not change; undo and redo are therefore exact and free.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from blocks.errors import ChangeError, Location, ParameterError
 from runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
 from runtime.diagram.edits.draft import Draft, PageDraft
-from runtime.diagram.edits.ordering import put_in_order
+from runtime.diagram.edits.ordering import tidy
 from runtime.diagram.edits.preconditions import (
     finite,
     refuse_main,
@@ -51,7 +51,7 @@ class RemoveBlocks:
 
 @dataclass(frozen=True, slots=True)
 class RenameBlock:
-    """Rename a block; wires, place and, for the port of a page, its uses follow."""
+    """Rename a block and update its wires, its position and, for a page port, the page's uses."""
 
     old: str
     new: str
@@ -60,7 +60,7 @@ class RenameBlock:
 
 @dataclass(frozen=True, slots=True)
 class MoveBlocks:
-    """Move blocks, and notes by id, to new places; give wires, by target, other bends."""
+    """Move blocks by name, notes by id, and the bends of wires by target."""
 
     places: Mapping[str, Point]
     page: str = MAIN
@@ -114,7 +114,7 @@ class SetNote:
 
 @dataclass(frozen=True, slots=True)
 class Arrange:
-    """Tidy a page, or these blocks of it, near where they are."""
+    """Tidy a page, or some of its blocks, keeping them near their positions."""
 
     page: str = MAIN
     names: Collection[str] = ()
@@ -130,14 +130,14 @@ class InsertPage:
 
 @dataclass(frozen=True, slots=True)
 class RemovePage:
-    """Remove a page that no block stands for."""
+    """Remove an unused page."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RenamePage:
-    """Rename a page; the blocks that stand for it follow."""
+    """Rename a page and update its uses."""
 
     old: str
     new: str
@@ -154,7 +154,7 @@ class SetTitle:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Several changes as one: all are made, or none."""
+    """Several changes made as one: all or none."""
 
     label: str
     changes: tuple[Change, ...]
@@ -191,10 +191,10 @@ class Edit:
 def apply(diagram: Diagram, change: Change) -> Edit:
     """Make a change.
 
-    The cost is proportional to the change, plus copies of the mappings it touches; for a new wire,
-    also a walk through everything downstream of its target. Raises ChangeError, leaving the
-    diagram as it is, for names that don't exist or are in use, parameters that don't fit, and
-    wires that ``can_connect`` rejects.
+    The cost is proportional to the change, plus copies of the mappings that it modifies and, for a
+    new wire, a walk through everything downstream of its target. Raises ChangeError, without any
+    effect, for names that don't exist or are in use, invalid parameters, and wires that
+    ``can_connect`` rejects.
     """
     draft = Draft(diagram)
     _perform(draft, change)
@@ -204,7 +204,7 @@ def apply(diagram: Diagram, change: Change) -> Edit:
 
 
 def can_connect(diagram: Diagram, page: str, source: PortName, target: PortName) -> str | None:
-    """Why this wire can't be, as a sentence; None if it can. What drives the target may stay."""
+    """Why this wire is not allowed, as a sentence; None if it is. It may replace another wire."""
     try:
         apply(diagram, Connect(source, target, page))
     except ChangeError as error:
@@ -253,7 +253,7 @@ def _perform(draft: Draft, change: Change) -> None:
             _set_note(draft.page(page), page, name, note)
         case Arrange(page, names):
             require_blocks(draft.page(page), page, names)
-            put_in_order(draft.page(page), names)
+            tidy(draft.page(page), names)
         case Batch(_, changes):
             for part in changes:
                 _perform(draft, part)
@@ -280,7 +280,7 @@ def _perform_on_diagram(
                 raise ChangeError(
                     f"Page {name!r} is in use: {', '.join(uses[:5])}.",
                     location=Location(name),
-                    next_step="Remove the blocks that stand for it first.",
+                    next_step="Remove these blocks first.",
                 )
             draft.remove_page(name)
         case RenamePage(old, new):
@@ -312,7 +312,7 @@ def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[
     for key, value in values.items():
         port = block.port(key)
         if value is None and port is not None and port.variadic:
-            page.close_ranks(name, port.name)
+            page.renumber_terms(name, port.name)
 
 
 def _bend(page: PageDraft, page_name: str, target: PortName, points: tuple[Point, ...]) -> None:
@@ -342,7 +342,7 @@ def _connected(change: Change) -> Iterator[tuple[str, PortName]]:
 
 
 def _label(change: Change) -> str:
-    """The name of the change in undo and redo."""
+    """The text of the change in the undo and redo menus."""
     match change:
         case AddBlock(name):
             return f"Add {name}"

@@ -1,7 +1,7 @@
 """Copies a selection as text (``copied``), and makes the change that pastes it (``pasted``).
 
-The text is a diagram file with the selection as its main page and the pages it uses, so it can go
-through a text editor, an e-mail or another window.
+The text is a diagram file with the selection as its main page, and with the pages that it uses.
+It survives a text editor or an e-mail, and can be pasted into another window.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from runtime.diagram.names import MAX_LENGTH, snake_case
 from runtime.diagram.paths import PortName
 
 STEP = Point(24.0, 24.0)
-"""Offset of a copy from the original if no place is given, px at 100 %."""
+"""Offset of a copy from the original if no position is given, px at 100 %."""
 
 _FENCE = re.compile(r"\A```[^\n]*\n(.*?)\n?```\Z", re.DOTALL)
 _SECTIONS = frozenset({"blocks", "wires", "layout", "notes"})
@@ -43,7 +43,7 @@ _FORMS = "a diagram, its blocks and wires, or records of blocks, as JSON"
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """The change that pastes, and the names that the blocks and the notes get."""
+    """The change that pastes, and the names of the new blocks and notes."""
 
     change: Batch
     blocks: frozenset[str]
@@ -51,15 +51,15 @@ class Paste:
 
 
 def copied(diagram: Diagram, page: str, names: Collection[str], notes: Collection[str] = ()) -> str:
-    """The text of some blocks and notes of a page, with the wires among the blocks.
+    """The text of some blocks and notes of a page, with the wires between the blocks.
 
-    Terms of a repeating port move up where others are left out. Raises ChangeError for a name
-    that isn't there.
+    Terms of a repeating port are renumbered without the omitted ones. Raises ChangeError for a
+    name that does not exist.
     """
-    there, chosen = diagram.pages[page], frozenset(names)
-    others = [name for name in there.blocks if name not in chosen]
+    here, chosen = diagram.pages[page], frozenset(names)
+    others = [name for name in here.blocks if name not in chosen]
     kept = apply(diagram, RemoveBlocks(others, page)).after.pages[page]
-    main = replace(kept, notes={n: note for n, note in there.notes.items() if n in notes})
+    main = replace(kept, notes={n: note for n, note in here.notes.items() if n in notes})
     used = {name: diagram.pages[name] for name in _used(diagram.pages, main) if name != MAIN}
     return dumps(Diagram({MAIN: main} | used))
 
@@ -73,30 +73,30 @@ def pasted(
     label: str = "Paste",
     aside: Point = Point(0.0, 0.0),
 ) -> Paste:
-    """The change that pastes a copied text on a page, centred at ``at``, or one step from the
-    original.
+    """The change that pastes a copied text on a page, centred at ``at`` or, without ``at``, offset
+    by ``STEP`` from the original.
 
-    ``aside`` is added to the place, for repeated pastes. Names that are in use get a number; pages
-    that exist already, and are equal, are used. Parts of a file are accepted too, as they come
-    from a text editor. Raises FileError, with line and column, for a text without blocks.
+    ``aside`` is added to the position, for repeated pastes. Blocks whose names are in use get a
+    number; equal pages of the diagram are reused. The text may also be a part of a file, copied
+    from a text editor. Raises FileError with line and column, also for a text without blocks.
     """
     source = _read(text)
-    main = _joined(source.main)
+    main = _without_dangling(source.main)
     if not (main.blocks or main.notes):
-        raise FileError("The text holds no blocks and no notes.", expected=_FORMS)
+        raise FileError("The text contains no blocks or notes.", expected=_FORMS)
     pages = {name: source.pages[name] for name in _used(source.pages, main) if name != MAIN}
-    titles = _page_names(pages, diagram)
+    new_pages = _page_names(pages, diagram)
     here = diagram.pages[page]
     names = _unique(main.blocks, here.blocks)
     notes = _unique(main.notes, here.notes)
     places = {**arrange(main), **main.layout}
     by = _moved(_shift(main, places, at), aside)
     changes: list[Change] = [
-        InsertPage(titles[name], _retitled(content, titles))
+        InsertPage(new_pages[name], _with_pages(content, new_pages))
         for name, content in pages.items()
-        if titles[name] not in diagram.pages
+        if new_pages[name] not in diagram.pages
     ]
-    for name, block in _retitled(main, titles).blocks.items():
+    for name, block in _with_pages(main, new_pages).blocks.items():
         changes.append(AddBlock(names[name], block, _moved(places[name], by), page))
     for target, origin in sorted(main.wires.items(), key=lambda wire: _term(wire[0])):
         begin = PortName(names[origin.block], origin.port)
@@ -110,8 +110,8 @@ def pasted(
     return Paste(Batch(label, tuple(changes)), *map(frozenset, (names.values(), notes.values())))
 
 
-def _joined(page: Page) -> Page:
-    """The page without the wires and places of blocks that don't exist."""
+def _without_dangling(page: Page) -> Page:
+    """The page without wires and positions of blocks that don't exist."""
     return replace(
         page,
         wires={t: s for t, s in page.wires.items() if {t.block, s.block} <= page.blocks.keys()},
@@ -132,41 +132,41 @@ def _used(pages: Mapping[str, Page], main: Page) -> Iterator[str]:
 
 
 def _page_names(pages: Mapping[str, Page], diagram: Diagram) -> dict[str, str]:
-    """The name of each page after pasting: its own if unused, or if that page is the same."""
+    """The name of each page after pasting: its own if that is unused or means an equal page."""
     same = {name for name, page in pages.items() if diagram.pages.get(name) == page}
-    # A page is the same only if the pages it uses are.
+    # A page is the same only if the pages that it uses are.
     while broken := {n for n in same if not same.issuperset(_used(pages, pages[n]))}:
         same -= broken
     others = _unique([name for name in pages if name not in same], diagram.pages)
     return others | {name: name for name in same}
 
 
-def _retitled(page: Page, titles: Mapping[str, str]) -> Page:
-    """The page, its page blocks standing for pages by their new names."""
+def _with_pages(page: Page, new: Mapping[str, str]) -> Page:
+    """The page with its page blocks renamed to the new names of their pages."""
     renamed = {
-        name: block.model_copy(update={"page": titles[block.page]})
+        name: block.model_copy(update={"page": new[block.page]})
         for name, block in page.blocks.items()
-        if isinstance(block, PageBlock) and titles.get(block.page, block.page) != block.page
+        if isinstance(block, PageBlock) and new.get(block.page, block.page) != block.page
     }
     return replace(page, blocks={**page.blocks, **renamed}) if renamed else page
 
 
 def _unique(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
-    """Each name, with the next free number if it is in use: ``mul2``, ``W2``."""
+    """Maps each name to itself if free, else to it with the next free number: ``mul2``, ``W2``."""
     used = {*taken, *names}
-    onward: dict[str, dict[int, int]] = {}
+    skips: dict[str, dict[int, int]] = {}
     found: dict[str, str] = {}
     for name in names:
-        found[name] = name if name not in taken else _numbered(name, used, onward)
+        found[name] = name if name not in taken else _numbered(name, used, skips)
         used.add(found[name])
     return found
 
 
-def _numbered(name: str, taken: Container[str], onward: dict[str, dict[int, int]]) -> str:
-    """The next free name; ``onward`` maps, by stem, numbers in use to later ones."""
+def _numbered(name: str, taken: Container[str], skips: dict[str, dict[int, int]]) -> str:
+    """The next free name; ``skips`` maps, by stem, a number in use to a later one to try."""
     stem = name.rstrip("0123456789")
     number = int(name[len(stem) :][-9:] or 1) + 1
-    links, passed = onward.setdefault(stem, {}), []
+    links, passed = skips.setdefault(stem, {}), []
     while True:
         made = (stem[: MAX_LENGTH - len(str(number))] or "block") + str(number)
         if number not in links and made not in taken:
@@ -178,7 +178,7 @@ def _numbered(name: str, taken: Container[str], onward: dict[str, dict[int, int]
 
 
 def _term(target: PortName) -> int:
-    """The index by which wires are sorted: terms of a repeating port must be wired in order."""
+    """Sort key of wires: terms of a repeating port must be wired in order."""
     _, index = split_term(target.port)
     return int(index) if index.isdecimal() else 0
 
@@ -198,18 +198,18 @@ def _moved(place: Point, by: Point) -> Point:
 
 
 def _read(text: str) -> Diagram:
-    """The diagram of a text: a whole file, or a part of one, fenced or with a comma left over."""
+    """Read a file or a part of one, possibly in a code fence or with a trailing comma."""
     body = text.strip("\ufeff \t\r\n")
     if fenced := _FENCE.match(body):
         body = fenced[1].strip()
     if body.startswith('"'):
         body = f"{{{body.rstrip(',')}}}"
     if not body.startswith("{"):
-        raise FileError("The text is no part of a diagram.", expected=_FORMS, got=repr(text[:40]))
+        raise FileError("The text is not part of a diagram.", expected=_FORMS, got=repr(text[:40]))
     try:
         record = json.loads(body)
     except (ValueError, RecursionError):
-        return loads(body)  # which raises with the place of the flaw
+        return loads(body)  # raises FileError with line and column
     if isinstance(record.get("type"), str):
         body, record = f'{{"{snake_case(record["type"])}1": {body}}}', {"": record}
     if record and all(isinstance(part, dict) and "type" in part for part in record.values()):
@@ -217,5 +217,5 @@ def _read(text: str) -> Diagram:
     if record.keys() <= _SECTIONS:
         body = f'{{"{FIELD}": {VERSION}, "pages": {{"{MAIN}": {body}}}}}'
     elif "pages" not in record:
-        raise FileError("The text is no part of a diagram.", expected=_FORMS, got=repr(text[:40]))
+        raise FileError("The text is not part of a diagram.", expected=_FORMS, got=repr(text[:40]))
     return loads(body)

@@ -1,4 +1,4 @@
-"""Which wires are allowed: between existing ports, and closing no cycle on any page."""
+"""Which wires are allowed: those between existing ports that close no cycle on any page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def require_ports(diagram: DiagramView, page: str, source: PortName, target: Por
     sources, targets = ports(diagram, page, source.block), ports(diagram, page, target.block)
     if source.port not in sources.outputs and not isinstance(blocks[source.block], Opaque):
         raise ChangeError(
-            f"{source} is an input; a wire begins at an output."
+            f"{source} is an input; a wire starts at an output."
             if source.port in (*sources.inputs, *sources.free)
             else f"{source.block} has no output {source.port!r}.",
             location=Location(page, *source),
@@ -32,7 +32,7 @@ def require_ports(diagram: DiagramView, page: str, source: PortName, target: Por
         )
     if isinstance(blocks[target.block], PageInput):
         raise ChangeError(
-            f"{target.block} is an input of this page: what drives it is outside.",
+            f"{target.block} is an input of this page and gets its value from outside.",
             location=Location(page, *target),
         )
     inputs = (*targets.inputs, *targets.free)
@@ -63,12 +63,12 @@ def refuse_new_cycles(
             raise ChangeError(
                 f"That makes a cycle: {cycle}.",
                 location=Location(cycle.page, cycle.blocks[0]),
-                next_step="A block can't read what is computed from it.",
+                next_step="A block can't depend on its own output.",
             )
 
 
 def _new_cycle_outside(before: Diagram, after: Dependencies, page: str) -> Cycle | None:
-    """A cycle in a page that uses this one and had no such cycle before."""
+    """A new cycle in a page that uses this one."""
     for user in after.users(page):
         known = Dependencies(before).cycles(user) if user in before.pages else []
         for cycle in after.cycles(user):

@@ -1,7 +1,7 @@
-"""A diagram in the middle of an edit: mappings are copied when first written, all else is shared.
+"""A diagram during an edit: mappings are copied on first write, everything else is shared.
 
-A draft keeps every invariant that one mapping alone can't: wires go with their blocks, terms of
-a repeating port have no gaps, the uses of a page follow its ports.
+A draft maintains the invariants between mappings: removing a block removes its wires, terms of a
+repeating port have no gaps, and the uses of a page follow changes of its ports.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Sheet(Generic[K, V]):
-    """A mapping to read as ``view`` and to write as ``own``, which is copied on first use."""
+class CopyOnWrite(Generic[K, V]):
+    """A mapping that is read as ``view`` and written as ``own``, a copy made on first use."""
 
-    __slots__ = ("touched", "view")
+    __slots__ = ("copied", "view")
 
     def __init__(self, base: Mapping[K, V]) -> None:
         self.view = base
-        self.touched = False
+        self.copied = False
 
     @property
     def own(self) -> dict[K, V]:
         """The writable copy."""
-        if not self.touched:
+        if not self.copied:
             self.replace(dict(self.view))
         return cast("dict[K, V]", self.view)
 
     def replace(self, view: dict[K, V]) -> None:
         """Replace the mapping."""
         self.view = view
-        self.touched = True
+        self.copied = True
 
     def rename(self, old: K, new: K) -> None:
         """Change a key, keeping its place in the order."""
@@ -53,15 +53,15 @@ class Sheet(Generic[K, V]):
 
 
 class PageDraft:
-    """A page during an edit; a PageView."""
+    """A page during an edit; implements PageView."""
 
     def __init__(self, page: Page) -> None:
         self._base = page
-        self._blocks = Sheet(page.blocks)
-        self._wires = Sheet(page.wires)
-        self._layout = Sheet(page.layout)
-        self._notes = Sheet(page.notes)
-        self._bends = Sheet(page.bends)
+        self._blocks = CopyOnWrite(page.blocks)
+        self._wires = CopyOnWrite(page.wires)
+        self._layout = CopyOnWrite(page.layout)
+        self._notes = CopyOnWrite(page.notes)
+        self._bends = CopyOnWrite(page.bends)
         self._ends: _EndsDraft | None = None
 
     @property
@@ -80,16 +80,16 @@ class PageDraft:
         return self._base.ends if self._ends is None else self._ends.closed()
 
     def finish(self) -> Page:
-        """The page as it is now; the old one if nothing changed."""
-        sheets = (self._blocks, self._wires, self._layout, self._notes, self._bends)
-        if not any(sheet.touched for sheet in sheets):
+        """The page as it is now; the original if nothing changed."""
+        parts = (self._blocks, self._wires, self._layout, self._notes, self._bends)
+        if not any(part.copied for part in parts):
             return self._base
         page = Page(self.blocks, self.wires, self.layout, self.notes, self.bends)
-        return page.knowing(self.ends) if self._wires.touched else page.sharing_ends(self._base)
+        return page.with_ends(self.ends) if self._wires.copied else page.with_ends_of(self._base)
 
     @property
     def layout(self) -> Mapping[str, Point]:
-        """Places by block, as they are now."""
+        """Positions by block, as they are now."""
         return self._layout.view
 
     @property
@@ -107,7 +107,7 @@ class PageDraft:
         self._blocks.own[name] = block
 
     def place(self, name: str, at: Point) -> None:
-        """Set the place of a block."""
+        """Set the position of a block."""
         self._layout.own[name] = at
 
     def put_note(self, name: str, note: Note | None) -> None:
@@ -118,9 +118,9 @@ class PageDraft:
             self._notes.own[name] = note
 
     def put_wire(self, source: PortName, target: PortName) -> None:
-        """Drive the target from the source, in the place of what drove it.
+        """Drive the target from the source, replacing any other wire into it.
 
-        A wire from elsewhere runs straight; the one that was there keeps its bends.
+        A new wire is straight; if the same wire exists already it keeps its bends.
         """
         old = self.wires.get(target)
         if old != source:
@@ -132,7 +132,7 @@ class PageDraft:
         self._wires.own[target] = source
 
     def bend(self, target: PortName, bends: tuple[Point, ...]) -> None:
-        """Route a wire through these points; with none, it runs straight."""
+        """Route a wire through these points; without points it is straight."""
         if bends:
             self._bends.own[target] = bends
         elif target in self.bends:
@@ -143,7 +143,7 @@ class PageDraft:
         targets: Iterable[PortName],
         staying: Callable[[str], bool] = lambda block: True,
     ) -> None:
-        """Remove wires; later terms of repeating ports of the remaining blocks move up."""
+        """Remove wires, and renumber the repeating ports of blocks for which ``staying`` holds."""
         repeating: dict[tuple[str, str], set[PortName]] = {}
         for target in dict.fromkeys(targets):
             block = self.blocks.get(target.block)
@@ -153,16 +153,16 @@ class PageDraft:
             else:
                 self._drop_wire(target)
         for (name, term), gone in repeating.items():
-            self.close_ranks(name, term, gone)
+            self.renumber_terms(name, term, gone)
 
     def remove_block(self, name: str) -> None:
-        """Remove a block whose wires are gone already."""
+        """Remove a block; its wires must have been removed before."""
         del self._blocks.own[name]
         if name in self._layout.view:
             del self._layout.own[name]
 
     def rename_block(self, old: str, new: str) -> None:
-        """Rename a block; its place in the order, wires and layout stay."""
+        """Rename a block, keeping its order, wires and position."""
         targets = dict.fromkeys(self.wires_at([old]))
         ports = {port for target in targets for port in (target, self.wires[target])}
         self._blocks.rename(old, new)
@@ -177,8 +177,8 @@ class PageDraft:
             renamed = {(new if key == old else key): v for key, v in block.literals.items()}
             self.put_block(name, _with_literals(block, renamed))
 
-    def close_ranks(self, name: str, port: str, gone: Collection[PortName] = ()) -> None:
-        """Remove wires of a repeating port and number the remaining ones from 0."""
+    def renumber_terms(self, name: str, port: str, gone: Collection[PortName] = ()) -> None:
+        """Remove wires of a repeating port and number its remaining terms from 0."""
         block = self.blocks[name]
         entering = self.ends.inward.get(name, ())
         wired = [target for target in entering if term_index(target.port, port) is not None]
@@ -200,7 +200,7 @@ class PageDraft:
             self.put_block(name, _with_literals(block, renamed))
 
     def keep_literals(self, name: str, keeps: Callable[[str], bool]) -> None:
-        """Remove the literals of all other ports."""
+        """Remove the literals of ports for which ``keeps`` is false."""
         block = self.blocks[name]
         literals = {port: v for port, v in block.literals.items() if keeps(port)}
         if len(literals) < len(block.literals):
@@ -220,7 +220,7 @@ class PageDraft:
         self._targets(False, source.block).pop(target, None)
 
     def _rename_ports(self, new: Mapping[PortName, PortName]) -> None:
-        """Rename ends of wires; all wires stay in their order."""
+        """Rename ends of wires, keeping the order of the wires."""
         blocks = {port.block for port in new}
         moved = {target: self.wires[target] for target in self.wires_at(blocks)}
         if not moved:
@@ -244,33 +244,33 @@ class PageDraft:
 
 
 class _EndsDraft:
-    """Ends during an edit: a block's wires are copied for writing when first touched."""
+    """Ends during an edit: the wires of a block are copied on first write."""
 
     def __init__(self, base: Ends) -> None:
-        self._inward, self._outward = Sheet(base.inward), Sheet(base.outward)
+        self._inward, self._outward = CopyOnWrite(base.inward), CopyOnWrite(base.outward)
         self._opened: dict[tuple[bool, str], dict[PortName, None]] = {}
 
     def of(self, enters: bool, block: str) -> dict[PortName, None]:
         opened = self._opened.get((enters, block))
         if opened is None:
-            sheet = self._inward if enters else self._outward
-            opened = dict.fromkeys(sheet.view.get(block, ()))
+            side = self._inward if enters else self._outward
+            opened = dict.fromkeys(side.view.get(block, ()))
             self._opened[enters, block] = opened
         return opened
 
     def closed(self) -> Ends:
         for (enters, block), targets in self._opened.items():
-            sheet = self._inward if enters else self._outward
+            side = self._inward if enters else self._outward
             if targets:
-                sheet.own[block] = tuple(targets)
+                side.own[block] = tuple(targets)
             else:
-                sheet.own.pop(block, None)
+                side.own.pop(block, None)
         self._opened.clear()
         return Ends(self._inward.view, self._outward.view)
 
 
 class Draft:
-    """A diagram during an edit; a DiagramView."""
+    """A diagram during an edit; implements DiagramView."""
 
     def __init__(self, diagram: Diagram) -> None:
         self._base = diagram
@@ -303,7 +303,7 @@ class Draft:
         return Diagram(shared, self.title, self.description, self.contracts)
 
     def uses(self, page: str) -> list[tuple[str, str]]:
-        """Page and name of the blocks that stand for a page."""
+        """Page and name of each use of a page."""
         return [
             (outer, name)
             for outer, content in self._pages.items()
@@ -316,18 +316,18 @@ class Draft:
         self._pages[name] = page
 
     def remove_page(self, name: str) -> None:
-        """Remove a page that nothing uses."""
+        """Remove an unused page."""
         del self._pages[name]
 
     def rename_page(self, old: str, new: str) -> None:
-        """Rename a page, in its uses too."""
+        """Rename a page and update its uses."""
         self._pages = {(new if name == old else name): p for name, p in self._pages.items()}
         for outer, name in self.uses(old):
             page = self.page(outer)
             page.put_block(name, page.blocks[name].model_copy(update={"page": new}))
 
     def rename_block(self, page: str, old: str, new: str) -> None:
-        """Rename a block and, if it is a port of the page, the port in the page's uses."""
+        """Rename a block and, if it is a port of its page, the port of each use of the page."""
         here = self.page(page)
         here.rename_block(old, new)
         if isinstance(here.blocks[new], PageInput | PageOutput):
@@ -335,7 +335,9 @@ class Draft:
                 self.page(outer).rename_port(use, old, new)
 
     def remove_blocks(self, page: str, names: Collection[str]) -> None:
-        """Take blocks away with their wires, and the wires to the page's ports that they were."""
+        """Remove blocks with their wires and, if they were ports of the page, the wires and
+        literals of these ports at each use of the page.
+        """
         here = self.page(page)
         gone = set(names)
         here.remove_wires(list(here.wires_at(names)), staying=lambda name: name not in gone)

@@ -1,7 +1,8 @@
 """Groups blocks into a page used as a block, and ungroups a use into blocks.
 
-Both are batches of plain changes: one undo each. Values and gradients stay what they were, but for
-variables that an ungrouped use shared; what ``W1`` was before is ``group1/W1`` after.
+Each is one batch of plain changes, undone in one step. Values and gradients stay the same, except
+that ungrouping a use separates variables which it shared with other uses. Grouping renames ``W1``
+to ``group1/W1``.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ if TYPE_CHECKING:
     from blocks.block import Block
 
 FIRST_PORTS = ("x", "y")
-"""Input and output of a new page."""
-ASIDE = 240.0
-"""From the blocks of a new page to its ports, px at 100 %."""
+"""Names of the input and the output of a new page."""
+PORT_GAP = 240.0
+"""Distance between the blocks of a new page and its ports, px at 100 %."""
 
 
 def group(
     diagram: Diagram, page: str, names: Collection[str], notes: Collection[str] = ()
 ) -> Batch:
-    """Move blocks of a page to a new page, and replace them by a block that stands for it.
+    """Move blocks of a page to a new page, and replace them by a use of it.
 
-    The notes go along, and those that lie within the blocks. The first change of the batch
-    inserts the page, the second adds the block, both of the same name. Raises ChangeError for no
-    blocks, or for ports of the page itself.
+    The given notes move too, as do those that lie among the blocks. The first change of the batch
+    inserts the page, the second adds its use under the same name. Raises ChangeError if there are
+    no blocks or one of them is a port of the page.
     """
     here = diagram.pages[page]
     chosen = [name for name in here.blocks if name in names]
@@ -62,59 +63,59 @@ def group(
                 next_step="Leave it out of the selection.",
             )
     title = next(fresh_names("Group", {*diagram.pages, *here.blocks}))
-    inner, inputs, outputs = _gathered(here, chosen)
-    taken = notes_within(here, chosen) | {note for note in notes if note in here.notes}
-    texts = {name: note for name, note in here.notes.items() if name in taken}
+    inner, inputs, outputs = _extract(here, chosen)
+    inside = notes_within(here, chosen) | {note for note in notes if note in here.notes}
+    moved = {name: note for name, note in here.notes.items() if name in inside}
     places = [here.layout[name] for name in chosen if name in here.layout]
-    bent = _bends_outside(here, chosen)
+    bends = _bends_outside(here, chosen)
     changes: list[Change] = [
-        InsertPage(title, replace(inner, notes=texts)),
-        AddBlock(title, PageBlock(page=title), _middle(places), page=page),
+        InsertPage(title, replace(inner, notes=moved)),
+        AddBlock(title, PageBlock(page=title), _centroid(places), page=page),
     ]
-    # Readers are wired anew before the blocks go, so that repeating ports keep their terms.
+    # Rewire the readers before removing the blocks, so that repeating ports keep their terms.
     for target, source in here.wires.items():
         if source in outputs and target.block not in names:
-            changes += _wired(PortName(title, outputs[source]), target, bent(target), page)
+            changes += _connect(PortName(title, outputs[source]), target, bends(target), page)
     for source, (port, target) in inputs.items():
-        changes += _wired(source, PortName(title, port), bent(target), page)
+        changes += _connect(source, PortName(title, port), bends(target), page)
     changes.append(RemoveBlocks(tuple(chosen), page=page))
-    changes += [SetNote(name, None, page=page) for name in texts]
+    changes += [SetNote(name, None, page=page) for name in moved]
     return Batch(f"Group into {title}", tuple(changes))
 
 
 def new_page(diagram: Diagram, page: str, at: Point = Point(0.0, 0.0)) -> Batch:
-    """Make a page that passes its input on, and put a block that stands for it on ``page``.
+    """Insert a page that passes its input through, and add a use of it to ``page``.
 
-    Both get the same name, :func:`page_of` the batch.
+    Both have the same name, which ``page_of`` returns for the batch.
     """
     title = next(fresh_names("Page", {*diagram.pages, *diagram.pages[page].blocks}))
     x, y = FIRST_PORTS
     inner = Page(
         {x: PageInput(), y: PageOutput()},
         {PortName(y, "x"): PortName(x, "out")},
-        {x: Point(0.0, 0.0), y: Point(2 * ASIDE, 0.0)},
+        {x: Point(0.0, 0.0), y: Point(2 * PORT_GAP, 0.0)},
     )
     use = AddBlock(title, PageBlock(page=title), at, page=page)
     return Batch(f"Add page {title}", (InsertPage(title, inner), use))
 
 
 def page_of(batch: Batch) -> str:
-    """Name of the page that a batch begins with."""
+    """Name of the page that the first change of a batch inserts."""
     first = batch.changes[0]
     assert isinstance(first, InsertPage)
     return first.name
 
 
 def copied_page(diagram: Diagram, page: str) -> InsertPage:
-    """Make a copy of a page, which nothing uses yet."""
+    """Insert a copy of a page, under a fresh name; nothing uses it yet."""
     title = next(fresh_names(page.rstrip("0123456789_ ") or page, diagram.pages))
     return InsertPage(title, diagram.pages[page])
 
 
 def own_page(diagram: Diagram, page: str, name: str) -> Batch:
-    """Give the use ``name`` its own copy of the page, so that other uses don't change with it.
+    """Give the use ``name`` its own copy of the page, so that edits don't affect other uses.
 
-    Raises ChangeError where ``name`` is no use of a page of the diagram.
+    Raises ChangeError unless ``name`` is a use of an existing page.
     """
     copy = copied_page(diagram, _use(diagram, page, name).page)
     change = SetParameters(name, {"page": copy.name}, page=page)
@@ -122,7 +123,7 @@ def own_page(diagram: Diagram, page: str, name: str) -> Batch:
 
 
 def uses(diagram: Diagram, page: str) -> tuple[tuple[str, str], ...]:
-    """Page and name of each block that stands for ``page``."""
+    """Page and name of each use of ``page``."""
     return tuple(
         (where, name)
         for where, content in diagram.pages.items()
@@ -134,39 +135,39 @@ def uses(diagram: Diagram, page: str) -> tuple[tuple[str, str], ...]:
 def _use(diagram: Diagram, page: str, name: str) -> PageBlock:
     use = diagram.pages[page].blocks.get(name)
     if not isinstance(use, PageBlock) or use.page not in diagram.pages:
-        raise ChangeError(f"{name!r} stands for no page.", location=Location(page, name))
+        raise ChangeError(f"{name!r} is not a use of a page.", location=Location(page, name))
     return use
 
 
-def _wired(
+def _connect(
     source: PortName, target: PortName, bends: tuple[Point, ...], page: str
 ) -> Iterator[Change]:
-    """The changes that add a wire with its bends."""
+    """The changes that add a wire with bends."""
     yield Connect(source, target, page=page)
     if bends:
         yield BendWire(target, bends, page=page)
 
 
 def _bends_outside(here: Page, chosen: Collection[str]) -> Callable[[PortName], tuple[Point, ...]]:
-    """What gives the bends of a wire that lie outside the box around the chosen blocks."""
+    """A function that returns those bends of a wire that lie outside the chosen blocks' box."""
     box = box_around(here, chosen)
 
     def outside(target: PortName) -> tuple[Point, ...]:
-        return tuple(bend for bend in here.bends.get(target, ()) if not box.holds(bend))
+        return tuple(bend for bend in here.bends.get(target, ()) if not box.contains(bend))
 
     return outside
 
 
-def _gathered(
+def _extract(
     here: Page, chosen: list[str]
 ) -> tuple[Page, dict[PortName, tuple[str, PortName]], dict[PortName, str]]:
-    """The new page; its inputs, each with a first reader, by the port outside that drives them;
-    its outputs by that inside.
+    """The new page; its inputs, each with its first reader, by the outer port that drives them;
+    its outputs by the inner port that drives them.
     """
     blocks: dict[str, Block] = {name: here.blocks[name] for name in chosen}
     layout = {name: here.layout[name] for name in chosen if name in here.layout}
-    left = min((at.x for at in layout.values()), default=0.0) - ASIDE
-    right = max((at.x for at in layout.values()), default=0.0) + ASIDE
+    left = min((at.x for at in layout.values()), default=0.0) - PORT_GAP
+    right = max((at.x for at in layout.values()), default=0.0) + PORT_GAP
     within = frozenset(chosen)
     wires: dict[PortName, PortName] = {}
     inputs: dict[PortName, tuple[str, PortName]] = {}
@@ -188,19 +189,19 @@ def _gathered(
             wires[PortName(outputs[source], "x")] = source
     inner = {t for t, s in wires.items() if t.block in within and s.block in within}
     kept = {target: bends for target, bends in here.bends.items() if target in inner}
-    return Page(blocks, wires, _apart(layout, blocks), {}, kept), inputs, outputs
+    return Page(blocks, wires, _spread_ports(layout, blocks), {}, kept), inputs, outputs
 
 
-def _port_name(wish: str, taken: Mapping[str, Block]) -> str:
-    return wish if wish not in taken else next(fresh_names(wish, taken))
+def _port_name(preferred: str, taken: Mapping[str, Block]) -> str:
+    return preferred if preferred not in taken else next(fresh_names(preferred, taken))
 
 
 def _level(layout: Mapping[str, Point], block: str) -> float:
     return layout[block].y if block in layout else 0.0
 
 
-def _apart(layout: Mapping[str, Point], blocks: Mapping[str, Block]) -> dict[str, Point]:
-    """Ports of a page that would lie on each other, one below the other."""
+def _spread_ports(layout: Mapping[str, Point], blocks: Mapping[str, Block]) -> dict[str, Point]:
+    """The layout with overlapping ports of the page moved below one another."""
     placed: dict[str, Point] = {}
     for name, at in layout.items():
         if isinstance(blocks[name], PageInput | PageOutput):
@@ -210,18 +211,18 @@ def _apart(layout: Mapping[str, Point], blocks: Mapping[str, Block]) -> dict[str
     return placed
 
 
-def _middle(places: Collection[Point]) -> Point:
+def _centroid(places: Collection[Point]) -> Point:
     count = max(len(places), 1)
     x, y = sum(at.x for at in places) / count, sum(at.y for at in places) / count
     return Point(float(round(x)), float(round(y)))
 
 
 def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
-    """Replace a use of a page by copies of the page's blocks and notes; wires follow.
+    """Replace a use of a page by copies of the page's blocks and notes, and rewire them.
 
-    The page goes, too, where nothing else stands for it. Variables that the use shared with other
-    uses come apart from theirs; uses inside an independent use stay independent. Raises ChangeError
-    where ``name`` is no use of a page of the diagram.
+    If this was the only use, the page is removed as well. Variables that the use shared with other
+    uses become separate; uses inside an independent use become independent. Raises ChangeError
+    unless ``name`` is a use of an existing page.
     """
     here, use = diagram.pages[page], _use(diagram, page, name)
     unpacked = _Unpacked(here, name, use, diagram.pages[use.page])
@@ -229,7 +230,7 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
         AddBlock(new, block, at, page=page) for new, block, at in unpacked.blocks()
     ]
     for target, source, bends in _in_order(unpacked.wires()):
-        changes += _wired(source, target, bends, page)
+        changes += _connect(source, target, bends, page)
     changes += [SetNote(new, note, page=page) for new, note in unpacked.notes()]
     changes.append(RemoveBlocks((name,), page=page))
     if uses(diagram, use.page) == ((page, name),):
@@ -238,13 +239,13 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
 
 
 class _Unpacked:
-    """The blocks of ``inner`` under the names that they get on ``here``."""
+    """The content of the page ``inner`` as it will appear on ``here`` in place of the use."""
 
     def __init__(self, here: Page, name: str, use: PageBlock, inner: Page) -> None:
         self._here, self._name, self._use, self._inner = here, name, use, inner
         ports = (PageInput, PageOutput)
         own = [at for n, at in inner.layout.items() if not isinstance(inner.blocks.get(n), ports)]
-        self._centre = _middle(own or list(inner.layout.values()))
+        self._centre = _centroid(own or list(inner.layout.values()))
         at = here.layout.get(name, Point(0.0, 0.0))
         self._shift = Point(at.x - self._centre.x, at.y - self._centre.y)
         self._names: dict[str, str] = {}
@@ -259,7 +260,7 @@ class _Unpacked:
             taken.add(self._names[block_name])
 
     def blocks(self) -> Iterator[tuple[str, Block, Point]]:
-        """New name, block and place of each; an input that took a literal becomes a Constant."""
+        """New name, block and position of each; a page port with a literal becomes a Constant."""
         dx, dy = self._shift
         for name, new in self._names.items():
             place = self._inner.layout.get(name, self._centre)
@@ -269,7 +270,7 @@ class _Unpacked:
             yield new, block, Point(place.x + dx, place.y + dy)
 
     def notes(self) -> Iterator[tuple[str, Note]]:
-        """New id of each note, and the note at its place."""
+        """New id of each note, and the note at its new position."""
         dx, dy = self._shift
         taken = set(self._here.notes)
         for name, note in self._inner.notes.items():
@@ -279,7 +280,7 @@ class _Unpacked:
             yield new, replace(note, at=Point(note.at.x + dx, note.at.y + dy))
 
     def wires(self) -> Iterator[tuple[PortName, PortName, tuple[Point, ...]]]:
-        """Target, source and bends of each wire inside, and of those that read the use."""
+        """Target, source and bends of inner wires, and of outer wires that read the use."""
         for target, source in self._inner.wires.items():
             outer = self._source(source)
             if outer is not None and target.block in self._names:
@@ -293,12 +294,12 @@ class _Unpacked:
                     yield target, driver, self._bends_to_output(source.port) + bends
 
     def _bends_inside(self, target: PortName) -> tuple[Point, ...]:
-        """Bends of a wire of the used page, where they come to lie."""
+        """Bends of an inner wire at their new positions."""
         dx, dy = self._shift
         return tuple(Point(x + dx, y + dy) for x, y in self._inner.bends.get(target, ()))
 
     def _bends_to(self, source: PortName) -> tuple[Point, ...]:
-        """Bends of the wires that were followed from ``source`` on to what drives it."""
+        """Bends of the wires between ``source``, a port of the page, and the output behind it."""
         if source.block in self._names:
             return ()
         if isinstance(self._inner.blocks.get(source.block), PageOutput):
@@ -312,7 +313,7 @@ class _Unpacked:
         return self._bends_to(self._inner.wires[target]) + self._bends_inside(target)
 
     def _constant(self, name: str) -> Block | None:
-        """What stands for an unwired port of the page that takes a literal."""
+        """The Constant that replaces an unwired page port with a literal; else None."""
         block = self._inner.blocks[name]
         if isinstance(block, PageInput):
             if PortName(self._name, name) in self._here.wires:
@@ -325,7 +326,7 @@ class _Unpacked:
         return None if literal is None else Constant.model_validate({"value": literal.tensor})
 
     def _driver(self, output: str) -> PortName | None:
-        """What gives the value of an output of the use, on the outer page."""
+        """The outer port that will provide the value of an output of the use."""
         if output in self._names:
             return PortName(self._names[output], "out")
         source = self._inner.wires.get(PortName(output, "x"))
@@ -342,7 +343,7 @@ class _Unpacked:
 def _in_order(
     wires: Iterable[tuple[PortName, PortName, tuple[Point, ...]]],
 ) -> list[tuple[PortName, PortName, tuple[Point, ...]]]:
-    """Terms of repeating ports one after the other, as they can be wired."""
+    """Wires sorted so that the terms of each repeating port are connected in order."""
 
     def place(wire: tuple[PortName, PortName, tuple[Point, ...]]) -> tuple[str, str, int]:
         port, term = split_term(wire[0].port)

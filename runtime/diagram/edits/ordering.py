@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from runtime.diagram.model import Note
 
 
-def put_in_order(page: PageDraft, names: Collection[str] = ()) -> None:
-    """Tidy the blocks called ``names`` (all where it is empty).
+def tidy(page: PageDraft, names: Collection[str] = ()) -> None:
+    """Tidy the blocks called ``names``, or all if it is empty.
 
     Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks.
     """
     was = {name: at for name, at in page.layout.items() if all(map(math.isfinite, at))}
     heights = dict(zip(page.blocks, Graph.of(page).heights, strict=True))
-    held = {
+    framed = {
         name: (note, inside)
         for name, note in page.notes.items()
-        if note.frame and (inside := _held(note, was, heights))
+        if note.frame and (inside := _blocks_in(note, was, heights))
     }
     for name, at in tidied(page, was, names).items():
         if was.get(name) != at:
@@ -39,7 +39,7 @@ def put_in_order(page: PageDraft, names: Collection[str] = ()) -> None:
         if name in was and at != was[name]
     }
     _move_bends(page, shifts)
-    for name, (frame, inside) in held.items():
+    for name, (frame, inside) in framed.items():
         if not shifts.keys().isdisjoint(inside):
             page.put_note(name, _around(frame, inside, was, page.layout, heights))
 
@@ -54,7 +54,7 @@ def _move_bends(page: PageDraft, shifts: Mapping[str, Point]) -> None:
             page.bend(target, tuple(Point(x + dx, y + dy) for x, y in bends))
 
 
-def _held(frame: Note, places: Mapping[str, Point], heights: Mapping[str, float]) -> list[str]:
+def _blocks_in(frame: Note, places: Mapping[str, Point], heights: Mapping[str, float]) -> list[str]:
     """The blocks that lie entirely inside a frame."""
     left, top = frame.at
     right, bottom = left + frame.width, top + frame.height

@@ -22,33 +22,33 @@ def require_new(name: str, taken: Collection[str], kind: str, location: Location
     """Raise ChangeError for a name that is invalid or in use."""
     if not is_name(name):
         raise ChangeError(
-            f"{name!r} is no name for a {kind}.", location=location, expected=NAME_RULE
+            f"{name!r} is not a valid {kind} name.", location=location, expected=NAME_RULE
         )
     if name in taken:
-        raise ChangeError(f"There is a {kind} {name!r} already.", location=location)
+        raise ChangeError(f"There is already a {kind} {name!r}.", location=location)
 
 
 def require_blocks(page: PageDraft, page_name: str, names: Collection[str]) -> None:
-    """Raise ChangeError for blocks that the page does not have."""
+    """Raise ChangeError if the page lacks one of the blocks."""
     for name in names:
         if name not in page.blocks:
             raise ChangeError(f"There is no block {name!r}.", location=Location(page_name, name))
 
 
 def require_wire(page: PageDraft, page_name: str, target: PortName) -> None:
-    """Raise ChangeError where no wire ends at the target."""
+    """Raise ChangeError if no wire ends at the target."""
     if target not in page.wires:
         raise ChangeError("No wire ends here.", location=Location(page_name, *target))
 
 
 def require_note(page: PageDraft, page_name: str, name: str) -> None:
-    """Raise ChangeError for a note that the page does not have."""
+    """Raise ChangeError if the page has no such note."""
     if name not in page.notes:
         raise ChangeError(f"There is no note {name!r}.", location=Location(page_name))
 
 
 def require_page(draft: Draft, name: str) -> None:
-    """Raise ChangeError for a page that is not there."""
+    """Raise ChangeError if there is no such page."""
     if name not in draft.pages:
         raise no_page(name, draft.pages)
 
@@ -60,7 +60,7 @@ def refuse_main(name: str, verdict: str) -> None:
 
 
 def finite(at: Point, location: Location) -> Point:
-    """The place unchanged; raises ChangeError if it is not finite."""
+    """The position unchanged; raises ChangeError if it is not finite."""
     if not (math.isfinite(at.x) and math.isfinite(at.y)):
-        raise ChangeError("A place needs finite numbers.", location=location, got=str(tuple(at)))
+        raise ChangeError("A position must be finite.", location=location, got=str(tuple(at)))
     return at

@@ -88,7 +88,7 @@ def test_a_text_that_is_no_diagram_is_told_and_changes_nothing(window, qtbot):
     press(qtbot, window, Qt.Key.Key_V)
     assert window.document.diagram is before
     assert "Nothing was pasted" in window.notice.text()
-    assert "no part of a diagram" in window.notice.text()
+    assert "not part of a diagram" in window.notice.text()
 
 
 def test_keys_of_the_clipboard_in_a_field_mean_its_text(window, qtbot):

@@ -65,5 +65,5 @@ def test_a_block_whose_page_is_missing_is_told_of(window, command):
     before = window.document.diagram
     window.canvas.select(["use"])
     window.actions_by_name[command].trigger()
-    assert "'use' stands for no page" in window.notice.text()
+    assert "'use' is not a use of a page" in window.notice.text()
     assert window.document.diagram is before

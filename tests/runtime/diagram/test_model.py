@@ -63,7 +63,7 @@ def test_ends_are_the_wires_by_block_and_made_once():
 def test_what_is_known_of_ends_makes_no_difference_to_equality():
     known, fresh = seed().main, seed().main
     assert known.ends and known == fresh and repr(known) == repr(fresh)
-    assert Page().knowing(known.ends) == Page()
+    assert Page().with_ends(known.ends) == Page()
 
 
 @pytest.mark.parametrize(

@@ -161,16 +161,16 @@ class TestBlocks:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (AddBlock("a", make("Mul")), "a: There is a block 'a' already."),
-            (AddBlock("x.y", make("Mul")), "'x.y' is no name for a block. Expected 1 to 100"),
+            (AddBlock("a", make("Mul")), "a: There is already a block 'a'."),
+            (AddBlock("x.y", make("Mul")), "'x.y' is not a valid block name. Expected 1 to 100"),
             (AddBlock("c", make("Mul"), page="no"), "no: There is no page 'no'. Expected one of m"),
-            (AddBlock("c", make("Mul"), Point(math.nan, 0)), "c: A place needs finite numbers."),
+            (AddBlock("c", make("Mul"), Point(math.nan, 0)), "c: A position must be finite."),
             (RemoveBlocks(["z"]), "z: There is no block 'z'."),
             (RenameBlock("z", "y"), "z: There is no block 'z'."),
-            (RenameBlock("a", "b"), "a: There is a block 'b' already."),
-            (RenameBlock("a", ""), "a: '' is no name for a block."),
+            (RenameBlock("a", "b"), "a: There is already a block 'b'."),
+            (RenameBlock("a", ""), "a: '' is not a valid block name."),
             (MoveBlocks({"z": Point(0, 0)}), "z: There is no block 'z'."),
-            (MoveBlocks({"a": Point(0, math.inf)}), "a: A place needs finite numbers."),
+            (MoveBlocks({"a": Point(0, math.inf)}), "a: A position must be finite."),
             (SetParameters("z", {}), "z: There is no block 'z'."),
             (SetParameters("mul", {"slope": 1}), "mul: Mul has no parameter or input 'slope'."),
             (SetParameters("mul", {"a": "x"}), "mul: "),
@@ -268,7 +268,7 @@ class TestWires:
             ("z.out", "mul.b", "There is no block 'z'."),
             ("a.out", "z.x", "There is no block 'z'."),
             ("a.value", "mul.b", "a has no output 'value'."),
-            ("mul.a", "stop.x", "mul.a is an input; a wire begins at an output."),
+            ("mul.a", "stop.x", "mul.a is an input; a wire starts at an output."),
             ("a.out", "mul.c", "mul has no input 'c'."),
             ("a.out", "mul.out", "mul.out is an output; a wire ends at an input."),
             ("loss.out", "stop.x", "That makes a cycle: stop → add → loss → stop."),
@@ -293,7 +293,7 @@ class TestWires:
     def test_an_input_of_a_page_is_driven_from_outside(self):
         diagram = nested()
         assert can_connect(diagram, "scale", P("mul.out"), P("factor.x")) == (
-            "factor is an input of this page: what drives it is outside."
+            "factor is an input of this page and gets its value from outside."
         )
 
     def test_later_terms_move_up(self):
@@ -337,14 +337,17 @@ class TestPages:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (InsertPage("scale"), "There is a page 'scale' already."),
-            (InsertPage("a/b"), "'a/b' is no name for a page."),
-            (InsertPage("p", Page({"a.b": make("Mul")})), "p: a.b: 'a.b' is no name for a block."),
+            (InsertPage("scale"), "There is already a page 'scale'."),
+            (InsertPage("a/b"), "'a/b' is not a valid page name."),
+            (
+                InsertPage("p", Page({"a.b": make("Mul")})),
+                "p: a.b: 'a.b' is not a valid block name.",
+            ),
             (RemovePage("main"), "Page 'main' is the one that runs; it can't be removed."),
             (RemovePage("scale"), "scale: Page 'scale' is in use: main/one, main/two. Remove"),
             (RemovePage("z"), "z: There is no page 'z'."),
             (RenamePage("main", "z"), "Page 'main' is the one that runs; it keeps its name."),
-            (RenamePage("scale", "main"), "scale: There is a page 'main' already."),
+            (RenamePage("scale", "main"), "scale: There is already a page 'main'."),
             (RenamePage("z", "y"), "z: There is no page 'z'."),
         ],
     )
@@ -414,9 +417,9 @@ class TestWords:
         [
             (SetNote("n", None), "There is no note 'n'."),
             (MoveBlocks({}, notes={"n": Point(0, 0)}), "There is no note 'n'."),
-            (SetNote("a/b", Note("x")), "'a/b' is no name for a note."),
-            (SetNote("n", Note("x", Point(0, math.nan))), "A place needs finite numbers."),
-            (SetNote("n", Note("x", width=math.inf)), "A place needs finite numbers."),
+            (SetNote("a/b", Note("x")), "'a/b' is not a valid note name."),
+            (SetNote("n", Note("x", Point(0, math.nan))), "A position must be finite."),
+            (SetNote("n", Note("x", width=math.inf)), "A position must be finite."),
         ],
     )
     def test_notes_that_can_not_be(self, change, message):

@@ -149,10 +149,10 @@ class TestTexts:
     @pytest.mark.parametrize(
         ("text", "told"),
         [
-            ("hello", "no part of a diagram"),
-            ("", "no part of a diagram"),
-            ("[1, 2]", "no part of a diagram"),
-            ('{"a": 1}', "no part of a diagram"),
+            ("hello", "not part of a diagram"),
+            ("", "not part of a diagram"),
+            ("[1, 2]", "not part of a diagram"),
+            ('{"a": 1}', "not part of a diagram"),
             ('{"blocks": {"m": {"type": "Mul"}', r"^1:"),
             ('{"gradwire": 2, "pages": {"main": {}}}', "no blocks"),
             ('{"gradwire": 9, "pages": {"main": {}}}', "version"),

@@ -186,7 +186,7 @@ def test_ports_of_a_page_and_nothing_are_refused():
         group(grouped, "group1", [port])
     with pytest.raises(ChangeError, match="nothing to group"):
         group(before, "main", [])
-    with pytest.raises(ChangeError, match="stands for no page"):
+    with pytest.raises(ChangeError, match="is not a use of a page"):
         ungroup(before, "main", "mul")
 
 

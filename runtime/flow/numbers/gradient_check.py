@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from blocks.errors import GradwireError
 from blocks.library.gradient import Gradient, StopGradient
-from blocks.library.sources import Constant, Variable
 from runtime.calculus.dtypes import is_float
-from runtime.diagram import MAIN, Diagram, Page, PortName
 from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
+from runtime.flow.numbers.isolated import IsolatedBlock
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from blocks.block import Block, Source
+    from blocks.block import Block
+    from runtime.engine import Session
     from runtime.engine.flatten import Instance
     from runtime.engine.program import Program
 
@@ -28,7 +27,6 @@ Array = NDArray[Any]
 FINE, COARSE = (1e-5, 1e-4), (1e-2, 3e-2)
 """Length of a step against values of about 1, and the share by which slopes may differ: where a
 block computes in float64, and where it rounds to fewer digits."""
-NAME = InstancePath("block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +81,9 @@ def _checked(program: Program, path: InstancePath, values: Mapping[str, Array]) 
     made = [port for port in outputs if is_float(values[port].dtype.name)]
     if not (moved and made):
         return None
-    isolated = _IsolatedBlock(instance, inputs, moved, [port.port for port in made])
+    slopes = _Slopes(instance, inputs, moved, [port.port for port in made])
     try:
-        rule, left, right, share = isolated.slopes()
+        rule, left, right, share = slopes.found()
     except GradwireError:
         return None  # in float64 it takes other shapes or dtypes than here
     difference = (left + right) / 2
@@ -104,26 +102,22 @@ def _excuse(block: Block, kink: bool) -> str:
     return "there is a kink or a jump here" if kink else ""
 
 
-class _IsolatedBlock:
-    """A block in a diagram of its own; floats are variables of float64."""
+class _Slopes:
+    """A block in a diagram of its own, with floats as float64, and its slopes there."""
 
     def __init__(
         self, instance: Instance, inputs: Mapping[str, Array], moved: list[str], made: list[str]
     ) -> None:
-        self._values = {port: inputs[port].astype(np.float64) for port in moved}
-        self._places = {port: f"in_{i}" for i, port in enumerate(inputs)}
-        blocks: dict[str, Block] = {
-            self._places[port]: _source(array) for port, array in inputs.items()
+        exact = {
+            port: array.astype(np.float64) if is_float(array.dtype.name) else array
+            for port, array in inputs.items()
         }
-        blocks[NAME] = instance.block
-        wires = {
-            PortName(NAME, port): PortName(place, "out") for port, place in self._places.items()
-        }
-        self._session = Session(Diagram({MAIN: Page(blocks, wires)}))
-        self._outputs = [NAME.port(port) for port in made]
+        self._values = {port: exact[port] for port in moved}
+        self._block = IsolatedBlock(instance.block, exact)
+        self._made = made
         self._random = np.random.default_rng(crc32(instance.path.encode()))
 
-    def slopes(self) -> tuple[float, float, float, float]:
+    def found(self) -> tuple[float, float, float, float]:
         """The slope along a random direction: by the rule, to the left and to the right; and the
         share by which they may differ.
         """
@@ -143,23 +137,15 @@ class _IsolatedBlock:
 
         left, middle, right = (weighed(self._at(way, step * side)) for side in (-1, 0, 1))
         self._at(way, 0.0)
-        gradients = self._session.backward(self._outputs, out_gradients=weights).gradients
+        gradients = self._block.gradients(weights)
         rule = sum(
             float((gradient * way[port]).sum())
-            for port, place in self._places.items()
-            if (gradient := gradients.get(place)) is not None
+            for port in way
+            if (gradient := gradients[port]) is not None
         )
         return rule, (middle - left) / step, (right - middle) / step, share
 
     def _at(self, way: Mapping[str, Array], step: float) -> dict[str, Array]:
         """The outputs, so many steps along the way."""
-        for port, array in self._values.items():
-            self._session.set(self._places[port], array + step * way[port])
-        values = self._session.run(ports=self._outputs).values
-        return {port: values[port] for port in self._outputs}
-
-
-def _source(array: Array) -> Source:
-    if is_float(array.dtype.name):
-        return Variable(value=array.astype(np.float64), dtype="float64")
-    return Constant(value=array, dtype=array.dtype.name)
+        moved = {port: array + step * way[port] for port, array in self._values.items()}
+        return self._block.outputs(moved, self._made)

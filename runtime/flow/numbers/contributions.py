@@ -14,6 +14,7 @@ from runtime.flow.numbers.magnitudes import Scale, Sizes, measure, measure_each,
 from runtime.flow.numbers.origins import Values
 
 if TYPE_CHECKING:
+    from blocks.block import Block
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.engine import Run
     from runtime.engine.program import Program
@@ -166,6 +167,18 @@ class Contributions:
         """The adjoints of a block's outputs, where something arrives."""
         found = (self.arriving(port) for port in self.outputs(path))
         return [array for array in found if array is not None]
+
+    def around(self, blame: Blame) -> tuple[Block, dict[str, Array], str, dict[str, Array]]:
+        """The block that is responsible, its inputs by port, the port of the wire into it, and
+        what arrives at its outputs.
+        """
+        instance, found = self.program.instances[blame.block], {}
+        inputs = self.values.inputs(blame.block)
+        for name in instance.block.output_names():
+            if (array := self.arriving(instance.port(name))) is not None:
+                found[name] = array
+        wired = {name: inputs[name] for name in instance.wires if name in inputs}
+        return instance.block, wired, blame.wire.within_block, found
 
     def blame(
         self, wire: WirePath, how: str, bad: Callable[[Array], bool], every: bool = False

@@ -5,11 +5,16 @@ Where real systems disagree, the sentence mentions it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.errors import GradwireError
+from runtime.flow.numbers.isolated import IsolatedBlock
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
@@ -17,11 +22,13 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_FLAT = {
+STEPS = {
     "Round": "is piecewise constant (None in TensorFlow)",
     "Floor": "is piecewise constant (None in TensorFlow)",
     "Ceil": "is piecewise constant (None in TensorFlow)",
     "Sign": "is piecewise constant",
+}
+_FLAT = STEPS | {
     "Mul": "multiplies by 0",
     "MatMul": "multiplies by 0",
     "Linear": "multiplies by 0",
@@ -42,26 +49,103 @@ _FLAT = {
 }
 
 
-def flat_reason(block: Block, value: Array | None) -> str:
-    """Why the derivative at an input of this value is 0, for example ``is off (−3.00)``."""
+class Zero(Enum):
+    """Why a block sends 0 back although something arrives."""
+
+    FLAT = auto()
+    """Its derivative is 0 wherever something arrives."""
+    CANCELS = auto()
+    """It adds up gradients of which some are not 0."""
+    UNDERFLOWS = auto()
+    """What it sends back is too small for the dtype."""
+
+
+def why_zero(
+    block: Block, inputs: Mapping[str, Array], port: str, arriving: Mapping[str, Array]
+) -> Zero:
+    """Why 0 comes back at an input, found by letting other gradients arrive at the same places:
+    one that is scaled up, and one that nothing cancels.
+    """
+    known = {name: array for name, array in arriving.items() if np.any(array)}
+    if block.type_name() in STEPS or block.head or not known or port not in inputs:
+        return Zero.FLAT
+    exponent = max(int(np.frexp(np.max(np.abs(array)))[1]) for array in known.values())
+    larger = {name: np.ldexp(array, -exponent) for name, array in known.items()}
+    draw = np.random.default_rng(0).uniform
+    other = {
+        name: (draw(0.5, 1.5, array.shape) * (array != 0)).astype(array.dtype)
+        for name, array in known.items()
+    }
+    try:
+        isolated = IsolatedBlock(block, inputs)
+        scaled, free = (isolated.gradients(sent)[port] for sent in (larger, other))
+    except GradwireError:
+        return Zero.FLAT
+    if scaled is None or free is None or not np.isfinite(free).all():
+        return Zero.FLAT
+    peak = float(np.max(np.abs(scaled), initial=0.0))
+    if 0 < peak and math.ldexp(peak, exponent) <= np.finfo(scaled.dtype).smallest_subnormal:
+        return Zero.UNDERFLOWS
+    return Zero.CANCELS if np.any(free) else Zero.FLAT
+
+
+def zero_reason(
+    block: Block, inputs: Mapping[str, Array], port: str, arriving: Mapping[str, Array]
+) -> str:
+    """Why 0 comes back at an input, for example ``is off (−3.00)``."""
+    match why_zero(block, inputs, port, arriving):
+        case Zero.UNDERFLOWS:
+            return f"makes the gradient too small for {inputs[port].dtype.name}"
+        case Zero.CANCELS if block.type_name() == "Softmax" and _is_even(block, arriving):
+            return "gets the same gradient for all elements, which always sum to 1"
+        case Zero.CANCELS:
+            return "adds up gradients that cancel"
+        case Zero.FLAT:
+            return _flat_reason(block, inputs.get(port), arriving)
+
+
+def _is_even(block: Block, arriving: Mapping[str, Array]) -> bool:
+    """Whether the gradient is the same for all elements along the axis of a Softmax."""
+    axis = getattr(block, "axis", -1)
+    return all(not np.any(np.ptp(array, axis=axis)) for array in arriving.values())
+
+
+def _flat_reason(block: Block, value: Array | None, arriving: Mapping[str, Array]) -> str:
+    """Why the derivative at an input of this value is 0 where something arrives."""
     name = block.type_name()
     if name in _FLAT:
         return _FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
         return "has a derivative of 0 here"
-    if name == "Abs" and not np.any(value):
+    if name == "Softmax":
+        return _saturated_softmax(value, getattr(block, "axis", -1))
+    reached = _reached(value, arriving)
+    if name == "Abs" and not np.any(reached):
         return "is at 0, where its slope counts as 0 (1 in JAX)"
     if name == "Norm" and not np.any(value):
         return "is at 0, where its slope counts as 0, as in PyTorch (NaN elsewhere)"
     if name == "Relu":
-        return f"is off ({_extreme(value, np.max, 'at most')})"
-    if name in ("Sigmoid", "Tanh", "Softmax"):
-        return f"is saturated ({_extreme(value, lambda a: a.flat[np.argmin(np.abs(a))], 'from')})"
+        return f"is off ({_extreme(reached, np.max, 'at most')})"
+    if name in ("Sigmoid", "Tanh"):
+        return f"is saturated ({_extreme(reached, _smallest, 'from')})"
     if name == "Clip":
-        return f"is beyond its limits ({_extreme(value, np.max, 'at most')})"
+        return f"is beyond its limits ({_extreme(reached, np.max, 'at most')})"
     if value.size == 1:
         return f"has a derivative of 0 at {number(float(value.reshape(())))}"
     return "has a derivative of 0 here"
+
+
+def _saturated_softmax(value: Array, axis: int) -> str:
+    if value.shape[axis] == 1:
+        return "has one element along its axis, which is always 1"
+    return f"is saturated (its inputs differ by {number(float(np.max(np.ptp(value, axis=axis))))})"
+
+
+def _reached(value: Array, arriving: Mapping[str, Array]) -> Array:
+    """The elements of an input at which something arrives, where they have that shape."""
+    masks = [array != 0 for array in arriving.values() if array.shape == value.shape]
+    found = value[masks[0]] if len(masks) == 1 else value
+    return found if found.size else value
 
 
 def nonfinite_reason(before: Array | None, after: Array) -> str:
@@ -71,6 +155,10 @@ def nonfinite_reason(before: Array | None, after: Array) -> str:
     return "its slope is infinite here"
 
 
-def _extreme(value: Array, pick: Any, words: str) -> str:
+def _smallest(array: Array) -> Any:
+    return array.flat[np.argmin(np.abs(array))]
+
+
+def _extreme(value: Array, pick: Callable[[Array], Any], words: str) -> str:
     text = number(float(pick(value)))
     return text if value.size == 1 else f"{words} {text}"

@@ -98,10 +98,8 @@ class NumericSentences:
 
     def _flat(self, blame: Blame) -> str:
         if blame.wire not in self._reasons:
-            program = self._contributions.program
-            value = self._contributions.run.values.get(program.wire_sources[blame.wire])
-            text = f"{blame.block} {flat_spots.flat_reason(program.block(blame.block), value)}"
-            self._reasons[blame.wire] = text
+            reason = flat_spots.zero_reason(*self._contributions.around(blame))
+            self._reasons[blame.wire] = f"{blame.block} {reason}"
         return self._reasons[blame.wire]
 
     def _is_seed(self, blame: Blame) -> bool:

@@ -1,0 +1,66 @@
+"""Why a block sends 0 back: its slope, a sum that cancels, or a number too small for its dtype."""
+
+from __future__ import annotations
+
+import pytest
+
+import runtime.build as b
+from runtime.engine import Session
+from runtime.flow import observe
+from runtime.flow.words.states import State
+
+
+def softmax_summed():
+    return b.loss(b.sum(b.softmax(b.variable("x", [1.0, 2.0, 4.0]), name="soft")))
+
+
+def softmax_of_one():
+    return b.loss(b.sum(b.square(b.softmax(b.variable("x", [[3.0], [1.0]]), name="soft"))))
+
+
+def softmax_of_far_scores():
+    return b.loss(b.dot(b.softmax(b.variable("x", [200.0, 0.0]), name="soft"), [1.0, 2.0]))
+
+
+def bias_before_normalising():
+    shifted = b.add([1.0, 2.0, 4.0], b.variable("x", 0.5), name="shifted")
+    return b.loss(b.sum(b.square(b.sub(shifted, b.mean(shifted)) - [1.0, 0.0, 0.0])))
+
+
+def too_small_for_half():
+    small = b.constant("small", 1e-3, dtype="float16")
+    tiny = b.constant("tiny", 1e-5, dtype="float16")
+    return b.loss(b.mul(b.mul(b.variable("x", 1e-3, dtype="float16"), small, name="first"), tiny))
+
+
+def columns_that_cancel():
+    mixed = b.matmul(b.variable("x", [[1.0]]), [[2.0, 2.0]], name="mixed")
+    return b.loss(b.sum(b.mul(mixed, [[1.0, -1.0]])))
+
+
+def matrix_of_zeros():
+    return b.loss(b.sum(b.matmul(b.variable("x", [[1.0]]), [[0.0, 0.0]], name="mixed")))
+
+
+def off_where_it_matters():
+    rectified = b.relu(b.variable("x", [5.0, -3.0]), name="rectified")
+    return b.loss(b.dot(rectified, [0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("diagram", "reason"),
+    [
+        (softmax_summed, "soft gets the same gradient for all elements, which always sum to 1."),
+        (softmax_of_one, "soft has one element along its axis, which is always 1."),
+        (softmax_of_far_scores, "soft is saturated (its inputs differ by 200)."),
+        (bias_before_normalising, "shifted adds up gradients that cancel."),
+        (too_small_for_half, "first makes the gradient too small for float16."),
+        (columns_that_cancel, "mixed adds up gradients that cancel."),
+        (matrix_of_zeros, "mixed multiplies by 0."),
+        (off_where_it_matters, "rectified is off (−3.00)."),
+    ],
+)
+def test_a_zero_has_its_true_reason(diagram, reason):
+    verdict = observe(Session(b.build(diagram()))).variable("x")
+    assert verdict.state is State.ZERO
+    assert verdict.sentence == f"Connected, but {reason}"

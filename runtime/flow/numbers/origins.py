@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from blocks.block import Source
 from blocks.library.logic import Where
 from runtime.diagram.paths import PortPath
+from runtime.flow.numbers.remedies import Remedies
 from runtime.flow.words import value_sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.value_sentences import Element
@@ -165,16 +166,18 @@ class Values:
         inputs = {port: value for port, value in self.inputs(path).items() if value.size}
         elements = [_element(port, value, array, at) for port, value in inputs.items()]
         reason = value_sentences.reason(name, what, elements, array.dtype.name)
-        return Origin(path, what, reason, self._cure(path, name, elements), then, losses)
+        return Origin(path, what, reason, self._cure(path, elements), then, losses)
 
-    def _cure(self, path: InstancePath, name: str, elements: Sequence[Element]) -> str:
+    def _cure(self, path: InstancePath, elements: Sequence[Element]) -> str:
         """What would keep the value finite; that a Where does not take it, where one does not."""
         if where := self._where_past(path):
             return value_sentences.not_taken(where)
-        before = (source.block for _, source in self._program.instances[path].wires.values())
-        known = self._program.instances
-        kinds = {known[at].block.type_name() for at in before if at in known}
-        return value_sentences.cure(name, elements, kinds)
+        return self.remedies.of_value(path, elements)
+
+    @cached_property
+    def remedies(self) -> Remedies:
+        """The cures for these values."""
+        return Remedies(self._program, self._values)
 
     def _where_past(self, path: InstancePath) -> InstancePath | None:
         """The Where downstream that makes finite values of what is not, by taking other ones."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.library.logic import Where
 from runtime.flow.numbers import flat_spots
 from runtime.flow.numbers.magnitudes import Size, measure
 from runtime.flow.words import sentences, value_sentences
@@ -25,6 +24,9 @@ VICTIM = "This wire is a victim."
 """Ends the sentence of a wire whose NaN or inf arose elsewhere."""
 VICTIMS = "The wires behind it are victims."
 """Ends the sentence of a wire where NaN or inf arises and spreads."""
+
+
+_LIMITS = ("Clip", "Maximum", "Minimum")
 
 
 class NumericSentences:
@@ -141,19 +143,25 @@ class NumericSentences:
         arrived = self._contributions.arrivals(blame.block)
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)
-        kind = self._contributions.program.block(blame.block).type_name()
-        cure = self._safe_form(blame.wire, blame.block) or value_sentences.steep_cure(kind)
+        remedies = self._contributions.values.remedies
+        cure = self._safe_form(blame.wire, blame.block) or remedies.of_slope(blame.block)
         return " ".join(filter(None, (f"First {what} made in {blame.block} ({reason}).", cure)))
 
-    def _safe_form(self, wire: WirePath, culprit: str) -> str:
-        """What to do about a value or slope that is not finite in a branch that a Where doesn't
-        take: there the Where sends back 0.
+    def _safe_form(self, wire: WirePath, culprit: InstancePath) -> str:
+        """What to do about a value or slope that is not finite where a Where, or a limit, takes
+        something else: it sends back 0 there.
         """
         contributions, program = self._contributions, self._contributions.program
+        name = program.block(culprit).type_name()
         for at in contributions.route(wire):
             block, sent = program.wire_targets[at], contributions.run.contributions[at]
-            if isinstance(program.block(block), Where) and sent is not None and not np.all(sent):
-                return value_sentences.double_where(block, culprit)
+            if sent is None or np.all(sent):
+                continue
+            kind = program.block(block).type_name()
+            if kind == "Where":
+                return value_sentences.double_where(block, culprit, name)
+            if kind in _LIMITS:
+                return value_sentences.guard_too_late(block, culprit)
         return ""
 
     # ---- too small, too large, in parts -------------------------------------------------------

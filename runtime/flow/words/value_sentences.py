@@ -37,11 +37,10 @@ _POLES: Mapping[str, Callable[[Sequence[float]], bool]] = {
 }
 """Where a block is infinite at finite inputs, and not just too large for its dtype."""
 _CURES = {
-    "Sqrt": "Clip its input at 0 from below.",
+    "Sqrt": "Clip its input from below, at a small number above 0.",
     "Log": "Keep its input above 0: clip it, or use the logarithm of what it is made of.",
     "Log1p": "Keep its input above −1.",
     "Div": "Add a small number to the denominator.",
-    "Exp": "Subtract the maximum before it, or use LogSumExp, LogSoftmax or Softmax.",
     "Expm1": "Clip its input from above.",
     "Pow": "Keep the base above 0.",
     "Sin": "Keep its input finite.",
@@ -63,6 +62,18 @@ _FLAT = {
 """What keeps the slope of a block away from 0, by its type."""
 EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
 TWICE = "{0} takes a softmax itself: give it the logits, not the output of {1}."
+_EXP = {
+    "LogSoftmax": "Subtract the maximum before it, or use LogSoftmax.",
+    "LogSumExp": "Subtract the maximum before it, or use LogSumExp.",
+    "Sigmoid": "Use Sigmoid in its place, which never overflows.",
+    "Softmax": "Subtract the maximum before it, or use Softmax.",
+    "Softplus": "Use Softplus in its place, which never overflows.",
+    "": "Clip its input from above, or calculate with logarithms.",
+}
+"""What keeps an Exp finite, by the block that does the same as what it is part of."""
+_LOG_SIGMOID = (
+    "Use −Softplus(−x) instead of Log of Sigmoid, or give the logits to BinaryCrossEntropy."
+)
 SOFTMAX = "Use LogSoftmax instead of Log of Softmax, or give the logits to CrossEntropy."
 
 
@@ -85,10 +96,43 @@ def reason(name: str, what: str, elements: Sequence[Element], dtype: str) -> str
 
 def cure(name: str, elements: Sequence[Element], before: Collection[str]) -> str:
     """What keeps a block of type ``name``, which reads types ``before``, finite; "" if unknown."""
+    at_zero = any(element.value == 0 for element in elements)
     if name == "Log" and "Softmax" in before:
         return SOFTMAX
-    at_zero = any(element.value == 0 for element in elements)
+    if name == "Log" and "Sigmoid" in before and at_zero:
+        return _LOG_SIGMOID
     return (at_zero and _AT_ZERO.get(name)) or _CURES.get(name, "")
+
+
+def exp_cure(function: str) -> str:
+    """What keeps an Exp finite that is part of what a block of type ``function`` does."""
+    return _EXP[function]
+
+
+def under_root(block: str, name: str) -> str:
+    """What to do about a denominator of 0 that ``block``, a Norm or a Sqrt, makes: its slope is
+    not finite either.
+    """
+    if name == "Norm":
+        return (
+            "Add a small number to the denominator; JAX and TensorFlow need "
+            f"√(Σx² + a small number) instead of {block}."
+        )
+    return f"Add a small number under the root of {block}."
+
+
+def limit_cure(clip: str, limit: str, value: float) -> str:
+    """To move the ``min`` or ``max`` of a Clip further inside."""
+    how = "Raise the min" if limit == "min" else "Lower the max"
+    return f"{how} of {clip}, which lets {number(value)} through."
+
+
+def guard_too_late(guard: str, culprit: str) -> str:
+    """Where a limit bounds what ``culprit`` makes, but not its slope."""
+    return (
+        f"{guard} limits the value, yet 0·inf is NaN: limit the input of {culprit} instead, so "
+        "that it never sees such values."
+    )
 
 
 def steep_cure(name: str) -> str:
@@ -101,10 +145,11 @@ def flat_cure(name: str) -> str:
     return _FLAT.get(name, "")
 
 
-def double_where(where: str, culprit: str) -> str:
-    """What to do where a Where does not take what ``culprit`` makes."""
+def double_where(where: str, culprit: str, name: str) -> str:
+    """What to do where a Where does not take what ``culprit``, a block of type ``name``, makes."""
+    other = " (0 in TensorFlow, but not under XLA)" if name == "Sqrt" else ""
     return (
-        f"{where} does not take this branch, yet 0·inf is NaN (0 in TensorFlow): put a "
+        f"{where} does not take this branch, yet 0·inf is NaN{other}: put a "
         f"Where before {culprit} too, so that it never sees such values."
     )
 

@@ -157,8 +157,8 @@ CRITIC = "reinforce_baseline"
         # 13: NaN from the branch that is not selected
         (branch, "q", None, State.NONFINITE,
          "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 in "
-         "TensorFlow): put "
-         "a Where before root too, so that it never sees such values."),
+         "TensorFlow, but not under XLA): put a Where before root too, so that it never sees "
+         "such values."),
         # 14: a stop cuts one path, not the original
         (copied, "sg.x", None, State.STOPPED,
          "sg stops every route to loss. Without sg: 3.00."),

@@ -116,7 +116,8 @@ def rounded():
             "root.x",
             State.NONFINITE,
             "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 "
-            "in TensorFlow): put a Where before root too, so that it never sees such values.",
+            "in TensorFlow, but not under XLA): put a Where before root too, so that it never "
+            "sees such values.",
         ),
         (
             logarithm,
@@ -158,7 +159,7 @@ def test_a_nan_from_the_forward_pass_is_found_there():
     reading = observe(Session(b.build(b.loss(b.sum(b.square(root, name="squared"))))))
     assert reading.verdict("squared.x").sentence == (
         "First NaN made in root, whose value is NaN: √ of −1.00 (element 0 of x). Clip its input "
-        "at 0 from below. The wires behind it are victims."
+        "from below, at a small number above 0. The wires behind it are victims."
     )
     assert reading.state("squared.x") is State.NONFINITE
 

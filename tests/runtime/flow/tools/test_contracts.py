@@ -196,7 +196,8 @@ def test_findings_are_ranked():
             State.NONFINITE.row.complaint,
             "root.x",
             "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 "
-            "in TensorFlow): put a Where before root too, so that it never sees such values.",
+            "in TensorFlow, but not under XLA): put a Where before root too, so that it never "
+            "sees such values.",
         ),
         (CONTRACT, "x", "flows(loss -> x) is broken. sg stops every route to loss."),
         (

@@ -1,0 +1,86 @@
+"""What would keep the value and the slope of a block finite, by what stands around the block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.library.functions import Clip
+from runtime.flow.structure.exponentials import function_of
+from runtime.flow.structure.neighbours import SHAPES, neighbours_of
+from runtime.flow.words import value_sentences
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, PortPath
+    from runtime.engine.program import Program
+    from runtime.flow.words.value_sentences import Element
+
+Array = NDArray[Any]
+_KEEPS_PLACE = SHAPES | {"Abs", "Add", "Mul", "Neg", "Sqrt", "Square", "Sub"}
+"""Blocks through which a limit of a Clip is followed to where it makes a 0."""
+
+
+class Remedies:
+    """Cures for the blocks of one run."""
+
+    def __init__(self, program: Program, values: Mapping[str, Array]) -> None:
+        self._program = program
+        self._values = values
+        self._near = neighbours_of(program)
+
+    def of_value(self, path: InstancePath, elements: Sequence[Element]) -> str:
+        """What keeps the value of a block finite, which made it not so of these elements."""
+        kind = self._near.kind(path)
+        at_zero = any(element.value == 0 for element in elements)
+        if kind == "Exp":
+            return value_sentences.exp_cure(function_of(self._program, path))
+        if at_zero and (limit := self._limit(path)):
+            return limit
+        if kind == "Div" and at_zero and (source := self._near.sources(path).get("b")):
+            root = self._origin(source)
+            if self._near.kind(root) in ("Norm", "Sqrt"):
+                return value_sentences.under_root(root, self._near.kind(root))
+        before = {self._near.kind(source.block) for source in self._near.sources(path).values()}
+        return value_sentences.cure(kind, elements, before)
+
+    def of_slope(self, path: InstancePath) -> str:
+        """What keeps the slope of a block finite, which is infinite at a finite value."""
+        return self._limit(path) or value_sentences.steep_cure(self._near.kind(path))
+
+    def _origin(self, port: PortPath) -> InstancePath:
+        """The block that made a port's numbers, behind those that only arrange them."""
+        path = port.block
+        while self._near.kind(path) in SHAPES and (sources := self._near.sources(path)):
+            path = next(iter(sources.values())).block
+        return path
+
+    def _limit(self, path: InstancePath) -> str:
+        """To move the limit of a Clip that all numbers at the pole of a block are at."""
+        inputs = [self._values.get(source) for source in self._near.sources(path).values()]
+        poles = next((a == 0 for a in inputs if a is not None and np.any(a == 0)), None)
+        if poles is None:
+            return ""
+        for at in self._route_back(path):
+            block = self._program.instances[at].block
+            value = self._values.get(at.port("out"))
+            if not isinstance(block, Clip) or value is None or value.shape != poles.shape:
+                continue
+            for name, limit in (("min", block.min), ("max", block.max)):
+                if limit is not None and np.all(value[poles] == value.dtype.type(limit)):
+                    return value_sentences.limit_cure(at, name, float(value.dtype.type(limit)))
+        return ""
+
+    def _route_back(self, path: InstancePath) -> list[InstancePath]:
+        """The blocks before a block, as long as they keep the place of every number."""
+        found: dict[InstancePath, None] = {}
+        pending = [source.block for source in self._near.sources(path).values()]
+        while pending:
+            at = pending.pop()
+            if at not in found:
+                found[at] = None
+                if self._near.kind(at) in _KEEPS_PLACE:
+                    pending += [source.block for source in self._near.sources(at).values()]
+        return [at for at in found if at in self._program.instances]

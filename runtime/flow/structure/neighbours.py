@@ -1,0 +1,85 @@
+"""The blocks around a block: what it reads, what reads it, and what lies beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from blocks.library.sources import Constant
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from runtime.engine.program import Program
+
+SHAPES = frozenset(
+    {"Broadcast", "Concat", "Display", "ExpandDims", "Flatten", "Gather", "Pick", "PickAlong",
+     "Reshape", "Slice", "Squeeze", "Stack", "Transpose"}
+)  # fmt: skip
+"""Blocks that only arrange numbers, by type."""
+
+
+class Neighbours:
+    """Who reads whom in a program, by the types of blocks."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._readers: dict[InstancePath, list[WirePath]] = {}
+        for wire, source in program.wire_sources.items():
+            self._readers.setdefault(source.block, []).append(wire)
+
+    def kind(self, path: InstancePath) -> str:
+        """The type of a block; empty where there is none."""
+        known = self._program.instances
+        return known[path].block.type_name() if path in known else ""
+
+    def sources(self, path: InstancePath) -> dict[str, PortPath]:
+        """The ports that a block reads, by input; without literals."""
+        program = self._program
+        wires = program.instances[path].wires if path in program.instances else {}
+        return {name: program.flat.source(source) for name, (_, source) in wires.items()}
+
+    def readers(self, path: InstancePath) -> list[WirePath]:
+        """The wires that leave a block."""
+        return self._readers.get(path, [])
+
+    def beyond(self, path: InstancePath, kinds: Collection[str] = SHAPES) -> Iterator[WirePath]:
+        """The wires that leave a block; past blocks of these types the wires that leave those."""
+        pending, seen = [path], {path}
+        while pending:
+            for wire in self.readers(pending.pop()):
+                at = self._program.wire_targets[wire]
+                if self.kind(at) not in kinds:
+                    yield wire
+                elif at not in seen:
+                    seen.add(at)
+                    pending.append(at)
+
+    def before(self, path: InstancePath, most: int | None = None) -> list[InstancePath]:
+        """A block and those that lead to it, the nearest first; at most ``most`` steps away."""
+        found, layer = {path: None}, [path]
+        while layer and most != 0:
+            further = [s.block for at in layer for s in self.sources(at).values()]
+            layer = [block for block in dict.fromkeys(further) if block not in found]
+            found |= dict.fromkeys(layer)
+            most = None if most is None else most - 1
+        return list(found)
+
+    def is_given(self, path: InstancePath, port: str, value: float) -> bool:
+        """Whether an input is fixed to one number: by a literal or a Constant."""
+        instance = self._program.instances[path]
+        if port in instance.block.literals:
+            array = instance.block.literals[port].tensor.array
+        else:
+            source = self.sources(path).get(port)
+            block = None if source is None else self._program.instances[source.block].block
+            if not isinstance(block, Constant):
+                return False
+            array = block.value.array
+        return bool(array.size) and bool(np.all(array == value))
+
+
+def neighbours_of(program: Program) -> Neighbours:
+    """The neighbours of a program, which new numbers leave as they are."""
+    return program.derived("neighbours", lambda: Neighbours(program))

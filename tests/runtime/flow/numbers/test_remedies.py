@@ -1,0 +1,143 @@
+"""Cures fit what stands around a block, and what they advise does away with what was wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+import runtime.build as b
+from runtime.engine import Session
+from runtime.flow import diagnose
+
+EPS = 1e-6
+
+
+def x(value, name="x"):
+    return b.variable(name, value)
+
+
+def findings(node):
+    total = b.loss(b.sum(node))
+    return " ".join(found.sentence for found in diagnose(Session(b.build(total))))
+
+
+def sigmoid():
+    return b.div(1.0, b.add(b.exp(x(200.0), name="power"), 1.0))
+
+
+def softplus(log):
+    power = b.exp(x(200.0), name="power")
+    return b.log1p(power) if log == "log1p" else b.log(b.add(1.0, power))
+
+
+def share(z, logarithm=False):
+    power = b.exp(z, name="power")
+    ratio = b.div(power, b.add(b.sum(power), 1e-9))
+    return b.log(ratio) if logarithm else ratio
+
+
+def unit(length):
+    vector = x([0.0, 0.0])
+    return b.mul([1.0, 2.0], b.div(vector, length(vector)))
+
+
+def under_root(eps):
+    return lambda v: b.sqrt(b.add(b.sum(b.square(v)), eps), name="length")
+
+
+def arccos(limit):
+    c = b.clip(x(10.0), min=-1.0, max=limit, name="limit")
+    return b.arctan2(b.sqrt(1.0 - b.square(c), name="root"), c)
+
+
+def guarded(inside):
+    total = b.sum(b.square(x([0.0, 0.0])))
+    if inside:
+        return b.sqrt(b.maximum(total, EPS, name="guard"), name="root")
+    return b.maximum(b.sqrt(total, name="root"), EPS, name="guard")
+
+
+Z = [200.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("draw", "cure", "cured"),
+    [
+        (sigmoid, "Use Sigmoid in its place", lambda: b.sigmoid(-x(200.0))),
+        (lambda: softplus("log"), "Use Softplus in its place", lambda: b.softplus(x(200.0))),
+        (lambda: softplus("log1p"), "Use Softplus in its place", lambda: b.softplus(x(200.0))),
+        (
+            lambda: share(x(Z)),
+            "Subtract the maximum before it, or use Softmax.",
+            lambda: share(b.sub(x(Z), b.max(x(Z, "same")))),
+        ),
+        (
+            lambda: share(x(Z), logarithm=True),
+            "Subtract the maximum before it, or use LogSoftmax.",
+            lambda: b.log_softmax(x(Z)),
+        ),
+        (
+            lambda: b.log(b.sum(b.exp(x(Z)))),
+            "Subtract the maximum before it, or use LogSumExp.",
+            lambda: b.log_sum_exp(x(Z)),
+        ),
+        (
+            lambda: b.exp(x(200.0)),
+            "Clip its input from above, or calculate with logarithms.",
+            lambda: b.exp(b.clip(x(200.0), min=None, max=80.0)),
+        ),
+        (
+            lambda: b.log(b.sigmoid(x(-200.0))),
+            "Use −Softplus(−x) instead of Log of Sigmoid",
+            lambda: -b.softplus(-x(-200.0)),
+        ),
+        (
+            lambda: unit(under_root(0.0)),
+            "Add a small number under the root of length.",
+            lambda: unit(under_root(EPS)),
+        ),
+        (
+            lambda: unit(lambda v: b.norm(v, name="length")),
+            "JAX and TensorFlow need √(Σx² + a small number) instead of length.",
+            lambda: unit(under_root(EPS)),
+        ),
+        (
+            lambda: b.sqrt(x(-2.0)),
+            "Clip its input from below, at a small number above 0.",
+            lambda: b.sqrt(b.clip(x(-2.0), min=EPS, max=None)),
+        ),
+        (
+            lambda: arccos(1.0),
+            "Lower the max of limit, which lets 1.00 through.",
+            lambda: arccos(1.0 - EPS),
+        ),
+        (
+            lambda: b.log(b.clip(x([0.5, -1.0]), min=0.0, max=1.0, name="limit")),
+            "Raise the min of limit, which lets 0 through.",
+            lambda: b.log(b.clip(x([0.5, -1.0]), min=EPS, max=1.0, name="limit")),
+        ),
+        (
+            lambda: guarded(inside=False),
+            "guard limits the value, yet 0·inf is NaN: limit the input of root instead",
+            lambda: guarded(inside=True),
+        ),
+    ],
+)
+def test_a_cure_is_named_and_helps(draw, cure, cured):
+    assert cure in findings(draw())
+    after = findings(cured())
+    assert cure not in after and "made in" not in after and "not finite" not in after
+
+
+def test_a_limit_is_not_to_blame_for_a_pole_elsewhere():
+    """The second number is 0 by itself, where the limit lets nothing through."""
+    z = b.mul(b.clip(x([2.0, 0.5]), min=0.1, max=1.0, name="limit"), [1.0, 0.0])
+    assert "limit" not in findings(b.log(z))
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [(b.sqrt, "(0 in TensorFlow, but not under XLA)"), (b.log, "yet 0·inf is NaN:")],
+)
+def test_tensorflow_is_named_only_where_it_differs(draw, said):
+    q = x([0.0, 4.0], "q")
+    assert said in findings(b.where(b.greater(q, 0.0), draw(q, name="f"), 0.0, name="choose"))

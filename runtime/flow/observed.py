@@ -23,7 +23,6 @@ from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify, classif
 from runtime.flow.structure.leaves import together
 from runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
 from runtime.flow.structure.surrogates import surrogates
-from runtime.flow.words import value_sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.numeric_sentences import NumericSentences
 from runtime.flow.words.states import State, Verdict
@@ -192,11 +191,10 @@ class ObservedFlow:
             or wire not in contributions.sizes
         ):
             return verdict
-        state = self.state(wire, loss)
-        text = self._sentences_about(key, contributions).wire(
-            WirePath(wire), state, verdict.witness
-        )
-        return replace(verdict, state=state, sentence=text)
+        state, about = self.state(wire, loss), self._sentences_about(key, contributions)
+        text = about.wire(WirePath(wire), state, verdict.witness)
+        cure = about.cure([WirePath(wire)], state)
+        return replace(verdict, state=state, sentence=text, cure=cure)
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
         """The verdicts on the arrays of a tree on a wire, by path; empty where it carries none."""
@@ -225,22 +223,29 @@ class ObservedFlow:
         if verdict.state is not State.CARRIES or contributions is None or gradient is None:
             return verdict
         state = classify(measure(gradient), contributions.scale, self.thresholds)
-        text = self._sentences_about(key, contributions).variable(
-            InstancePath(verdict.wire), state, gradient, verdict.sentence
-        )
-        return replace(verdict, state=state, sentence=text)
+        path, about = InstancePath(verdict.wire), self._sentences_about(key, contributions)
+        text = about.variable(path, state, gradient, verdict.sentence)
+        cure = about.cure(contributions.leaving(path.port("out")), state)
+        return replace(verdict, state=state, sentence=text, cure=cure)
 
-    def cure(self, name: str) -> str:
-        """What would help a variable whose gradient is 0 or too large; empty if not known."""
-        state, contributions = self.variable(name).state, self._of(self._key(None))
-        if state is State.FLOOD:
-            return value_sentences.EXPLODES
-        if state is not State.ZERO or contributions is None:
-            return ""
-        wires = contributions.leaving(InstancePath(name).port("out"))
-        blames = [blame for blame in map(contributions.zeroed_by, wires) if not blame.cancelled]
-        kinds = {self.program.block(blame.block).type_name() for blame in blames}
-        return " ".join(filter(None, map(value_sentences.flat_cure, sorted(kinds))))
+    def cancelling(self, name: str) -> list[WirePath]:
+        """The wires that bring back gradients which add up to exactly 0, for all losses, and so
+        leave a variable none.
+        """
+        contributions = self._of(self._key(None))
+        if contributions is None or self.variable(name).state is not State.ZERO:
+            return []
+        ahead = contributions.leaving(InstancePath(name).port("out"))
+        if len(ahead) > 1 and not all(contributions.sizes[wire].is_zero for wire in ahead):
+            return ahead
+        blames = (contributions.zeroed_by(wire) for wire in ahead)
+        blocks = dict.fromkeys(blame.block for blame in blames if blame.cancelled)
+        return [
+            wire
+            for block in blocks
+            for port in contributions.outputs(block)
+            for wire in contributions.leaving(port)
+        ]
 
     def explain(self, key: str, loss: str | None = None) -> Verdict:
         """The verdict of a wire or of a variable, whichever ``key`` names."""

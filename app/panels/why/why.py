@@ -232,6 +232,8 @@ class Why(QScrollArea):
         sentence = labels.rich(linked(verdict))
         sentence.linkActivated.connect(self.blockRequested)
         self._column.addWidget(sentence)
+        if verdict.cure:
+            self._column.addWidget(labels.body(verdict.cure))
         if unnamed := [name for name in _cutters(verdict) if name not in verdict.sentence]:
             cut = labels.rich(self.tr("Cut by {0}").format(", ".join(map(labels.link, unnamed))))
             cut.linkActivated.connect(self.blockRequested)

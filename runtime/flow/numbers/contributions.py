@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.flow.numbers.flat_spots import ZeroSpot
 from runtime.flow.numbers.magnitudes import Scale, Sizes, measure, measure_each, scale_of
 from runtime.flow.numbers.origins import Values
 
 if TYPE_CHECKING:
-    from blocks.block import Block
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.engine import Run
     from runtime.engine.program import Program
@@ -168,17 +168,27 @@ class Contributions:
         found = (self.arriving(port) for port in self.outputs(path))
         return [array for array in found if array is not None]
 
-    def around(self, blame: Blame) -> tuple[Block, dict[str, Array], str, dict[str, Array]]:
-        """The block that is responsible, its inputs by port, the port of the wire into it, and
-        what arrives at its outputs.
-        """
+    def zero_spot(self, blame: Blame) -> ZeroSpot:
+        """Where the block that is responsible sends 0 back."""
         instance, found = self.program.instances[blame.block], {}
         inputs = self.values.inputs(blame.block)
         for name in instance.block.output_names():
             if (array := self.arriving(instance.port(name))) is not None:
                 found[name] = array
         wired = {name: inputs[name] for name in instance.wires if name in inputs}
-        return instance.block, wired, blame.wire.within_block, found
+        port = blame.wire.within_block
+        others = (
+            self.program.flat.source(source).block
+            for name, (_, source) in instance.wires.items()
+            if name != port and name in wired and not np.any(wired[name])
+        )
+        stuck: dict[str, bool] = {
+            name: bool(np.any(gradient))
+            for name in others
+            if name in self.program.trainable
+            and (gradient := self.run.gradients.get(name)) is not None
+        }
+        return ZeroSpot(instance.block, wired, port, found, stuck)
 
     def blame(
         self, wire: WirePath, how: str, bad: Callable[[Array], bool], every: bool = False

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from blocks.errors import GradwireError
 from runtime.flow.numbers.isolated import IsolatedBlock
+from runtime.flow.words import value_sentences
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
@@ -28,10 +31,9 @@ STEPS = {
     "Ceil": "is piecewise constant (None in TensorFlow)",
     "Sign": "is piecewise constant",
 }
+PRODUCTS = ("Mul", "MatMul", "Linear", "Dot", "Einsum")
 _FLAT = STEPS | {
-    "Mul": "multiplies by 0",
-    "MatMul": "multiplies by 0",
-    "Linear": "multiplies by 0",
+    **dict.fromkeys(PRODUCTS, "multiplies by 0"),
     "Where": "takes the other branch",
     "Maximum": "takes its other input",
     "Minimum": "takes its other input",
@@ -89,25 +91,68 @@ def why_zero(
     return Zero.CANCELS if np.any(free) else Zero.FLAT
 
 
-def zero_reason(
-    block: Block, inputs: Mapping[str, Array], port: str, arriving: Mapping[str, Array]
-) -> str:
-    """Why 0 comes back at an input, for example ``is off (−3.00)``."""
-    match why_zero(block, inputs, port, arriving):
-        case Zero.UNDERFLOWS:
-            return f"makes the gradient too small for {inputs[port].dtype.name}"
-        case Zero.CANCELS if block.type_name() == "Softmax" and _is_even(block, arriving):
-            return "gets the same gradient for all elements, which always sum to 1"
-        case Zero.CANCELS:
-            return "adds up gradients that cancel"
-        case Zero.FLAT:
-            return _flat_reason(block, inputs.get(port), arriving)
+@dataclass(frozen=True)
+class ZeroSpot:
+    """An input of a block at which 0 comes back.
 
+    ``inputs`` are those on wires, ``arriving`` the gradients at outputs, both by port; ``stuck``
+    are trained variables of zeros that another input reads, with whether they get a gradient.
+    """
 
-def _is_even(block: Block, arriving: Mapping[str, Array]) -> bool:
-    """Whether the gradient is the same for all elements along the axis of a Softmax."""
-    axis = getattr(block, "axis", -1)
-    return all(not np.any(np.ptp(array, axis=axis)) for array in arriving.values())
+    block: Block
+    inputs: Mapping[str, Array]
+    port: str
+    arriving: Mapping[str, Array]
+    stuck: Mapping[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def kind(self) -> Zero:
+        """Whether its slope is 0, or why 0 comes back all the same."""
+        return why_zero(self.block, self.inputs, self.port, self.arriving)
+
+    @property
+    def reason(self) -> str:
+        """Words that follow the name of the block, for example ``is off (−3.00)``."""
+        match self.kind:
+            case Zero.UNDERFLOWS:
+                return f"makes the gradient too small for {self._dtype}"
+            case Zero.CANCELS if self._is_whole_softmax:
+                return "gets the same gradient for all elements, which always sum to 1"
+            case Zero.CANCELS:
+                return "adds up gradients that cancel"
+            case Zero.FLAT:
+                return _flat_reason(self.block, self.inputs.get(self.port), self.arriving)
+
+    @property
+    def cure(self) -> str:
+        """What would help; empty if no cure is known."""
+        match self.kind:
+            case Zero.UNDERFLOWS:
+                return value_sentences.underflow_cure(self._dtype)
+            case Zero.CANCELS:
+                return value_sentences.WHOLE_SOFTMAX if self._is_whole_softmax else ""
+            case Zero.FLAT if self.block.type_name() in PRODUCTS:
+                return value_sentences.stuck_cure(self.stuck)
+            case Zero.FLAT:
+                return value_sentences.flat_cure(self.block.type_name(), self._is_single)
+
+    @property
+    def _dtype(self) -> str:
+        return self.inputs[self.port].dtype.name
+
+    @property
+    def _is_whole_softmax(self) -> bool:
+        """Whether the gradient is the same for all elements along the axis of a Softmax."""
+        if self.block.type_name() != "Softmax":
+            return False
+        axis = getattr(self.block, "axis", -1)
+        return all(not np.any(np.ptp(array, axis=axis)) for array in self.arriving.values())
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether a block that normalises along an axis has one element there."""
+        value, axis = self.inputs.get(self.port), getattr(self.block, "axis", None)
+        return value is not None and isinstance(axis, int) and value.shape[axis] == 1
 
 
 def _flat_reason(block: Block, value: Array | None, arriving: Mapping[str, Array]) -> str:

@@ -14,6 +14,7 @@ from blocks.library.losses import CrossEntropy
 from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
+from runtime.flow.tools.cancelling import stops_that_help
 from runtime.flow.tools.contracts import (
     Contract,
     check_contracts,
@@ -26,7 +27,7 @@ from runtime.flow.tools.repairs import Fix, fixes
 from runtime.flow.tools.whatif import WhatIf
 from runtime.flow.words import sentences, value_sentences
 from runtime.flow.words.numeric_sentences import VICTIM
-from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, Verdict
+from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Verdict
 
 if TYPE_CHECKING:
     from runtime.engine import Session
@@ -182,7 +183,9 @@ def _variables(
         if not all(is_blocked(observed.program, contracts, name, loss) for loss in observed.losses)
     }
     cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
-    repairs = fixes(session, cut, feeds=feeds, flow=observed.flow, most=_trials(observed))
+    zero = [name for name, verdict in verdicts.items() if verdict.state is State.ZERO]
+    most = _trials(observed)
+    repairs = fixes(session, [*cut, *zero], feeds=feeds, flow=observed.flow, most=most)
     found = []
     for name, verdict in verdicts.items():
         complaint = verdict.state.row.complaint
@@ -192,8 +195,11 @@ def _variables(
             text = f"No gradient: {verdict.sentence}{advice}"
             found.append(_of(complaint, verdict, text, repair))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
-            text = " ".join(filter(None, (verdict.sentence, observed.cure(name))))
-            found.append(_of(complaint, verdict, text))
+            tried = repairs.get(name)
+            helped = tried.sentence if tried and tried.rms else ""
+            stops = stops_that_help(session, observed, name, feeds) if name in zero[:most] else ""
+            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, stops)))
+            found.append(_of(complaint, verdict, text, tried if helped else None))
     return found
 
 

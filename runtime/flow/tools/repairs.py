@@ -216,11 +216,10 @@ def with_fix(
     feeds: Mapping[str, ArrayLike] | None = None,
     flow: Flow | None = None,
 ) -> Verdict:
-    """The verdict, with the sentence of its fix at the end of its own."""
+    """The verdict, with its cure and the sentence of its fix at the end of its own."""
     found = fix(session, verdict.wire, verdict.loss, feeds=feeds, flow=flow)
-    if found is None or not found.sentence:
-        return verdict
-    return replace(verdict, sentence=f"{verdict.sentence} {found.sentence}")
+    said = (verdict.sentence, verdict.cure, found.sentence if found else "")
+    return replace(verdict, sentence=" ".join(filter(None, said)), cure="")
 
 
 def trial(session: Session, steps: tuple[Intervention, ...]) -> tuple[Session, Batch]:

@@ -37,6 +37,7 @@ class NumericSentences:
         self._label = label
         self._thresholds = thresholds
         self._reasons: dict[str, str] = {}
+        self._cures: dict[str, str] = {}
 
     def wire(self, wire: WirePath, state: State, witness: Sequence[str]) -> str:
         """The sentence of a wire in a numeric state, or of CARRIES."""
@@ -69,6 +70,8 @@ class NumericSentences:
         similar = [w for w in ahead if self._is_similar(state, self._contributions.sizes[w])]
         if state is State.ZERO and not similar and len(ahead) > 1:
             return f"0: the contributions of {sentences.names(ahead)} cancel."
+        if state is State.FAINT and (near := self._nearly_cancel(size, ahead)):
+            return near
         if state is State.CARRIES or not similar:
             shown = number(float(gradient.reshape(()))) if size.total == 1 else number(size.rms)
             rms = "" if size.total == 1 else "rms "
@@ -77,6 +80,29 @@ class NumericSentences:
             worst = max(similar, key=lambda w: self._contributions.sizes[w].rms)
             return f"{sentences.names(ahead)} together: {self.wire(worst, state, ())}"
         return self.wire(similar[0], state, ())
+
+    def _nearly_cancel(self, size: Size, ahead: Sequence[WirePath]) -> str:
+        """That little is left of contributions that are large; empty where they are not."""
+        largest = max((self._contributions.sizes[wire].rms for wire in ahead), default=0.0)
+        if len(ahead) < 2 or not size.rms < self._thresholds.cancels * largest < np.inf:
+            return ""
+        return (
+            f"The contributions of {sentences.names(ahead)} nearly cancel: "
+            f"rms {number(size.rms)} is left of {number(largest)}."
+        )
+
+    def cure(self, wires: Sequence[WirePath], state: State) -> str:
+        """What would help wires that are in a state together; empty if no cure is known."""
+        if state is State.FLOOD:
+            return value_sentences.EXPLODES
+        if state is not State.ZERO:
+            return ""
+        found: dict[str, None] = {}
+        for blame in map(self._contributions.zeroed_by, wires):
+            if not blame.cancelled:
+                self._flat(blame)
+                found[self._cures[blame.wire]] = None
+        return " ".join(filter(None, found))
 
     def _is_similar(self, state: State, size: Size) -> bool:
         if state is State.ZERO:
@@ -100,8 +126,9 @@ class NumericSentences:
 
     def _flat(self, blame: Blame) -> str:
         if blame.wire not in self._reasons:
-            reason = flat_spots.zero_reason(*self._contributions.around(blame))
-            self._reasons[blame.wire] = f"{blame.block} {reason}"
+            spot = self._contributions.zero_spot(blame)
+            self._reasons[blame.wire] = f"{blame.block} {spot.reason}"
+            self._cures[blame.wire] = spot.cure
         return self._reasons[blame.wire]
 
     def _is_seed(self, blame: Blame) -> bool:

@@ -342,3 +342,4 @@ class Verdict:
     frozen: tuple[str, ...] = ()
     repair: Sequence[Cutter] = ()
     leaves: tuple[int, int] | None = None
+    cure: str = ""

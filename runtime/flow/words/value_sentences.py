@@ -54,12 +54,17 @@ _AT_ZERO = {
     "Pow": "Keep the base above 0.",
 }
 """The same where a block's input is 0; also what keeps its slope finite there."""
+_SATURATED = "Keep its input near 0: start with smaller weights, or normalise it."
 _FLAT = {
-    "Relu": "Use LeakyRelu, or start with other weights.",
-    "Sigmoid": "Keep its input near 0: start with smaller weights, or normalise it.",
-    "Tanh": "Keep its input near 0: start with smaller weights, or normalise it.",
+    "Relu": "Use LeakyRelu, start with other weights, or add a loss that is not flat here.",
+    "Clip": "Start within its limits, or use a StraightThrough block (hard: the Clip).",
+    "Sigmoid": _SATURATED,
+    "Tanh": _SATURATED,
+    "Softmax": "Keep its inputs near each other: start with smaller weights, or divide them.",
 }
 """What keeps the slope of a block away from 0, by its type."""
+SINGLE = "Use Sigmoid for a single output."
+WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
 TWICE = "{0} takes a softmax itself: give it the logits, not the output of {1}."
 _EXP = {
@@ -140,9 +145,28 @@ def steep_cure(name: str) -> str:
     return _AT_ZERO.get(name, "")
 
 
-def flat_cure(name: str) -> str:
-    """What to do where a block of type ``name`` is flat; empty if no cure is known."""
-    return _FLAT.get(name, "")
+def flat_cure(name: str, single: bool = False) -> str:
+    """What to do where a block of type ``name`` is flat; empty if no cure is known. ``single``:
+    it normalises one element.
+    """
+    return SINGLE if name == "Softmax" and single else _FLAT.get(name, "")
+
+
+def underflow_cure(dtype: str) -> str:
+    """What to do where a gradient is too small for a dtype."""
+    wider = {"float16": "Use float32 there, or scale the loss up."}
+    return wider.get(dtype, "Scale the loss up.")
+
+
+def stuck_cure(variables: Mapping[str, bool]) -> str:
+    """What to do where trained variables are 0 and multiply; by name, whether they get a gradient
+    themselves.
+    """
+    moving = [name for name, gets in variables.items() if gets]
+    stuck = [name for name, gets in variables.items() if not gets]
+    if moving:
+        return f"{moving[0]} is 0 and gets a gradient itself: this passes once {moving[0]} moves."
+    return f"Start {stuck[0]} away from 0: as it is, neither can move." if stuck else ""
 
 
 def double_where(where: str, culprit: str, name: str) -> str:

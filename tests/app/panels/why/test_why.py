@@ -67,6 +67,13 @@ def test_a_cut_wire_names_and_links_the_cutter(why, diagram, qtbot):
     assert "Cut by" not in why.text()
 
 
+def test_a_cure_continues_the_sentence(why, diagram):
+    why.set_wire("f.x")
+    off = Verdict("f.x", "loss.out", State.ZERO, "f is off (−3.00).", cure="Use <b>LeakyRelu</b>.")
+    why.set_result(result(diagram, off))
+    assert why.text().index("f is off") < why.text().index("Use <b>LeakyRelu</b>.")
+
+
 def test_cutters_that_the_sentence_leaves_out_are_listed(why, diagram):
     why.set_wire("f.x")
     verdict = Verdict("f.x", "loss.out", State.NO_RULE, "2 blocks cut.", (STOP,))

@@ -6,7 +6,7 @@ import pytest
 
 import runtime.build as b
 from runtime.engine import Session
-from runtime.flow import observe
+from runtime.flow import diagnose, observe, with_fix
 from runtime.flow.words.states import State
 
 
@@ -64,3 +64,57 @@ def test_a_zero_has_its_true_reason(diagram, reason):
     verdict = observe(Session(b.build(diagram()))).variable("x")
     assert verdict.state is State.ZERO
     assert verdict.sentence == f"Connected, but {reason}"
+
+
+def both_factors_zero():
+    product = b.mul(b.variable("x", 0.0), b.variable("gate", 0.0), name="product")
+    return b.loss(b.square(product - 1.0))
+
+
+def gate_of_zero():
+    product = b.mul(b.variable("x", 2.0), b.variable("gate", 0.0), name="product")
+    return b.loss(b.square(product - 1.0))
+
+
+def log_probability_of_own_sample():
+    mean, deviation = b.variable("x", 0.2), b.exp(b.variable("log_deviation", 0.0))
+    sample = b.add(mean, b.mul(deviation, 0.7), name="sample")
+    return b.loss(b.square(b.div(b.sub(sample, mean, name="distance"), deviation)))
+
+
+def rounded():
+    return b.loss(b.square(b.round(b.variable("x", 0.7), name="whole")))
+
+
+def nearly_constant_sum():
+    x = b.variable("x", [1.0, 2.0, 4.0])
+    return b.loss(b.sum(b.div(b.sub(x, b.mean(x)), b.sqrt(b.variance(x) + 1e-5))))
+
+
+@pytest.mark.parametrize(
+    ("diagram", "cure"),
+    [
+        (softmax_summed, "Let the loss read its elements, not their sum."),
+        (softmax_of_one, "Use Sigmoid for a single output."),
+        (softmax_of_far_scores, "Keep its inputs near each other"),
+        (too_small_for_half, "Use float32 there, or scale the loss up."),
+        (both_factors_zero, "Start gate away from 0: as it is, neither can move."),
+        (gate_of_zero, "gate is 0 and gets a gradient itself: this passes once gate moves."),
+        (rounded, "Straight through whole: 2.00."),
+        (
+            log_probability_of_own_sample,
+            "With a StopGradient on sample.a: −1.40; on distance.b: 1.40.",
+        ),
+        (nearly_constant_sum, "nearly cancel: rms 7.7e-8 is left of 0.802."),
+    ],
+)
+def test_the_doctor_names_the_cure(diagram, cure):
+    findings = {finding.key: finding for finding in diagnose(Session(b.build(diagram())))}
+    assert cure in findings["x"].sentence
+
+
+def test_a_wire_has_the_cure_of_its_zero():
+    session = Session(b.build(off_where_it_matters()))
+    verdict = observe(session).verdict("rectified.x")
+    assert verdict.cure.startswith("Use LeakyRelu")
+    assert with_fix(session, verdict).sentence == f"{verdict.sentence} {verdict.cure}"

@@ -208,7 +208,8 @@ def test_findings_are_ranked():
         (
             State.ZERO.row.complaint,
             "y",
-            "Connected, but relu1 is off (−1.00). Use LeakyRelu, or start with other weights.",
+            "Connected, but relu1 is off (−1.00). "
+            "Use LeakyRelu, start with other weights, or add a loss that is not flat here.",
         ),
     ]
 

@@ -1,12 +1,12 @@
-"""Diagrams written as expressions that read like the maths.
+"""Builds diagrams from expressions that read like formulas.
 
     a, b = variable("a", [[1, 2]]), variable("b", [[0, 1]])
     diagram = build(loss(stop_gradient(3 * b) + a), title="Seed")
 
 Every installed block is a function of this module, in snake case: ``relu(x)``, ``conv2d(x, w,
-stride=2)``, ``mat_mul(a, b)`` or ``matmul(a, b)``. Inputs come first, in the order of the ports,
-or by name; numbers become literals; parameters go by name; ``name=`` names the block. Blocks
-without a name are named when the diagram is built: ``mul1``, ``mul2``, ….
+stride=2)``, ``mat_mul(a, b)`` or ``matmul(a, b)``. Pass inputs by position or name, parameters by
+name; numbers become literals. ``name=`` names the block; other blocks are named when the diagram
+is built: ``mul1``, ``mul2``, ….
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from blocks.errors import BuildError, Location
 from blocks.registry import registry
+from runtime.array_syntax import block_class
 from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.names import fresh_names, snake_case
@@ -27,13 +28,11 @@ from runtime.expressions import (
     Expression,
     Node,
     Operand,
-    PageFunction,
     Scope,
     block,
-    block_class,
-    page,
     require_scope,
 )
+from runtime.page_functions import PageFunction, page
 
 __all__ = [
     "Expression",
@@ -51,30 +50,30 @@ __all__ = [
 
 
 def variable(name: str, value: Any = None, **parameters: Any) -> Expression:
-    """Numbers that training moves: given, or drawn by an initialiser; a Variable."""
+    """A Variable: numbers that training changes, starting at ``value`` or at an initialiser's."""
     return _source("Variable", name, value, parameters)
 
 
 def constant(name: str, value: Any, **parameters: Any) -> Expression:
-    """Fixed numbers; a Constant."""
+    """A Constant: fixed numbers."""
     return _source("Constant", name, value, parameters)
 
 
 def input(name: str, value: Any = None, **parameters: Any) -> Expression:
-    """Data that is fed at each run, or else ``value``; an Input."""
+    """An Input: data that is fed to each run; ``value`` is the default."""
     return _source("Input", name, value, parameters)
 
 
 def stop_gradient(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
-    """The value of x, from which no gradient goes back; a StopGradient.
+    """A StopGradient: the value of x, but no gradient flows back to x.
 
-    Of a tree ``only="encoder/*"`` stops chosen leaves.
+    For a tree, ``only="encoder/*"`` stops only those leaves.
     """
     return block("StopGradient", x, name=name, **parameters)
 
 
 def loss(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
-    """Mark x as a loss, where backward begins; a Loss."""
+    """A Loss: marks x as a loss, where backward starts."""
     return block("Loss", x, name=name, **parameters)
 
 
@@ -84,11 +83,11 @@ def build(
     description: str = "",
     contracts: str | Sequence[str] = (),
 ) -> Diagram:
-    """The diagram of all that the outputs read, laid out; blocks stand as they were written.
+    """Build a diagram of everything that the outputs depend on, in order of creation.
 
-    ``contracts`` are lines such as ``flows(loss -> w)`` that say what its gradients must do.
-
-    Raises BuildError for a name that two blocks have, with the places of both.
+    ``contracts`` are lines such as ``flows(loss -> w)`` that state what its gradients must do.
+    Blocks are arranged automatically. Raises BuildError, with both source lines, if two blocks or
+    pages have the same name.
     """
     if not outputs or not all(isinstance(output, Expression) for output in outputs):
         raise BuildError(
@@ -136,7 +135,7 @@ def _source(kind: str, name: str, value: Any, parameters: dict[str, Any]) -> Exp
 
 
 def _reached(ends: Sequence[Node]) -> list[Node]:
-    """All blocks that these read, and themselves, in order of creation."""
+    """These blocks and all that they depend on, in order of creation."""
     found: dict[Node, None] = {}
     pending = list(ends)
     while pending:
@@ -161,7 +160,7 @@ def _page(name: str, nodes: Sequence[Node]) -> Page:
 
 
 def _names(scope: str, nodes: Sequence[Node]) -> dict[Node, str]:
-    """The names that were given, then free ones for the other blocks."""
+    """The name of each block: its own, or else a fresh one."""
     taken: dict[str, Node] = {}
     for node in nodes:
         if node.name is not None and taken.setdefault(node.name, node) is not node:

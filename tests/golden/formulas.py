@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from runtime.array_syntax import block_class
 from runtime.build import block
-from runtime.expressions import block_class
 
 OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

@@ -200,9 +200,9 @@ class TestNames:
     def test_a_block_has_one_name(self):
         x = variable("x")
         assert x.named("x") is x
-        with pytest.raises(BuildError, match="is called 'x' already, not 'y'"):
+        with pytest.raises(BuildError, match="is already called 'x', not 'y'"):
             x.named("y")
-        with pytest.raises(BuildError, match="'a/b' is no name"):
+        with pytest.raises(BuildError, match="'a/b' is not a valid name"):
             relu(x, name="a/b")
 
     def test_only_what_is_read_is_in_the_diagram(self):
@@ -216,10 +216,10 @@ class TestMistakes:
         [
             (lambda x: relu(x, x), BuildError, "Too many inputs for Relu. Expected x, got 2."),
             (lambda x: variable("v", x), BuildError, "The value of 'v' must be numbers"),
-            (lambda x: pow(x, 2, a=x), BuildError, "Pow is given its input 'a' twice."),
+            (lambda x: pow(x, 2, a=x), BuildError, "Pow got its input 'a' twice."),
             (lambda x: relu(x, slope=1), ParameterError, "Relu has no parameter or input 'slope'"),
             (lambda x: block("Rellu", x), UnknownBlockError, "Did you mean Relu"),
-            (lambda x: block("Page", page="p"), BuildError, "Page has no output that"),
+            (lambda x: block("Page", page="p"), BuildError, "Page has no output to use"),
             (lambda x: x + "two", BuildError, "'two' is neither an expression nor numbers"),
             (lambda x: relu(object()), BuildError, "is neither an expression nor numbers"),
             (lambda x: x["y"], BuildError, "x.out has no output 'y'. Expected one of out."),
@@ -352,7 +352,7 @@ class TestPages:
 
         for function, message in (
             (again, "Page 'again' contains itself."),
-            (empty, "Page 'empty' must return what it gives out."),
+            (empty, "Page 'empty' must return its outputs."),
             (many, "argument *x can't be a port"),
             (reserved, "argument page can't be a port"),
         ):
@@ -450,8 +450,10 @@ class TestWhatNumpyUsersType:
             (lambda x: None * x, BuildError, "return the expression there"),
             (lambda x: x[-1], BuildError, "indices from 0 on, such as x[0] or x[1:3, 2], got -1."),
             (lambda x: x[::2], BuildError, "Write gather(x, indices)"),
+            (lambda x: x[None], BuildError, "x.out can't be indexed like this."),
             (lambda x: x.smu(), AttributeError, "no attribute 'smu'. Did you mean sum"),
             (lambda x: x.shape, AttributeError, "An expression has no shape yet"),
+            (lambda x: np.add.reduce(x), BuildError, "There is no block for np.add.reduce."),
             (lambda x: np.tan(x), BuildError, "There is no block for np.tan. Did you mean tanh"),
             (lambda x: build_module.sofmax(x), AttributeError, "Did you mean softmax"),
         ],

@@ -1,0 +1,136 @@
+"""Functions as pages: ``@page`` turns a function of expressions into a reusable page."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
+
+from blocks.errors import BuildError
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput, PageOutput
+from runtime.diagram.model import MAIN
+from runtime.expressions import (
+    Expression,
+    Scope,
+    as_literal,
+    caller,
+    current_scope,
+    first_output,
+    make_node,
+    split_operands,
+    valid_name,
+)
+
+if TYPE_CHECKING:
+    from blocks.block import Block
+    from runtime.expressions import Operand
+
+_NO_PORTS = frozenset({"type", *PageBlock.model_fields})
+"""Names of arguments that can't be ports: a use stores other things under them."""
+
+
+class PageFunction:
+    """A function that defines a page; each call creates a use of the page.
+
+    The arguments become PageInputs, with their defaults as literals. The results become
+    PageOutputs: one expression is called ``out``, those of a tuple ``out1``, ``out2``, …, those of
+    a dict like its keys.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        if name == MAIN:
+            raise BuildError(f"A page used as a block can't be called {MAIN!r}: that page runs.")
+        self.__doc__ = function.__doc__
+        self._function = function
+        self._scope = Scope(valid_name(name), caller())
+        self._signature = inspect.signature(function)
+        self._outputs: tuple[str, ...] | None = None
+        self._running = False
+
+    def __call__(
+        self,
+        *inputs: Operand,
+        name: str | None = None,
+        independent: bool = False,
+        **named: Operand,
+    ) -> Expression:
+        """Create a use of the page, a block called ``name``; returns its first output.
+
+        Uses share the page's variables, except for those that are ``independent``.
+        """
+        outputs = self._outputs_of_page()
+        try:
+            bound = self._signature.bind(*inputs, **named).arguments
+        except TypeError as error:
+            raise BuildError(f"Page {self._scope.name!r}: {error}.") from None
+        wires, literals = split_operands(bound)
+        own = {"independent": True} if independent else {}
+        use = PageBlock.from_record({"page": self._scope.name, **own, **literals})
+        node = make_node(use, wires, outputs, self._scope.name, name)
+        node.content = self._scope
+        return first_output(node)
+
+    def _outputs_of_page(self) -> tuple[str, ...]:
+        """The names of the outputs; the first call runs the function."""
+        if self._running:
+            raise BuildError(f"Page {self._scope.name!r} contains itself.")
+        if self._outputs is None:
+            self._running = True
+            token = current_scope.set(self._scope)
+            try:
+                self._outputs = self._run_function()
+            finally:
+                current_scope.reset(token)
+                self._running = False
+        return self._outputs
+
+    def _run_function(self) -> tuple[str, ...]:
+        self._scope.ports.clear()
+        arguments = [self._argument(argument) for argument in self._signature.parameters.values()]
+        results = _named_results(self._function(*arguments), self._scope.name)
+        for name, value in results.items():
+            self._port(PageOutput(), {"x": value}, name)
+        return tuple(results)
+
+    def _argument(self, argument: inspect.Parameter) -> Expression:
+        if argument.kind is not argument.POSITIONAL_OR_KEYWORD or argument.name in _NO_PORTS:
+            raise BuildError(f"Page {self._scope.name!r}: argument {argument} can't be a port.")
+        open_port = argument.default in (argument.empty, None)
+        literal = {} if open_port else {"x": as_literal(argument.default)}
+        return self._port(PageInput.from_record(literal), {}, argument.name)
+
+    def _port(self, made: Block, inputs: dict[str, Expression], name: str) -> Expression:
+        node = make_node(made, inputs, made.outputs, made.type_name(), name)
+        self._scope.ports.append(node)
+        return first_output(node)
+
+
+@overload
+def page(function: Callable[..., Any], /) -> PageFunction: ...
+@overload
+def page(name: str, /) -> Callable[[Callable[..., Any]], PageFunction]: ...
+def page(
+    subject: Callable[..., Any] | str, /
+) -> PageFunction | Callable[[Callable[..., Any]], PageFunction]:
+    """Turn a function into a page: ``@page``, or ``@page("encoder")`` to choose its name."""
+    if isinstance(subject, str):
+        return partial(PageFunction, name=subject)
+    return PageFunction(subject, subject.__name__)
+
+
+def _named_results(result: Any, scope: str) -> dict[str, Expression]:
+    if isinstance(result, Expression):
+        results = {"out": result}
+    elif isinstance(result, tuple):
+        results = {f"out{i}": value for i, value in enumerate(result, 1)}
+    else:
+        results = dict(result) if isinstance(result, Mapping) else {}
+    if not results or not all(isinstance(value, Expression) for value in results.values()):
+        raise BuildError(
+            f"Page {scope!r} must return its outputs.",
+            expected="an expression, or a tuple or dict of them",
+            got=type(result).__name__,
+        )
+    return results

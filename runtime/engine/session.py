@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlia
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.errors import FeedError, HeadError, Location, RunError
-from runtime.diagram.checks.diagnostics import Diagnostic
+from blocks.errors import FeedError, Location, RunError
 from runtime.diagram.model import MAIN, Diagram
-from runtime.diagram.paths import InstancePath, PortPath
 from runtime.engine import lookup
 from runtime.engine.by_path import by_path
+from runtime.engine.execution import Executor
 from runtime.engine.lowering import lower
 from runtime.engine.norms import with_trees
-from runtime.engine.plan.compiled import Compiled, Request, Table, compile_request, with_zeros
+from runtime.engine.plan.compiled import Request, Table, compile_request, with_zeros
 from runtime.engine.plan.passes import select_passes
 from runtime.engine.prepared import Prepared
 from runtime.engine.rebind import rebind, with_values
@@ -27,7 +26,8 @@ from runtime.engine.store import Store, shapes_of
 
 if TYPE_CHECKING:
     from blocks.block import Shape
-    from runtime.calculus import Value
+    from runtime.diagram.checks.diagnostics import Diagnostic
+    from runtime.diagram.paths import InstancePath, PortPath
     from runtime.engine.flatten import Flat
     from runtime.engine.lookup import GradientRequests
     from runtime.engine.optimisers import Optimiser
@@ -99,11 +99,10 @@ class Session:
         """Gradients by variable after the last backward; requests of "add" add to them."""
         self.updated: set[str] = set()
         """Variables that an optimiser was given, over all steps."""
-        self._run_problems: dict[str, Diagnostic] = {}
-        self._compiled: dict[tuple[int, Request, frozenset[Value]], Compiled] = {}
         program = lower(diagram, {}, self._page)
         self._programs: dict[frozenset[tuple[str, Shape]], Program] = {frozenset(): program}
         self._store = Store(program.sources())
+        self._executor = Executor(self._store, self._passes, self.partial)
 
     @_one_at_a_time
     def update(self, diagram: Diagram) -> bool:
@@ -116,7 +115,7 @@ class Session:
             self._begin(diagram)
             return False
         self.diagram = diagram
-        self._run_problems.clear()
+        self._executor.problems.clear()
         self._store.renumber(self._programs[frozenset()].sources(), changed)
         return True
 
@@ -130,7 +129,7 @@ class Session:
     @_one_at_a_time
     def diagnostics(self) -> list[Diagnostic]:
         """All problems: of the document, of the trace, and of the last run."""
-        return [*self.program.diagnostics, *self._run_problems.values()]
+        return [*self.program.diagnostics, *self._executor.problems.values()]
 
     @property
     @_one_at_a_time
@@ -201,12 +200,12 @@ class Session:
         """
         fed = self._fed(feeds)
         program = self._program(shapes_of(fed))
-        compiled = self._execute(program, Request(self._ports(program, ports)), fed, {})
+        compiled = self._executor.run(program, Request(self._ports(program, ports)), fed, {})
         return Run(
             values=by_path(compiled.values(), program.flat),
             trees=program.trees,
             wire_trees=program.wire_trees,
-            problems=tuple(self._run_problems.values()),
+            problems=tuple(self._executor.problems.values()),
         )
 
     @_one_at_a_time
@@ -254,7 +253,7 @@ class Session:
             lookup.wires_named(program, contributions),
             lookup.wires_named(program, norms),
         )
-        compiled = self._execute(program, asked, fed, seeds)
+        compiled = self._executor.run(program, asked, fed, seeds)
 
         def arrived(table: Table) -> Mapping[str, Array | None]:
             arrays = compiled.read(table)
@@ -271,7 +270,7 @@ class Session:
             measured=with_trees(program, compiled.read("norms")),
             trees=program.trees,
             wire_trees=program.wire_trees,
-            problems=tuple(self._run_problems.values()),
+            problems=tuple(self._executor.problems.values()),
         )
 
     @_one_at_a_time
@@ -386,78 +385,3 @@ class Session:
         if key not in self._programs:
             self._programs[key] = lower(self.diagram, wanted, self._page)
         return self._programs[key]
-
-    def _execute(
-        self,
-        program: Program,
-        request: Request,
-        fed: Mapping[str, Array],
-        seeds: Mapping[PortPath, Array],
-    ) -> Compiled:
-        """Compile or reuse, bind the leaves, and run; a partial session leaves out what fails."""
-        self._run_problems.clear()
-        without: frozenset[Value] = frozenset()
-        while True:
-            key = id(program), request, without
-            try:
-                compiled = self._compiled.get(key)
-                if compiled is None:
-                    compiled = compile_request(program, request, without, self._passes)
-                    self._compiled[key] = compiled
-                missing = self._bind(program, compiled, fed, seeds)
-                if not missing:
-                    compiled.plan.run()
-                    return compiled
-            except HeadError:
-                raise
-            except RunError as error:
-                missing = self._left_out(program, error)
-                if without.issuperset(missing):
-                    raise
-            without |= frozenset(missing)
-
-    def _left_out(self, program: Program, error: RunError) -> list[Value]:
-        """The values of the block that failed, when the rest may go on without them."""
-        if error.location is None or error.location.block is None:
-            raise error
-        path = InstancePath(error.location.block)
-        error.at(Location(program.instances[path].page))
-        if not self.partial:
-            raise error
-        self._run_problems[path] = Diagnostic.from_error(error, "run-failed")
-        return [value for value in program.trace.values if value.owner == path]
-
-    def _bind(
-        self,
-        program: Program,
-        compiled: Compiled,
-        fed: Mapping[str, Array],
-        seeds: Mapping[PortPath, Array],
-    ) -> list[Value]:
-        """Fill the plan's leaves; returns those of inputs that have no value."""
-        missing = []
-        for path, leaf in compiled.leaves.items():
-            if path in fed:
-                compiled.feed(leaf.value, fed[path])
-            elif (array := self._store.value(path, program.leaves[path])) is not None:
-                compiled.bind(leaf.value, array)
-            else:
-                self._not_fed(program, path, leaf.value)
-                missing.append(leaf.value)
-        for head, seed in compiled.seeds.items():
-            compiled.feed(seed, seeds[head])
-        step, leaves = program.trace.step, compiled.plan.leaves
-        if step is not None and step in leaves:
-            leaves[step][...] = self.step_number
-        return missing
-
-    def _not_fed(self, program: Program, path: str, value: Value) -> None:
-        error = FeedError(
-            "This input has no value and was not fed.",
-            location=Location(program.instances[InstancePath(path)].page, path),
-            expected=f"an array of {value.dtype}, shape {list(value.shape)}",
-            next_step="Feed it, or give the block a value.",
-        )
-        if not self.partial:
-            raise error
-        self._run_problems[path] = Diagnostic.from_error(error, "not-fed")

@@ -98,7 +98,7 @@ def test_norms_keep_no_array_alive():
     def memory(**asked: bool) -> int:
         session = Session(diagram)
         session.backward(ports=["loss.out"], **asked)
-        (compiled,) = session._compiled.values()
+        (compiled,) = session._executor._compiled.values()
         return compiled.plan.bytes
 
     without = memory(contributions=False)

@@ -1,0 +1,117 @@
+"""Executes requests: compiles them to plans, binds the leaves and runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from blocks.errors import FeedError, HeadError, Location, RunError
+from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.diagram.paths import InstancePath
+from runtime.engine.plan.compiled import Compiled, Request, compile_request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runtime.calculus import Value
+    from runtime.diagram.paths import PortPath
+    from runtime.engine.plan.passes import Pass
+    from runtime.engine.program import Program
+    from runtime.engine.store import Store
+
+Array = NDArray[Any]
+
+
+class Executor:
+    """Runs requests for the programs of one diagram, and keeps their plans.
+
+    With ``partial`` a block that fails is omitted together with everything that depends on it, and
+    the rest runs again.
+    """
+
+    def __init__(self, store: Store, passes: Sequence[Pass], partial: bool) -> None:
+        self.problems: dict[str, Diagnostic] = {}
+        """Why blocks were omitted from the last run, by path."""
+        self._store = store
+        self._passes = passes
+        self._partial = partial
+        self._compiled: dict[tuple[int, Request, frozenset[Value]], Compiled] = {}
+
+    def run(
+        self,
+        program: Program,
+        request: Request,
+        feeds: Mapping[str, Array],
+        seeds: Mapping[PortPath, Array],
+    ) -> Compiled:
+        """Run a request; raises HeadError, FeedError, or RunError with the failing block."""
+        self.problems.clear()
+        omitted: frozenset[Value] = frozenset()
+        while True:
+            try:
+                compiled = self._plan(program, request, omitted)
+                missing = self._bind(program, compiled, feeds, seeds)
+                if not missing:
+                    compiled.plan.run()
+                    return compiled
+            except HeadError:
+                raise
+            except RunError as error:
+                missing = self._omit(program, error)
+                if omitted.issuperset(missing):
+                    raise
+            omitted |= frozenset(missing)
+
+    def _plan(self, program: Program, request: Request, omitted: frozenset[Value]) -> Compiled:
+        key = id(program), request, omitted
+        if key not in self._compiled:
+            self._compiled[key] = compile_request(program, request, omitted, self._passes)
+        return self._compiled[key]
+
+    def _omit(self, program: Program, error: RunError) -> list[Value]:
+        """The values of the block that failed; raises the error unless they can be omitted."""
+        if error.location is None or error.location.block is None:
+            raise error
+        path = InstancePath(error.location.block)
+        error.at(Location(program.instances[path].page))
+        if not self._partial:
+            raise error
+        self.problems[path] = Diagnostic.from_error(error, "run-failed")
+        return [value for value in program.trace.values if value.owner == path]
+
+    def _bind(
+        self,
+        program: Program,
+        compiled: Compiled,
+        feeds: Mapping[str, Array],
+        seeds: Mapping[PortPath, Array],
+    ) -> list[Value]:
+        """Fill the plan's leaves; returns those of inputs that have no value."""
+        missing = []
+        for path, leaf in compiled.leaves.items():
+            if path in feeds:
+                compiled.feed(leaf.value, feeds[path])
+            elif (array := self._store.value(path, program.leaves[path])) is not None:
+                compiled.bind(leaf.value, array)
+            else:
+                self._report_unfed(program, path, leaf.value)
+                missing.append(leaf.value)
+        for head, seed in compiled.seeds.items():
+            compiled.feed(seed, seeds[head])
+        step, leaves = program.trace.step, compiled.plan.leaves
+        if step is not None and step in leaves:
+            leaves[step][...] = self._store.step_number
+        return missing
+
+    def _report_unfed(self, program: Program, path: str, value: Value) -> None:
+        """Record the problem in a partial session, else raise it."""
+        error = FeedError(
+            "This input has no value and was not fed.",
+            location=Location(program.instances[InstancePath(path)].page, path),
+            expected=f"an array of {value.dtype}, shape {list(value.shape)}",
+            next_step="Feed it, or give the block a value.",
+        )
+        if not self._partial:
+            raise error
+        self.problems[path] = Diagnostic.from_error(error, "not-fed")

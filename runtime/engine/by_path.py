@@ -1,4 +1,4 @@
-"""Results by path, found under the path of every use that shares a variable."""
+"""Results by path; those of a shared variable are found under any of its paths."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 class ByPath(Mapping[str, T], Generic[T]):
-    """Each result once, under its own path; a lookup takes ``enc2/W`` for the shared ``enc1/W``."""
+    """Iterates over each result once, but finds the shared ``enc1/W`` also as ``enc2/W``."""
 
     def __init__(self, results: Mapping[str, T], flat: Flat) -> None:
         self._results = results
         self._flat = flat
 
     def __getitem__(self, name: str) -> T:
-        return self._results[name if name in self._results else self._flat.first(name)]
+        return self._results[name if name in self._results else self._flat.canonical(name)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._results)
@@ -32,5 +32,5 @@ class ByPath(Mapping[str, T], Generic[T]):
 
 
 def by_path(results: Mapping[str, T], flat: Flat) -> Mapping[str, T]:
-    """The results themselves where no variable is shared."""
+    """Wrap results in a ByPath unless no variable is shared."""
     return ByPath(results, flat) if flat.shared else results

@@ -1,4 +1,4 @@
-"""From pages to one flat list of blocks: every use of a page opened, every wire followed."""
+"""Flattens pages to one list of block instances: expands every use and follows every wire."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from blocks.values import PortLiteral
 
 Scope: TypeAlias = "tuple[Scope, str, str] | None"
-"""What owns the variables of a use: an independent use, as the scope of the page that it stands
-on, that page and its name there; None for the page that runs."""
+"""The owner of the variables of a use: an independent use, identified by the scope of its page,
+its page and its name; None for the page that runs."""
 
 
 @dataclass(slots=True)
 class Instance:
-    """One block as it runs: its path, and for every connected input its wire and its source.
+    """One instance of a block: its path and, for each connected input, the wire and its source.
 
-    ``wires`` maps input port → (wire, source port). A wire into a page block is the input of the
-    PageInput it leads to, under its own path ``enc.x``.
+    ``wires`` maps input port → (wire, source port). A wire into a use of a page belongs to the
+    PageInput behind that port but keeps its own path, ``enc.x``.
     """
 
     path: InstancePath
@@ -37,20 +37,20 @@ class Instance:
     wires: dict[str, tuple[WirePath, PortPath]] = field(default_factory=dict)
 
     def port(self, name: str) -> PortPath:
-        """The path of one of its ports."""
+        """The path of a port of this block."""
         return self.path.port(name)
 
 
 @dataclass
 class Flat:
-    """All instances in the order of the document, and other names of ports.
+    """All instances in document order, and the aliases of their paths.
 
-    ``aliases`` maps an output of a page block (``enc.y``) to the PageOutput behind it, ``uses`` a
+    ``aliases`` maps an output of a use (``enc.y``) to the PageOutput behind it; ``uses`` maps a
     page to the paths of its uses.
 
-    Uses of a page share its variables. A shared variable is one instance, at its path in the first
-    use: the one nested least, then the first in the document. ``shared`` maps its paths in later
-    uses to that path, ``aliases`` their outputs to its output.
+    Uses of a page share its variables. A shared variable is one instance; its canonical path is
+    that in the first use: the least nested, then the first in the document. ``shared`` maps its
+    other paths to the canonical one, ``aliases`` their outputs to its output.
     """
 
     instances: dict[InstancePath, Instance] = field(default_factory=dict)
@@ -58,8 +58,8 @@ class Flat:
     uses: dict[str, list[InstancePath]] = field(default_factory=dict)
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
 
-    def first(self, name: str) -> str:
-        """The path, of a block or port, with that of a shared variable in its first use."""
+    def canonical(self, name: str) -> str:
+        """The path of a block or port, with that of a shared variable made canonical."""
         path = PortPath(name)
         variable = self.shared.get(path.block)
         if variable is None:
@@ -67,8 +67,8 @@ class Flat:
         return variable.port(path.port) if path.port else variable
 
     def names(self, variable: str) -> tuple[InstancePath, ...]:
-        """All paths of a variable, that in the first use first."""
-        first = InstancePath(self.first(variable))
+        """All paths of a variable, the canonical one first."""
+        first = InstancePath(self.canonical(variable))
         return self._names.get(first, (first,))
 
     @cached_property
@@ -79,15 +79,15 @@ class Flat:
         return found
 
     def source(self, port: PortPath) -> PortPath:
-        """The port whose block computes the value of ``port``, or of a leaf of it."""
+        """The port, or leaf, of the block that computes the value of ``port``."""
         whole = port.whole if port.leaf else port
         found = whole
         while found in self.aliases:
             found = self.aliases[found]
         return port if found is whole else found.with_leaf(port.leaf)
 
-    def before(self, instance: Instance) -> list[InstancePath]:
-        """The blocks whose outputs an instance reads, in port order."""
+    def predecessors(self, instance: Instance) -> list[InstancePath]:
+        """The blocks that an instance reads, in port order."""
         found = []
         for _, source in instance.wires.values():
             block = self.source(source).block
@@ -98,51 +98,57 @@ class Flat:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One use of a page that is still to be opened."""
+    """A use of a page that is still to be expanded."""
 
     path: InstancePath
     page: str
-    above: frozenset[str]
+    outer_pages: frozenset[str]
     wires: Mapping[str, tuple[WirePath, PortPath]] = field(default_factory=dict)
     literals: Mapping[str, PortLiteral] = field(default_factory=dict)
     scope: Scope = None
-    place: tuple[int, ...] = ()
-    """Positions in their pages of the blocks that lead to it."""
+    position: tuple[int, ...] = ()
+    """The index of each page block on its path, in its page."""
 
 
 def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
-    """Open all pages from ``page`` on; a page inside itself is left out (checks report it)."""
+    """Expand all uses from ``page`` on, except of a page inside itself, which checks report."""
     flat = Flat()
     variables: dict[Scope, dict[tuple[int, ...], InstancePath]] = {}
     pending = [_Use(ROOT, page, frozenset())]
     while pending:
         use = pending.pop()
-        if use.page not in diagram.pages or use.page in use.above:
+        if use.page not in diagram.pages or use.page in use.outer_pages:
             continue
-        above = use.above | {use.page}
+        outer_pages = use.outer_pages | {use.page}
         flat.uses.setdefault(use.page, []).append(use.path)
-        for position, instance in enumerate(_instances(diagram, use)):
+        for index, instance in enumerate(_instances(diagram, use)):
             block, identity = instance.block, (use.scope, use.page, instance.name)
             if not isinstance(block, PageBlock):
                 flat.instances[instance.path] = instance
                 if isinstance(block, Source) and block.kind == "variable":
-                    variables.setdefault(identity, {})[use.place] = instance.path
+                    variables.setdefault(identity, {})[use.position] = instance.path
                 continue
             for output in ports(diagram, use.page, instance.name).outputs:
                 flat.aliases[instance.port(output)] = (instance.path / output).port("out")
-            scope = identity if block.independent else use.scope
-            place = (*use.place, position)
             pending.append(
-                _Use(instance.path, block.page, above, instance.wires, block.literals, scope, place)
+                _Use(
+                    instance.path,
+                    block.page,
+                    outer_pages,
+                    instance.wires,
+                    block.literals,
+                    identity if block.independent else use.scope,
+                    (*use.position, index),
+                )
             )
     _share(flat, variables.values())
     return flat
 
 
 def _share(flat: Flat, variables: Iterable[Mapping[tuple[int, ...], InstancePath]]) -> None:
-    """Keep the first instance of each variable, given by place of the use, and alias the others."""
+    """Keep the first instance of each variable, given by position of the use; alias the others."""
     for uses in variables:
-        first, *later = (uses[place] for place in sorted(uses, key=lambda at: (len(at), at)))
+        first, *later = (uses[position] for position in sorted(uses, key=lambda p: (len(p), p)))
         for path in later:
             del flat.instances[path]
             flat.shared[path] = first
@@ -167,16 +173,15 @@ def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:
         yield instance
 
 
-def order(flat: Flat) -> tuple[list[Instance], list[InstancePath]]:
-    """Instances so that sources come first, and the paths of those in or behind a cycle.
+def topological_order(flat: Flat) -> tuple[list[Instance], list[InstancePath]]:
+    """Instances in topological order, and the paths of those that depend on a cycle.
 
-    Depth first from the last-read blocks, inputs in port order: the order in which the graph
-    lists its arguments.
+    Depth first, inputs in port order, like ``graph_order`` of arguments.
     """
     done: dict[InstancePath, bool] = {}
     result: list[Instance] = []
     looped: list[InstancePath] = []
-    before = {instance.path: flat.before(instance) for instance in flat.instances.values()}
+    before = {instance.path: flat.predecessors(instance) for instance in flat.instances.values()}
     for start in flat.instances:
         stack = [(start, False)]
         while stack:
@@ -193,11 +198,11 @@ def order(flat: Flat) -> tuple[list[Instance], list[InstancePath]]:
                 if source not in done:
                     stack.append((source, False))
     position = {instance.path: i for i, instance in enumerate(result)}
-    bad: set[InstancePath] = set()
+    dependent: set[InstancePath] = set()
     for instance in result:
         for source in before[instance.path]:
-            if position[source] >= position[instance.path] or source in bad:
-                bad.add(instance.path)
+            if position[source] >= position[instance.path] or source in dependent:
+                dependent.add(instance.path)
                 looped.append(instance.path)
                 break
-    return [i for i in result if i.path not in bad], looped
+    return [i for i in result if i.path not in dependent], looped

@@ -1,4 +1,4 @@
-"""From the names in a call to ports, heads, seeds and gradient requests of a program."""
+"""Resolves names in calls of a session: to ports, heads, seeds and gradient requests."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ GradientRequests: TypeAlias = GradientRequest | Mapping[str, GradientRequest] | 
 REQUESTS = ("write", "add", "null")
 
 
-def listed(names: Iterable[str]) -> list[str]:
-    """The names; a string is one name, not its letters."""
+def as_names(names: Iterable[str]) -> list[str]:
+    """The names as a list; a string is a single name."""
     return [names] if isinstance(names, str) else list(names)
 
 
 def find_port(program: Program, name: str) -> PortPath:
-    """A port, or a leaf of one, by its name, or by its block's when that has one output.
+    """The port or leaf called ``name``, which may be a block with one output.
 
-    Raises RunError.
+    Raises RunError that suggests similar names.
     """
-    instance = program.instances.get(InstancePath(program.flat.first(name)))
-    if instance is not None and len(outputs := instance.block.output_names()) == 1:
-        return instance.port(outputs[0])
+    instance = program.instances.get(InstancePath(program.flat.canonical(name)))
+    if instance is not None and len(names := instance.block.output_names()) == 1:
+        return instance.port(names[0])
     port = program.flat.source(PortPath(name))
     owner = program.instances.get(port.block)
-    made = () if owner is None else map(owner.port, owner.block.output_names())
-    if port in made or port in program.ports:
+    outputs = () if owner is None else tuple(map(owner.port, owner.block.output_names()))
+    if port in outputs or port in program.ports:
         return port
     near = get_close_matches(name, [*program.instances, *program.ports], n=3)
     raise RunError(
@@ -49,12 +49,12 @@ def find_port(program: Program, name: str) -> PortPath:
 
 
 def traced_ports(program: Program, names: Iterable[str]) -> tuple[PortPath, ...]:
-    """Ports by name, all of which were traced, those of trees by leaf.
+    """The ports with these names, all of which must have been traced; trees as their leaves.
 
-    Raises NotRunnableError with what is in the way.
+    Raises NotRunnableError with the problem that prevents it.
     """
     ports = [
-        leaf for name in listed(names) for leaf in program.leaf_ports(find_port(program, name))
+        leaf for name in as_names(names) for leaf in program.leaf_ports(find_port(program, name))
     ]
     for port in ports:
         if port not in program.ports:
@@ -62,16 +62,16 @@ def traced_ports(program: Program, names: Iterable[str]) -> tuple[PortPath, ...]
             culprit = program.culprit(path)
             errors = [d for d in program.diagnostics if d.severity == "error"]
             own = program.instances[culprit]
-            told = [d for d in errors if d.location.block in (culprit, own.name)] or errors
+            relevant = [d for d in errors if d.location.block in (culprit, own.name)] or errors
             raise NotRunnableError(
-                " ".join(str(d) for d in told) or f"{culprit} can't run.",
+                " ".join(str(d) for d in relevant) or f"{culprit} can't run.",
                 location=Location(own.page, path) if path != culprit else None,
             )
     return tuple(ports)
 
 
 def all_ports(program: Program, partial: bool) -> tuple[PortPath, ...]:
-    """Every port; those of blocks that can't run are an error, or left out when ``partial``."""
+    """All ports; if some can't be computed, they are omitted or, unless ``partial``, an error."""
     if partial:
         return tuple(program.ports)
     return program.derived("all ports", lambda: traced_ports(program, _outputs(program)))
@@ -88,15 +88,15 @@ def _outputs(program: Program) -> list[PortPath]:
 def find_heads(
     program: Program, losses: Sequence[str] | None, partial: bool
 ) -> tuple[PortPath, ...]:
-    """The ports that backward starts from; raises HeadError when there is none."""
+    """The ports from which backward starts; raises HeadError if there are none."""
     if losses is not None:
         return traced_ports(program, losses)
     heads = tuple(program.heads())
     if not heads and not partial:
         all_ports(program, partial)
         raise HeadError(
-            "The diagram has no loss: no Loss block, and no scalar that nothing reads.",
-            next_step="Add a Loss block, or say which output to differentiate.",
+            "The diagram has no loss: it has no Loss block, and no scalar output is unused.",
+            next_step="Add a Loss block, or name the output to differentiate.",
         )
     return heads
 
@@ -104,13 +104,13 @@ def find_heads(
 def find_seeds(
     program: Program, heads: tuple[PortPath, ...], given: Mapping[str, ArrayLike]
 ) -> dict[PortPath, NDArray[Any]]:
-    """Output gradients by head; raises HeadError for one that is no head or has another shape."""
+    """Output gradients by head; raises HeadError for other ports and for wrong shapes."""
     seeds = {}
     for name, seed in given.items():
         port = find_port(program, name)
         if port not in heads:
             raise HeadError(
-                f"{name!r} has an output gradient but is no head of this run.",
+                f"{name!r} has an output gradient but is not a head of this run.",
                 expected=f"one of {', '.join(heads)}" if heads else None,
             )
         array, shape = np.asarray(seed), program.ports[port].shape
@@ -128,7 +128,7 @@ def find_seeds(
 def adjoint_ports(
     program: Program, wanted: Literal["all", "stops"] | Collection[str]
 ) -> tuple[PortPath, ...]:
-    """Ports whose adjoints are asked for; at stops, those of the leaves that are stopped."""
+    """Ports whose adjoints are wanted; "stops" means outputs, or leaves, that are stopped."""
     if wanted == "all":
         return tuple(program.ports)
     if wanted == "stops":
@@ -144,14 +144,14 @@ def _stopped_ports(program: Program) -> tuple[PortPath, ...]:
     )
 
 
-def wires_named(program: Program, wanted: bool | Collection[str]) -> tuple[WirePath, ...]:
-    """Wires by their targets, in any order, those with trees by leaf; all or none for a bool.
+def find_wires(program: Program, wanted: bool | Collection[str]) -> tuple[WirePath, ...]:
+    """The wires with these targets, trees as their leaves; True means all wires.
 
-    Raises RunError.
+    Raises RunError that suggests similar names.
     """
     if isinstance(wanted, bool):
         return tuple(program.wires) if wanted else ()
-    wires = [WirePath(name) for name in listed(wanted)]
+    wires = [WirePath(name) for name in as_names(wanted)]
     for name in wires:
         if name not in program.wire_sources:
             near = get_close_matches(name, program.wire_sources, n=3)
@@ -168,10 +168,10 @@ def gradient_requests(
     wrt: Sequence[str] | None,
     request: GradientRequests,
 ) -> dict[str, str]:
-    """What to do with each gradient, by variable or port; raises RunError for a wrong request."""
+    """The request for each gradient, by variable or port; raises RunError for invalid ones."""
     trained = [name for name in program.trainable if name in program.leaves]
     names = (
-        trained if wrt is None else [n for name in listed(wrt) for n in _leaves_of(program, name)]
+        trained if wrt is None else [n for name in as_names(wrt) for n in _leaves_of(program, name)]
     )
     requests: dict[str, str]
     if isinstance(request, str):
@@ -183,7 +183,7 @@ def gradient_requests(
         requests = dict(zip(arguments, request, strict=True))
     else:
         raise RunError(
-            "One gradient request for each argument is needed.",
+            "Every argument needs one gradient request.",
             expected=f"{len(arguments)} ({', '.join(arguments)})",
             got=str(len(request)),
         )
@@ -192,7 +192,7 @@ def gradient_requests(
             traced_ports(program, [name])
         if how not in REQUESTS:
             raise RunError(
-                f"The gradient request for {name!r} is wrong.",
+                f"The gradient request for {name!r} is invalid.",
                 expected="write, add or null",
                 got=repr(how),
             )
@@ -200,13 +200,13 @@ def gradient_requests(
 
 
 def _leaves_of(program: Program, name: str) -> tuple[str, ...]:
-    """The leaves of the port of that name, where it is a tree; else its path."""
+    """The leaves of the tree with this name; for an array, its canonical path."""
     port = program.flat.source(PortPath.named(name))
-    return program.leaf_ports(port) if port in program.trees else (program.flat.first(name),)
+    return program.leaf_ports(port) if port in program.trees else (program.flat.canonical(name),)
 
 
 def graph_order(program: Program, heads: Sequence[PortPath]) -> list[InstancePath]:
-    """Variables and inputs that the heads read: depth first, inputs in port order."""
+    """Variables and inputs that the heads depend on: depth first, inputs in port order."""
     flat = program.flat
     stack = [port.block for port in reversed(heads)] or list(reversed(flat.instances))
     seen: set[InstancePath] = set()
@@ -219,5 +219,5 @@ def graph_order(program: Program, heads: Sequence[PortPath]) -> list[InstancePat
         instance = flat.instances[path]
         if isinstance(instance.block, Source) and instance.block.kind != "constant":
             found.append(path)
-        stack += reversed(flat.before(instance))
+        stack += reversed(flat.predecessors(instance))
     return found

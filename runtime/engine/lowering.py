@@ -13,7 +13,7 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.diagram.checks.checks import check
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
-from runtime.engine.flatten import Instance, flatten, order
+from runtime.engine.flatten import Instance, flatten, topological_order
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.infer import infer_shapes
 from runtime.engine.program import Leaf, Program
@@ -32,7 +32,7 @@ def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str
     flat = flatten(diagram, page)
     problems = list(check(diagram))
     program = Program(Trace(), flat, diagnostics=problems, checked=len(problems))
-    instances, looped = order(flat)
+    instances, looped = topological_order(flat)
     for path in looped:
         program.blocked[path] = path
     _Lowering(program, infer_shapes(flat, instances, shapes or {})).run(instances)

@@ -94,18 +94,18 @@ def batches(arrays: Sequence[Array]) -> Iterator[tuple[list[int], Array | None]]
             yield places, np.array([arrays[place].ravel() for place in places])
 
 
-def together(parts: Iterable[tuple[float | None, int]]) -> float | None:
+def combined_rms(parts: Iterable[tuple[float | None, int]]) -> float | None:
     """The root mean square over several arrays, from pairs of root mean square and element count.
 
     None if no array has one.
     """
-    return together_by_name({"": list(parts)})[""]
+    return combined_rms_by_name({"": list(parts)})[""]
 
 
-def together_by_name(
+def combined_rms_by_name(
     groups: Mapping[str, Iterable[tuple[float | None, int]]],
 ) -> dict[str, float | None]:
-    """``together`` for every group of arrays, by the name of the group."""
+    """``combined_rms`` for every group of arrays, by the name of the group."""
     known = {
         name: [(size, count) for size, count in parts if size is not None]
         for name, parts in groups.items()
@@ -115,15 +115,17 @@ def together_by_name(
     if filled:
         sizes, counts = zip(*(part for parts in filled.values() for part in parts), strict=True)
         starts = np.cumsum([0, *map(len, filled.values())])[:-1]
-        each = together_each(np.array(sizes, float), np.array(counts), starts)
+        each = combined_rms_of_runs(np.array(sizes, float), np.array(counts), starts)
         found |= dict(zip(filled, each.tolist(), strict=True))
     return found
 
 
-def together_each(
+def combined_rms_of_runs(
     sizes: NDArray[np.float64], counts: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The root mean square over each run of arrays; runs begin at ``starts`` and are not empty."""
+    """The root mean square over each run of consecutive arrays; runs begin at ``starts`` and are
+    not empty.
+    """
     top = np.maximum.reduceat(sizes, starts)
     plain = (top > 0.0) & (top < math.inf)
     unit = np.repeat(np.where(plain, top, 1.0), np.diff(starts, append=len(sizes)))
@@ -133,8 +135,8 @@ def together_each(
         return np.where(plain, top * np.sqrt(means), top)
 
 
-def with_trees(program: Program, norms: Mapping[str, Array | None]) -> dict[str, float | None]:
-    """Norms by wire as numbers, with the norms of trees whose leaves are among the wires."""
+def with_tree_norms(program: Program, norms: Mapping[str, Array | None]) -> dict[str, float | None]:
+    """Norms by wire as floats, including those of trees whose leaves are among the wires."""
     if not norms:
         return {}
     found = {wire: None if norm is None else float(norm) for wire, norm in norms.items()}
@@ -143,7 +145,7 @@ def with_trees(program: Program, norms: Mapping[str, Array | None]) -> dict[str,
         for wire, tree in program.wire_trees.items()
         if (leaves := [leaf for leaf in tree.arrays.values() if leaf in found])
     }
-    return found | together_by_name(trees)
+    return found | combined_rms_by_name(trees)
 
 
 def norm_of(value: Value) -> Value:

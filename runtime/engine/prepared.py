@@ -1,4 +1,4 @@
-"""A prepared call: arrays in, arrays out, with almost no overhead in between."""
+"""Prepared calls: arrays in, arrays out, with almost no overhead."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ Array = NDArray[Any]
 class Prepared:
     """``call(*feeds)`` returns the arrays named by ``results``, in order; see Session.prepare.
 
-    Feeds must have the shapes the call was prepared for. A gradient is None where no path
-    connects. The arrays are new: they alias nothing. Threads may share it; calls wait for each
-    other.
+    Feeds must have the shapes for which the call was prepared. A gradient is None if no path
+    connects. The results are new arrays. Thread-safe: calls wait for each other.
     """
 
     def __init__(
@@ -40,20 +39,20 @@ class Prepared:
         self.feeds = tuple(feeds)
         self.results = tuple(name for name, _ in results)
         self.plan = compiled.plan
-        """The plan that a call runs."""
+        """The plan that calls run."""
         self._store = store
         self._lock = lock
         self._version = -1
         fed = {program.leaves[name].value for name in feeds}
         self._program = program
-        self._held = [path for path, leaf in compiled.leaves.items() if leaf.value not in fed]
+        self._not_fed = [path for path, leaf in compiled.leaves.items() if leaf.value not in fed]
         self._buffers = [self.plan.leaves.get(program.leaves[name].value) for name in feeds]
-        self._readers = [reader or _nothing for _, reader in results]
+        self._readers = [reader or _read_none for _, reader in results]
         step = program.trace.step
         self._step = self.plan.leaves.get(step) if step is not None else None
 
     def __call__(self, *feeds: ArrayLike) -> tuple[Array | None, ...]:
-        """Run once; raises FeedError if a feed does not fit, RunError if a block fails."""
+        """Run once; raises FeedError if a feed doesn't fit, RunError if a block fails."""
         with self._lock:
             if self._version != self._store.version:
                 self._bind()
@@ -65,8 +64,9 @@ class Prepared:
             return tuple([read() for read in self._readers])
 
     def _bind(self) -> None:
+        """Copy the session's values to the leaves of the plan."""
         leaves = self.plan.leaves
-        for path in self._held:
+        for path in self._not_fed:
             leaf = self._program.leaves[path]
             array = self._store.value(path, leaf)
             if array is None:
@@ -81,7 +81,7 @@ class Prepared:
     def _feed(self, feeds: tuple[ArrayLike, ...]) -> None:
         if len(feeds) != len(self.feeds):
             raise FeedError(
-                "The call takes one array for each feed.",
+                "The call needs one array for each feed.",
                 expected=f"{len(self.feeds)} ({', '.join(self.feeds)})",
                 got=str(len(feeds)),
             )
@@ -93,7 +93,7 @@ class Prepared:
                 array.dtype, buffer.dtype, "same_kind"
             ):
                 raise FeedError(
-                    "The feed doesn't fit what the call was prepared for.",
+                    "The feed doesn't have the shape or dtype for which the call was prepared.",
                     location=Location(block=name),
                     expected=f"{buffer.dtype} of shape {list(buffer.shape)}",
                     got=f"{array.dtype} of shape {list(array.shape)}",
@@ -102,5 +102,5 @@ class Prepared:
             buffer[...] = array
 
 
-def _nothing() -> None:
-    """Reads a gradient that no path connects: None."""
+def _read_none() -> None:
+    """Reader of a gradient that no path connects."""

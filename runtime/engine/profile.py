@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
     from runtime.engine.session import Session
 
-MOST_RUNS = 1000
-"""Runs after which more of them would not change the medians."""
+MAX_RUNS = 1000
+"""Number of runs after which the medians no longer change."""
 
-NOBODY = "between blocks"
-"""Stands for the owner of arithmetic that belongs to no block, such as the start of backward."""
+BETWEEN_BLOCKS = "between blocks"
+"""Name under which arithmetic without a block is listed, such as the start of backward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _sampled(calls: Sequence[Callable[[], object]], seconds: float) -> list[list
     """Nanoseconds that each call took, one row for each run."""
     end = perf_counter() + seconds
     rows: list[list[int]] = []
-    while len(rows) < MOST_RUNS and (not rows or perf_counter() < end):
+    while len(rows) < MAX_RUNS and (not rows or perf_counter() < end):
         row = []
         for call in calls:
             start = perf_counter_ns()
@@ -121,7 +121,7 @@ def _costs(program: Program, tasks: Sequence[Task], times: Sequence[float]) -> t
     found: dict[tuple[str, ...], Cost] = {}
     seen: set[Task] = set()
     for task, seconds in zip(tasks, times, strict=True):
-        blocks = tuple(dict.fromkeys(str(value.owner or NOBODY) for value in task.covers))
+        blocks = tuple(dict.fromkeys(str(value.owner or BETWEEN_BLOCKS) for value in task.covers))
         back = sum(v.index >= program.forward_end for v in task.covers) / len(task.covers)
         written = 0
         if task not in seen:

@@ -1,4 +1,4 @@
-"""Going on with a diagram of which only numbers have changed, and writing values into one."""
+"""Rebinds programs to a diagram that differs only in numbers, and writes values to diagrams."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 def rebind(
     programs: Collection[Program], before: Diagram, after: Diagram, page: str
 ) -> list[str] | None:
-    """Give programs of ``before`` the numbers of ``after``; None, and nothing done, where more
-    than numbers differs.
+    """Rebind programs of ``before`` to the numbers of ``after``.
 
-    Returns the paths of leaves whose numbers may have changed: of sources (``W1``) and of literals
-    (``mul1.a``). Numbers are values and initialisers of sources and literals of inputs, as long
-    as shape, dtype and trainability stay; layout, notes and titles don't matter at all.
+    Numbers are values and initialisers of sources, and literals of inputs, while shape, dtype and
+    trainability stay the same; layout, notes and titles are ignored. Returns the paths of leaves
+    whose numbers may have changed, of sources (``W1``) and of literals (``mul1.a``). If anything
+    else differs, returns None and leaves the programs unchanged.
     """
     edited = _edited_blocks(before, after)
     if edited is None:
@@ -48,7 +48,7 @@ def rebind(
         replaced = {path: new for program in programs for path, new in _uses(program, edited)}
     if replaced is None:
         return None
-    if edited is None or _placed_anew(before, after):
+    if edited is None or _layout_changed(before, after):
         problems = check(after)
         for program in programs:
             program.diagnostics[: program.checked] = problems
@@ -64,7 +64,7 @@ def rebind(
 
 
 class _Edited(NamedTuple):
-    """A block of a page, as it was and as it is."""
+    """A block of a page, before and after the edit."""
 
     page: str
     name: str
@@ -73,8 +73,8 @@ class _Edited(NamedTuple):
 
 
 def _edited_blocks(before: Diagram, after: Diagram) -> list[_Edited] | None:
-    """The blocks that differ in numbers alone, where nothing else can differ: the wires and all
-    other blocks are the very same objects. None where that takes a closer look.
+    """The blocks that were edited, if identity of all other blocks and of the wires shows that
+    only their numbers differ; None if that needs a closer look.
     """
     if list(before.pages) != list(after.pages):
         return None
@@ -90,36 +90,36 @@ def _edited_blocks(before: Diagram, after: Diagram) -> list[_Edited] | None:
                 return None
             if one is not two:
                 edited.append(_Edited(page, name, one, two))
-    alike = all(_same_arithmetic(block.before, block.after) for block in edited)
-    return edited if alike else None
+    only_numbers = all(_same_but_numbers(block.before, block.after) for block in edited)
+    return edited if only_numbers else None
 
 
 def _uses(program: Program, edited: Iterable[_Edited]) -> Iterator[tuple[InstancePath, Block]]:
-    """The paths at which edited blocks run, and what runs there now."""
+    """The paths of the instances of edited blocks, with their new blocks."""
     for page, name, before, after in edited:
         for use in program.flat.uses.get(page, ()):
             path = use / name
             if isinstance(after, PageBlock):
                 yield from _literals_inside(program, path, after)
-            elif (inside := program.instances.get(path)) is None:
-                continue  # a variable that an earlier use shares
-            elif inside.block is before:  # not an input given a literal outside
+            elif (instance := program.instances.get(path)) is None:
+                continue  # a shared variable whose instance is in an earlier use
+            elif instance.block is before:  # false for a PageInput with a literal of its use
                 yield path, after
 
 
 def _literals_inside(
     program: Program, path: InstancePath, block: PageBlock
 ) -> Iterator[tuple[InstancePath, Block]]:
-    """The inputs of a page that take literals of the block that stands for it."""
+    """The PageInputs that take literals of a use of their page."""
     for port, literal in block.literals.items():
-        inside = program.instances.get(path / port)
-        if inside is not None and isinstance(inside.block, PageInput) and "x" not in inside.wires:
-            yield inside.path, PageInput(literals={"x": literal})
+        inner = program.instances.get(path / port)
+        if inner is not None and isinstance(inner.block, PageInput) and "x" not in inner.wires:
+            yield inner.path, PageInput(literals={"x": literal})
 
 
 def _compare_flat(programs: Iterable[Program], flat: Flat) -> dict[InstancePath, Block] | None:
-    """The blocks that are other objects, by path; None where they differ in more than numbers."""
-    if not all(_alike(program.flat, flat) for program in programs):
+    """The blocks that were replaced, by path; None if they differ in more than numbers."""
+    if not all(_equal_but_numbers(program.flat, flat) for program in programs):
         return None
     return {
         path: instance.block
@@ -129,8 +129,8 @@ def _compare_flat(programs: Iterable[Program], flat: Flat) -> dict[InstancePath,
     }
 
 
-def _placed_anew(before: Diagram, after: Diagram) -> bool:
-    """Whether places have changed, of which the checks report those that are not finite."""
+def _layout_changed(before: Diagram, after: Diagram) -> bool:
+    """Whether positions or bends have changed; the checks report those that are not finite."""
     return any(
         old.layout is not after.pages[page].layout or old.bends is not after.pages[page].bends
         for page, old in before.pages.items()
@@ -138,7 +138,7 @@ def _placed_anew(before: Diagram, after: Diagram) -> bool:
 
 
 def _rebind_leaves(program: Program, instance: Instance) -> list[str]:
-    """Let the leaves of a block read its numbers; their paths."""
+    """Rebind the leaves of an instance to its new block; returns their paths."""
     block = instance.block
     sources: dict[str, Source | PortLiteral]
     sources = {instance.path: block} if isinstance(block, Source) else {}
@@ -149,24 +149,23 @@ def _rebind_leaves(program: Program, instance: Instance) -> list[str]:
     return paths
 
 
-def _alike(a: Flat, b: Flat) -> bool:
-    """Equal but for numbers."""
+def _equal_but_numbers(a: Flat, b: Flat) -> bool:
     return (
         a.aliases == b.aliases
         and list(a.instances) == list(b.instances)
         and all(
             (one.page, one.name, one.inputs, one.wires)
             == (two.page, two.name, two.inputs, two.wires)
-            and _same_arithmetic(one.block, two.block)
+            and _same_but_numbers(one.block, two.block)
             for one, two in zip(a.instances.values(), b.instances.values(), strict=True)
         )
     )
 
 
-def _same_arithmetic(a: Block, b: Block) -> bool:
+def _same_but_numbers(a: Block, b: Block) -> bool:
     if a is b:
         return True
-    if type(a) is not type(b) or _kinds(a) != _kinds(b):
+    if type(a) is not type(b) or _literal_types(a) != _literal_types(b):
         return False
     if isinstance(a, Source) and isinstance(b, Source):
         return (a.open_shape, a.leaf_dtype, a.wants_gradient) == (
@@ -177,16 +176,16 @@ def _same_arithmetic(a: Block, b: Block) -> bool:
     return all(getattr(a, name) == getattr(b, name) for name in a.parameter_names())
 
 
-def _kinds(block: Block) -> list[tuple[object, ...]]:
-    """What tracing sees of the literals, in order."""
+def _literal_types(block: Block) -> list[tuple[object, ...]]:
+    """What tracing uses of the literals, in order."""
     return [
-        (port, x.tensor.shape, x.tensor.dtype, x.dtype, x.weak, _holders(x))
+        (port, x.tensor.shape, x.tensor.dtype, x.dtype, x.weak, _possible_dtypes(x))
         for port, x in block.literals.items()
     ]
 
 
-def _holders(literal: PortLiteral) -> frozenset[str]:
-    """What a weak integer may become; tracing refuses a dtype that does not hold it."""
+def _possible_dtypes(literal: PortLiteral) -> frozenset[str]:
+    """The dtypes that can represent a weak integer; tracing rejects the others."""
     number = literal.tensor.array.item() if literal.weak else None
     return holders(number) if isinstance(number, int) else frozenset()
 
@@ -194,24 +193,24 @@ def _holders(literal: PortLiteral) -> frozenset[str]:
 def with_values(
     diagram: Diagram,
     program: Program,
-    held: Collection[str],
+    assigned: Collection[str],
     values: Mapping[str, NDArray[Any]],
 ) -> Diagram:
-    """The diagram with those of the values in its variables that are held, by path.
+    """The diagram with the current values of those variables that were assigned, by path.
 
-    Raises RunError where independent uses of a page have different ones: a page has one value.
+    Raises RunError if independent uses of a page have different values: a page stores only one.
     """
     chosen: dict[tuple[str, str], tuple[str, NDArray[Any]]] = {}
-    for path in (*held, *values):
+    for path in (*assigned, *values):
         instance = program.instances[InstancePath(path)]
         key = instance.page, instance.name
-        if not isinstance(instance.block, Variable) or (path not in held and key not in chosen):
+        if not isinstance(instance.block, Variable) or (path not in assigned and key not in chosen):
             continue
         first, value = chosen.setdefault(key, (path, values[path]))
         if not np.array_equal(value, values[path], equal_nan=True):
             raise RunError(
                 f"{first} and {path} belong to independent uses of page {instance.page!r} "
-                "and have different values, but the page has one.",
+                "and have different values, but the page can store only one.",
                 next_step="Give one of the uses a page of its own, or let them share variables.",
             )
     for (page, name), (_, value) in chosen.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import rms_of_each, together_by_name
+from runtime.engine.norms import combined_rms_by_name, rms_of_each
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -67,7 +67,7 @@ class Run:
             for wire, tree in self.wire_trees.items()
             if (leaves := [leaf for leaf in tree.arrays.values() if leaf in self.contributions])
         }
-        return found | together_by_name(trees) | dict(self.measured)
+        return found | combined_rms_by_name(trees) | dict(self.measured)
 
     def tree(self, port: str) -> Any:
         """The value of a port as nested dicts and lists of arrays and other leaves.
@@ -88,20 +88,20 @@ class Shapes:
 
 
 def accumulate(
-    held: dict[str, Array | None], requests: Mapping[str, str], fresh: Mapping[str, Array | None]
+    total: dict[str, Array | None], requests: Mapping[str, str], fresh: Mapping[str, Array | None]
 ) -> dict[str, Array | None]:
-    """Gradients by variable: for "write" the fresh one, for "add" its sum with the accumulated one,
+    """Gradients by variable: for "write" the fresh one, for "add" its sum with that in ``total``,
     for "null" None.
 
-    Updates ``held``, the accumulated gradients, except for "null".
+    Updates ``total``, the accumulated gradients, except for "null".
     """
     result: dict[str, Array | None] = {}
     for name, how in requests.items():
         gradient = fresh.get(name)
-        before = held.get(name)
+        before = total.get(name)
         if how == "add" and before is not None:
             gradient = np.array(before) if gradient is None else before + gradient
         result[name] = gradient
         if how != "null":
-            held[name] = None if gradient is None else np.array(gradient)
+            total[name] = None if gradient is None else np.array(gradient)
     return result

@@ -1,4 +1,4 @@
-"""The Session: a diagram made ready to run, with the values of its variables."""
+"""The Session: runs a diagram and keeps the values of its variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtime.engine import lookup
 from runtime.engine.by_path import by_path
 from runtime.engine.execution import Executor
 from runtime.engine.lowering import lower
-from runtime.engine.norms import with_trees
+from runtime.engine.norms import with_tree_norms
 from runtime.engine.plan.compiled import Request, Table, compile_request, with_zeros
 from runtime.engine.plan.passes import select_passes
 from runtime.engine.prepared import Prepared
@@ -39,10 +39,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _one_at_a_time(
+def _locked(
     method: Callable[Concatenate[Session, P], R],
 ) -> Callable[Concatenate[Session, P], R]:
-    """Let one thread at a time into a session: plans compute in buffers that they keep."""
+    """Serialise calls from several threads, because plans reuse their buffers."""
 
     @wraps(method)
     def call(session: Session, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -53,24 +53,23 @@ def _one_at_a_time(
 
 
 class Session:
-    """A diagram made ready to run.
+    """Runs a diagram.
 
-    Keeps the variables' values, the gradients that accumulate, and plans by the shapes fed and
-    the results asked for. All names are paths: variables ``encoder/W1``, ports ``mul1.out``,
-    wires by their target ``mul1.a``, leaves of trees ``mul1.out:w``. A variable that uses of a page
-    share is named by any of them, and results have it once, at its path in the first.
+    Keeps the values of variables, accumulated gradients, and a plan for each combination of fed
+    shapes and requested results. All names are paths: variables ``encoder/W1``, ports ``mul1.out``,
+    wires by their target ``mul1.a``, leaves of trees ``mul1.out:w``. A variable that several uses
+    of a page share can be named in any of them; results have it once, under its first path.
 
     Deterministic: equal calls on equal sessions give equal bits. Results never alias inputs,
-    buffers or each other. Threads may share a session: calls wait for each other, those of
-    prepared ones included.
+    buffers or each other. Thread-safe: calls, including prepared ones, wait for each other.
 
-    With ``partial`` whatever can run does: blocks with problems, and what lies behind them, have
-    no values, and ``diagnostics`` says why. Otherwise a problem on the way to what was asked for
-    raises NotRunnableError.
+    With ``partial``, everything that can run does; blocks with problems and those that depend on
+    them have no values, and ``diagnostics`` gives the reasons. Otherwise a problem that affects a
+    requested result raises NotRunnableError.
 
-    ``fast`` is whether large arrays may be computed by machine code, whose results differ in the
-    last digits (see ``runtime.engine.plan.passes.FAST``); None is where the ``fast`` extra is
-    installed, unless GRADWIRE_FAST=0. Raises RunError where it is asked for in vain.
+    ``fast`` allows machine code for large arrays, whose results differ in the last digits (see
+    ``runtime.engine.plan.passes.FAST``). None allows it if the ``fast`` extra is installed and
+    GRADWIRE_FAST is not 0. Raises RunError if ``fast`` is True and the extra is missing.
     """
 
     def __init__(
@@ -91,56 +90,56 @@ class Session:
         self._lock = RLock()
         self._passes = select_passes(fast)
         self._page = page
-        self._begin(diagram)
+        self._reset(diagram)
 
-    def _begin(self, diagram: Diagram) -> None:
+    def _reset(self, diagram: Diagram) -> None:
         self.diagram = diagram
         self.gradients: dict[str, Array | None] = {}
         """Gradients by variable after the last backward; requests of "add" add to them."""
         self.updated: set[str] = set()
-        """Variables that an optimiser was given, over all steps."""
+        """Variables that an optimiser has updated since the session started."""
         program = lower(diagram, {}, self._page)
         self._programs: dict[frozenset[tuple[str, Shape]], Program] = {frozenset(): program}
         self._store = Store(program.sources())
         self._executor = Executor(self._store, self._passes, self.partial)
 
-    @_one_at_a_time
+    @_locked
     def update(self, diagram: Diagram) -> bool:
-        """Go on with a changed diagram; returns whether only numbers (of sources and literals)
-        changed, so that nothing is planned anew. What was set stays then, but for what changed;
-        else the session starts again as if new.
+        """Replace the diagram. Returns True if only numbers of sources and literals differ: then
+        plans and values that were set are kept, except for values whose source changed. Otherwise
+        the session is reset.
         """
         changed = rebind(self._programs.values(), self.diagram, diagram, self._page)
         if changed is None:
-            self._begin(diagram)
+            self._reset(diagram)
             return False
         self.diagram = diagram
         self._executor.problems.clear()
-        self._store.renumber(self._programs[frozenset()].sources(), changed)
+        self._store.rebind(self._programs[frozenset()].sources(), changed)
         return True
 
     @property
-    @_one_at_a_time
+    @_locked
     def program(self) -> Program:
-        """The traced diagram, with the shapes of the values that are set now."""
+        """The traced diagram, for the shapes of the current values."""
         return self._program({})
 
     @property
-    @_one_at_a_time
+    @_locked
     def diagnostics(self) -> list[Diagnostic]:
-        """All problems: of the document, of the trace, and of the last run."""
+        """All problems of the document, the trace and the last run."""
         return [*self.program.diagnostics, *self._executor.problems.values()]
 
     @property
-    @_one_at_a_time
+    @_locked
     def losses(self) -> list[PortPath]:
-        """Ports that backward starts from when nothing else is said; see ``Program.heads``."""
+        """Ports from which backward starts by default; see ``Program.heads``."""
         return self.program.heads()
 
     @property
-    @_one_at_a_time
+    @_locked
     def values(self) -> Mapping[str, Array]:
-        """Copies of the variables' values now, trainable or not, by path."""
+        """Copies of the current values of all variables, trainable or not, by path."""
         program = self.program
         found = {
             path: np.array(value)
@@ -152,34 +151,35 @@ class Session:
 
     @property
     def step_number(self) -> int:
-        """Steps made; Random blocks draw anew for each."""
+        """Number of training steps so far; Random blocks draw new numbers for each."""
         return self._store.step_number
 
     @step_number.setter
     def step_number(self, number: int) -> None:
         self._store.step_number = number
 
-    @_one_at_a_time
+    @_locked
     def set(self, name: str, value: ArrayLike) -> None:
-        """Give a variable, constant or input a value that stays; raises FeedError."""
-        self._store.set(self._flat.first(name), value)
+        """Set the value of a variable, constant or input until further notice; raises FeedError."""
+        self._store.set(self._flat.canonical(name), value)
 
-    @_one_at_a_time
+    @_locked
     def arguments(self, heads: Sequence[str] | None = None) -> list[InstancePath]:
-        """Variables and inputs that the heads read, in graph order: depth first, inputs in port
-        order. Heads default to the losses, else to all blocks.
+        """Variables and inputs that the heads depend on, in graph order: depth first, inputs in
+        port order. Heads default to the losses or, without losses, to all blocks.
         """
         program = self.program
-        names = lookup.listed(heads or ())
+        names = lookup.as_names(heads or ())
         starts = [lookup.find_port(program, head) for head in names] or program.heads()
         return lookup.graph_order(program, starts)
 
-    @_one_at_a_time
+    @_locked
     def infer_shapes(self, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
-        """Shapes of all arguments and ports from those given (variables or inputs by path),
-        without running. A shape that can't be told is None.
+        """Infer the shapes of all arguments and ports, without running.
+
+        ``given`` has shapes of variables or inputs by path. A shape that can't be inferred is None.
         """
-        shapes = {self._flat.first(name): tuple(shape) for name, shape in (given or {}).items()}
+        shapes = {self._flat.canonical(name): tuple(shape) for name, shape in (given or {}).items()}
         for name, shape in shapes.items():
             self._store.check_shape(name, shape)
         program = self._program(shapes)
@@ -191,14 +191,14 @@ class Session:
             {port: value.shape for port, value in program.ports.items()},
         )
 
-    @_one_at_a_time
+    @_locked
     def run(self, feeds: Feeds | None = None, ports: Collection[str] | None = None) -> Run:
-        """Forward only: values of ``ports``, all by default.
+        """Run forward and return the values of ``ports``, all by default.
 
-        ``feeds`` are values of inputs (or any source) for this run alone, by path. Raises
-        FeedError, NotRunnableError, and RunError with the block where arithmetic fails.
+        ``feeds`` are values of inputs, or of other sources, for this run only, by path. Raises
+        FeedError, NotRunnableError, and RunError with the failing block.
         """
-        fed = self._fed(feeds)
+        fed = self._checked_feeds(feeds)
         program = self._program(shapes_of(fed))
         compiled = self._executor.run(program, Request(self._ports(program, ports)), fed, {})
         return Run(
@@ -208,7 +208,7 @@ class Session:
             problems=tuple(self._executor.problems.values()),
         )
 
-    @_one_at_a_time
+    @_locked
     def backward(
         self,
         losses: Sequence[str] | None = None,
@@ -223,57 +223,62 @@ class Session:
         unconnected: Literal["none", "zero"] = "none",
         request: GradientRequests = "write",
     ) -> Run:
-        """Forward and backward over the sum of the losses.
+        """Run forward and backward over the sum of the losses.
 
         - ``losses``: heads, by block or port; ``self.losses`` by default. A head that is neither
-          a Loss nor a scalar needs an entry in ``out_gradients`` (its shape).
-        - ``wrt``: variables or ports to have gradients of; all trainable variables by default.
-        - ``ports``: which values to return, all by default.
-        - ``adjoints``: ports to return dL/d(port) of; "stops" for outputs of StopGradients, "all".
-        - ``contributions``: whether to return what every wire brings back, or which are watched.
-        - ``norms``: the same for norms alone: a pass over what is there anyway, and no memory.
-        - ``unconnected``: None, or zeros, where no path connects.
-        - ``request``: "write" replaces, "add" adds to ``self.gradients``, "null" computes none;
-          one for all, by variable (one that is not named is "null"), or in argument order.
+          a Loss nor a scalar needs an output gradient of its shape in ``out_gradients``.
+        - ``wrt``: variables or ports to differentiate by; all trainable variables by default.
+        - ``ports``: the values to return, all by default.
+        - ``adjoints``: ports whose adjoints dL/d(port) to return; "stops" means the outputs of
+          StopGradient blocks.
+        - ``contributions``: the wires whose contributions to return; True for all.
+        - ``norms``: the wires whose norms to return; cheaper, as contributions need not be kept.
+        - ``unconnected``: the gradient where no path connects, None or zeros.
+        - ``request``: "write" replaces ``self.gradients``, "add" adds to them, "null" computes
+          none. One request for all, by variable (the others are "null"), or in argument order.
 
         Raises HeadError, FeedError, NotRunnableError, RunError.
         """
-        fed = self._fed(feeds)
+        fed = self._checked_feeds(feeds)
         program = self._program(shapes_of(fed))
         heads = lookup.find_heads(program, losses, self.partial)
         seeds = lookup.find_seeds(program, heads, out_gradients or {})
         arguments = () if isinstance(request, str | Mapping) else lookup.graph_order(program, heads)
         requests = lookup.gradient_requests(program, arguments, wrt, request)
-        asked = Request(
-            self._ports(program, ports),
-            heads,
-            frozenset(seeds),
-            tuple(name for name, how in requests.items() if how != "null"),
-            lookup.adjoint_ports(program, adjoints),
-            lookup.wires_named(program, contributions),
-            lookup.wires_named(program, norms),
+        compiled = self._executor.run(
+            program,
+            Request(
+                self._ports(program, ports),
+                heads,
+                frozenset(seeds),
+                tuple(name for name, how in requests.items() if how != "null"),
+                lookup.adjoint_ports(program, adjoints),
+                lookup.find_wires(program, contributions),
+                lookup.find_wires(program, norms),
+            ),
+            fed,
+            seeds,
         )
-        compiled = self._executor.run(program, asked, fed, seeds)
 
-        def arrived(table: Table) -> Mapping[str, Array | None]:
+        def read(table: Table) -> Mapping[str, Array | None]:
             arrays = compiled.read(table)
             return with_zeros(program, arrays) if unconnected == "zero" else arrays
 
-        gradients = accumulate(self.gradients, requests, arrived("gradients"))
+        gradients = accumulate(self.gradients, requests, read("gradients"))
 
         return Run(
             values=by_path(compiled.values(), program.flat),
             gradients=by_path(gradients, program.flat),
-            adjoints=by_path(arrived("adjoints"), program.flat),
+            adjoints=by_path(read("adjoints"), program.flat),
             contributions=compiled.read("contributions"),
             losses=heads,
-            measured=with_trees(program, compiled.read("norms")),
+            measured=with_tree_norms(program, compiled.read("norms")),
             trees=program.trees,
             wire_trees=program.wire_trees,
             problems=tuple(self._executor.problems.values()),
         )
 
-    @_one_at_a_time
+    @_locked
     def prepare(
         self,
         feeds: Sequence[str] = (),
@@ -283,28 +288,28 @@ class Session:
         wrt: Sequence[str] | None = None,
         shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> Prepared:
-        """A call for tight loops: ``call(*feeds)`` returns the ``values`` (ports), then the
-        gradients of the losses for ``wrt`` (all trainable variables by default; () for none).
+        """Prepare a call for tight loops: ``call(*feeds)`` returns the ``values`` (ports), then the
+        gradients of the losses by ``wrt`` (all trainable variables by default; () for none).
 
-        It reads the session's variables and step number as they are at each call. ``shapes`` are
-        those of inputs whose shape is open. Raises what ``backward`` does.
+        Each call uses the current values of the session's variables and its step number.
+        ``shapes`` determine inputs of open shape. Raises what ``backward`` does.
         """
-        first = self._flat.first
-        feeds = [first(name) for name in lookup.listed(feeds)]
-        given = {first(name): tuple(shape) for name, shape in (shapes or {}).items()}
+        canonical = self._flat.canonical
+        feeds = [canonical(name) for name in lookup.as_names(feeds)]
+        given = {canonical(name): tuple(shape) for name, shape in (shapes or {}).items()}
         for name in (*feeds, *given):
             self._store.source(name)
         program = self._program(given)
-        names = program.trainable if wrt is None else lookup.listed(wrt)
+        names = program.trainable if wrt is None else lookup.as_names(wrt)
         heads = lookup.find_heads(program, losses, self.partial) if names else ()
         requests = lookup.gradient_requests(program, (), names, "write")
         ports = lookup.traced_ports(program, values)
         lookup.traced_ports(program, feeds)
-        asked = Request(ports, heads, wrt=tuple(requests))
-        compiled = compile_request(program, asked, passes=self._passes)
+        request = Request(ports, heads, wrt=tuple(requests))
+        compiled = compile_request(program, request, passes=self._passes)
         return Prepared(program, compiled, self._store, feeds, self._lock)
 
-    @_one_at_a_time
+    @_locked
     def step(
         self,
         optimiser: Optimiser,
@@ -314,10 +319,10 @@ class Session:
         out_gradients: Mapping[str, ArrayLike] | None = None,
         wrt: Sequence[str] | None = None,
     ) -> Run:
-        """One training step: backward, then the optimiser moves the variables that have a
-        gradient. The run's values are those of the heads, from before the step.
+        """Make one training step: run backward, then let the optimiser update the variables that
+        have a gradient. The returned run has the values of the heads before the update.
 
-        Raises RunError without an optimiser, and what ``backward`` does.
+        Raises RunError if ``optimiser`` is not one, and what ``backward`` does.
         """
         if isinstance(optimiser, type) or not hasattr(optimiser, "update"):
             raise RunError(
@@ -325,7 +330,8 @@ class Session:
                 got=optimiser.__name__ if isinstance(optimiser, type) else repr(optimiser),
                 next_step="Make one, such as SGD(lr=0.1) or Adam(), and pass it to every step.",
             )
-        heads = lookup.find_heads(self._program(shapes_of(self._fed(feeds))), losses, self.partial)
+        program = self._program(shapes_of(self._checked_feeds(feeds)))
+        heads = lookup.find_heads(program, losses, self.partial)
         run = self.backward(
             heads,
             feeds=feeds,
@@ -341,13 +347,13 @@ class Session:
         self.step_number += 1
         return run
 
-    @_one_at_a_time
+    @_locked
     def diagram_with_values(self) -> Diagram:
-        """The diagram with the variables' values of now in it.
+        """The diagram with the current values of its variables.
 
-        Raises RunError where independent uses of a page have trained apart: a page has one value.
+        Raises RunError if independent uses of a page have different values: a page stores only one.
         """
-        return with_values(self.diagram, self.program, self._store.held, self.values)
+        return with_values(self.diagram, self.program, self._store.assigned, self.values)
 
     @property
     def _flat(self) -> Flat:
@@ -358,30 +364,31 @@ class Session:
             return lookup.all_ports(program, self.partial)
         return lookup.traced_ports(program, ports)
 
-    def _fed(self, feeds: Feeds | None) -> dict[str, Array]:
+    def _checked_feeds(self, feeds: Feeds | None) -> dict[str, Array]:
+        """The feeds as arrays, by canonical path."""
         fed: dict[str, Array] = {}
         for name, value in (feeds or {}).items():
-            path = self._flat.first(name)
+            path = self._flat.canonical(name)
             if path in fed:
                 raise FeedError(
                     f"{name} is fed twice.",
                     location=Location(block=name),
                     expected="one value for a variable that uses of a page share",
-                    next_step="Feed it under one of its paths.",
+                    next_step="Feed it under only one of its paths.",
                 )
-            fed[path] = self._store.checked(path, value)
+            fed[path] = self._store.convert(path, value)
         return fed
 
     def _program(self, shapes: Mapping[str, Shape]) -> Program:
-        """The program for these fed shapes; lowered again only where they differ from the first."""
+        """The program for these shapes of feeds, lowered again only if shapes differ."""
         base = self._programs[frozenset()]
-        wanted = shapes_of(self._store.held) | dict(shapes)
-        told = {
+        required = shapes_of(self._store.assigned) | dict(shapes)
+        different = {
             path: shape
-            for path, shape in wanted.items()
+            for path, shape in required.items()
             if path not in base.leaves or base.leaves[path].value.shape != shape
         }
-        key = frozenset(told.items())
+        key = frozenset(different.items())
         if key not in self._programs:
-            self._programs[key] = lower(self.diagram, wanted, self._page)
+            self._programs[key] = lower(self.diagram, required, self._page)
         return self._programs[key]

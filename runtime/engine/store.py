@@ -1,4 +1,4 @@
-"""The values of a session's sources: what was set, what is fed, what they start from."""
+"""The values of a session's sources: those that were set, and initial values."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ Array = NDArray[Any]
 
 
 class Store:
-    """Values by path of the source, in the source's dtype and a shape that it allows."""
+    """Values by path of the source, in the source's dtype and an allowed shape."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = sources
-        self.held: dict[str, Array] = {}
-        """What was set; it stays, over the value in the diagram."""
+        self.assigned: dict[str, Array] = {}
+        """Values that were set; they override those in the diagram."""
         self.version = 0
-        """Changes with every value that is set."""
+        """Incremented whenever a value may have changed."""
         self.step_number = 0
         self._initial: dict[str, dict[Shape, Array | None]] = {}
 
     def set(self, name: str, value: ArrayLike) -> None:
-        """Hold a value; raises FeedError."""
-        self.held[name] = self.checked(name, value)
+        """Assign a value; raises FeedError."""
+        self.assigned[name] = self.convert(name, value)
         self.version += 1
 
-    def renumber(self, sources: Mapping[str, Source], changed: Collection[str]) -> None:
-        """Read the leaves that changed anew: what was set for them is over."""
+    def rebind(self, sources: Mapping[str, Source], changed: Collection[str]) -> None:
+        """Replace the sources, and discard the values of leaves whose numbers changed."""
         self.sources = sources
         for path in changed:
-            self.held.pop(path, None)
+            self.assigned.pop(path, None)
             self._initial.pop(path, None)
         self.version += 1
 
-    def checked(self, name: str, value: ArrayLike) -> Array:
-        """The value as an array of its source's dtype; raises FeedError where it doesn't fit."""
+    def convert(self, name: str, value: ArrayLike) -> Array:
+        """The value as an array of its source's dtype; raises FeedError if it doesn't fit."""
         source = self.source(name)
         try:
             array = fitted(Tensor(value), source.leaf_dtype).array
@@ -59,33 +59,33 @@ class Store:
         return array
 
     def check_shape(self, name: str, shape: Shape) -> None:
-        """Raises FeedError where a source can't have that shape."""
-        wanted = self.source(name).open_shape
-        if wanted is None:
+        """Raise FeedError if the source can't have this shape."""
+        allowed = self.source(name).open_shape
+        if allowed is None:
             return
-        if len(wanted) != len(shape) or any(
-            n not in (None, m) for n, m in zip(wanted, shape, strict=True)
+        if len(allowed) != len(shape) or any(
+            n not in (None, m) for n, m in zip(allowed, shape, strict=True)
         ):
             raise FeedError(
                 "The value has the wrong shape.",
                 location=Location(block=name),
-                expected=f"[{', '.join('any' if n is None else str(n) for n in wanted)}]",
+                expected=f"[{', '.join('any' if n is None else str(n) for n in allowed)}]",
                 got=str(list(shape)),
             )
 
     def value(self, path: str, leaf: Leaf) -> Array | None:
-        """What a leaf is bound to without a feed: drawn or copied once per shape."""
-        if path in self.held:
-            return self.held[path]
+        """The value of a leaf that is not fed; initial values are computed once per shape."""
+        if path in self.assigned:
+            return self.assigned[path]
         initial, shape = self._initial.setdefault(path, {}), leaf.value.shape
         if shape not in initial:
             source = leaf.source
-            drawn = source.data(shape, path) if isinstance(source, Source) else source.array
-            initial[shape] = None if drawn is None else np.asarray(drawn)
+            data = source.data(shape, path) if isinstance(source, Source) else source.array
+            initial[shape] = None if data is None else np.asarray(data)
         return initial[shape]
 
     def source(self, name: str) -> Source:
-        """The block of that name; raises FeedError with the nearest names."""
+        """The source with this name; raises FeedError that suggests similar names."""
         try:
             return self.sources[name]
         except KeyError:
@@ -98,5 +98,5 @@ class Store:
 
 
 def shapes_of(arrays: Mapping[str, Array]) -> dict[str, Shape]:
-    """Shapes by the same names."""
+    """The shapes of arrays, by the same names."""
     return {name: array.shape for name, array in arrays.items()}

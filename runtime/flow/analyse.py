@@ -12,7 +12,7 @@ from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.diagram.model import Diagram
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine.lookup import listed
+from runtime.engine.lookup import as_names
 from runtime.engine.lowering import lower
 from runtime.engine.program import Program
 from runtime.engine.session import Session
@@ -46,7 +46,7 @@ def analyse(subject: Program | Session | Diagram, losses: Sequence[str] | None =
     if losses is None:
         heads = tuple(program.heads())
     else:
-        heads = tuple(head for name in listed(losses) for head in _leaf_heads(program, name))
+        heads = tuple(head for name in as_names(losses) for head in _leaf_heads(program, name))
     return program.derived(("flow", heads), lambda: Flow(program, heads))
 
 
@@ -163,7 +163,7 @@ class Flow:
         """Why a variable gets the gradient of a loss or not; raises RunError where there is no
         such variable.
         """
-        program, path = self.program, InstancePath(self.program.flat.first(name))
+        program, path = self.program, InstancePath(self.program.flat.canonical(name))
         leaf = program.leaves.get(path)
         if leaf is None:
             if path not in program.sources("variable") and path not in program.failed:
@@ -273,7 +273,7 @@ class Flow:
 
     def _value(self, key: str) -> Value | None:
         """The traced value of a wire or a variable, or None where it could not be traced."""
-        if (leaf := self.program.leaves.get(self.program.flat.first(key))) is not None:
+        if (leaf := self.program.leaves.get(self.program.flat.canonical(key))) is not None:
             return leaf.value
         return self.program.wires.get(self.known(key))
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import batches, rms, rms_of_rows, together_each
+from runtime.engine.norms import batches, combined_rms_of_runs, rms, rms_of_rows
 
 Array = NDArray[Any]
 
@@ -88,7 +88,7 @@ class Sizes(Mapping[str, Size]):
         return Sizes(
             known,
             (
-                together_each(self.rms[at], self.total[at], starts),
+                combined_rms_of_runs(self.rms[at], self.total[at], starts),
                 np.add.reduceat(self.zeros[at], starts),
                 np.add.reduceat(self.total[at], starts),
                 np.logical_and.reduceat(self.finite[at], starts),

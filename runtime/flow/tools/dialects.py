@@ -100,7 +100,7 @@ def dialects(observed: ObservedFlow, key: str, loss: str | None = None) -> Diale
     Raises RunError where there is no such port.
     """
     heads = observed.losses if loss is None else (loss,)
-    key = observed.program.flat.first(key)
+    key = observed.program.flat.canonical(key)
     if key in observed.program.sources("variable"):
         return _of_variable(observed, key, loss, heads)
     port = find_port(observed.program, key)

@@ -14,7 +14,7 @@ from blocks.errors import GradwireError
 from runtime.diagram import apply
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine import Session
-from runtime.engine.norms import rms, together
+from runtime.engine.norms import combined_rms, rms
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.structure.slots import Bypass
 from runtime.flow.structure.surrogates import Surrogate, surrogate_of
@@ -291,7 +291,7 @@ def _of_wire(
     found = replace(
         found,
         change=change,
-        rms=together((rms(array), array.size) for array in known),
+        rms=combined_rms((rms(array), array.size) for array in known),
         past=past,
         cost=_cost(session, repaired, found, loss),
         zeroed=_zeroed(session, run, found, loss, feeds),

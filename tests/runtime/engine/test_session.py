@@ -85,7 +85,7 @@ def test_requests_in_argument_order() -> None:
         run = session.backward(request=["add", "write"])
         assert run.gradients["a"].tolist() == a  # type: ignore[union-attr]
         assert run.gradients["b"].tolist() == b  # type: ignore[union-attr]
-    with pytest.raises(RunError, match="One gradient request for each argument"):
+    with pytest.raises(RunError, match="Every argument needs one gradient request"):
         session.backward(request=["add"])
     with pytest.raises(RunError, match="Expected write, add or null, got 'sum'"):
         session.backward(request={"a": "sum"})  # type: ignore[dict-item]
@@ -128,7 +128,7 @@ def test_a_head_that_is_no_number_and_no_loss_needs_an_output_gradient() -> None
     assert run.gradients["b"].tolist() == [10, 200]  # type: ignore[union-attr]
     with pytest.raises(HeadError, match=r"Expected \[2\], got \[3\]"):
         session.backward(["mul"], out_gradients={"mul": [1, 2, 3]})
-    with pytest.raises(HeadError, match="is no head of this run"):
+    with pytest.raises(HeadError, match="is not a head of this run"):
         session.backward(["loss"], out_gradients={"mul": [1, 2]})
 
 

@@ -32,13 +32,9 @@ def run(path: Path | None) -> int:
     if reason := why_no_window(unseen=True):
         raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
     # Qt is imported only now that it is known to be there.
-    from PySide6.QtCore import Qt
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
-    QApplication.setHighDpiScaleFactorRoundingPolicy(
-        Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
-    )
     QApplication.setApplicationName("Gradwire")
     QApplication.setDesktopFileName("gradwire")
     application = QApplication(sys.argv[:1])

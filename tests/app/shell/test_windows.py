@@ -39,8 +39,33 @@ def test_a_new_window_comes_by_its_keys_and_is_empty(window, qtbot):
     assert titles(window) == ["Untitled", "Untitled"]
     other = window.windows.listed[1]
     assert other.isVisible()
-    assert other.pos() != window.pos()
+    qtbot.waitUntil(lambda: window.windows.active() is other)
     assert other.document is not window.document
+
+
+def test_new_windows_stand_a_step_further_right_and_down_each(window):
+    offsets = []
+    for other in (window.windows.new(), window.windows.new()):
+        offset = other.pos() - window.pos()
+        offsets.append((offset.x(), offset.y()))
+    (x, y), further = offsets
+    assert (x > 0, y > 0) == (True, True)
+    assert further == (2 * x, 2 * y)
+
+
+def test_a_file_that_is_opened_is_remembered_and_a_copy_is_not(window, files):
+    window.windows.open(files[0], window)
+    window.windows.open_copy(files[1], window)
+    assert window.settings.recent == [files[0]]
+    assert [each.document.path for each in window.windows.listed] == [files[0], None]
+
+
+def test_a_file_that_cannot_be_read_is_neither_opened_nor_copied(window, tmp_path):
+    gone = tmp_path / "gone.gradwire.json"
+    assert window.windows.open(gone, window) is False
+    assert window.windows.open_copy(gone, window) is False
+    assert window.settings.remembered == []
+    assert window.document.is_untouched
 
 
 def test_a_file_comes_into_an_empty_window_else_into_a_new_one(window, files):

@@ -48,7 +48,9 @@ class Verdicts:
             text = sentences.carries(losses, variables, witness)
             return Verdict(key, head, state, text, witness=witness)
         if state is State.OFF_ROUTE:
-            return Verdict(key, head, state, self._off_route(losses, value))
+            unread = key in self._program.leaves and not self._nearby.losses(value)
+            cure = sentences.UNREAD if unread else ""
+            return Verdict(key, head, state, self._off_route(losses, value), cure=cure)
         if state is State.NOTHING_TO_TRAIN:
             text = sentences.nothing_to_train(self._nearby.integers(value))
             return Verdict(key, head, state, text)

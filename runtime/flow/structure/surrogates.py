@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from blocks.library.arithmetic import Add, Sub
+from blocks.library.functions import Ceil, Floor, Round, Sign
 from blocks.library.gradient import GradientReversal, GradientScale
 from blocks.library.losses import Loss
 
@@ -16,39 +17,87 @@ if TYPE_CHECKING:
     from runtime.flow.analyse import Flow
 
 
+STEPS = (Round, Floor, Ceil, Sign)
+"""Blocks whose gradient passes and is 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Surrogate:
-    """A straight-through estimator written as ``soft + stop(hard − soft)``."""
+    """A straight-through estimator written as ``soft + stop(hard − soft)``, or where only soft is
+    stopped (``is_partial``) as ``hard − stop(soft) + soft``.
+    """
 
     stop: InstancePath
     hard: PortPath
     soft: PortPath
+    is_partial: bool = False
 
     @property
     def advice(self) -> str:
         """What it is, and what to do instead of opening the stop."""
         hard, soft = self.hard.block, self.soft.block
+        form = f"{soft} + {self.stop}({hard} − {soft})"
+        other = f" For a gradient of {hard}, add a loss that reads it before {self.stop}."
+        if self.is_partial:
+            form, other = f"{hard} − {self.stop}({soft}) + {soft}", ""
         return (
-            f"{soft} + {self.stop}({hard} − {soft}) is a straight-through estimator: leave the "
-            f"stop closed, or use a StraightThrough block (hard: {hard}, soft: {soft}). For a "
-            f"gradient of {hard}, add a loss that reads it before {self.stop}."
+            f"{form} is a straight-through estimator: leave the stop closed, or use a "
+            f"StraightThrough block (hard: {hard}, soft: {soft}).{other}"
         )
 
 
-def surrogate_of(program: Program, stop: InstancePath) -> Surrogate | None:
+def surrogate_of(flow: Flow, stop: InstancePath) -> Surrogate | None:
     """The straight-through estimator that a StopGradient is part of, if it is."""
-    difference = _inputs(program, stop).get("x")
-    if difference is None or not _is(program, difference.block, Sub):
+    stopped = _inputs(flow.program, stop).get("x")
+    if stopped is None:
         return None
-    taken = _inputs(program, difference.block)
+    return _of_difference(flow.program, stop, stopped) or _of_soft(flow, stop, stopped)
+
+
+def _of_difference(program: Program, stop: InstancePath, stopped: PortPath) -> Surrogate | None:
+    """``soft + stop(hard − soft)``."""
+    if not _is(program, stopped.block, Sub):
+        return None
+    taken = _inputs(program, stopped.block)
     if len(taken) < 2:
         return None
-    hard, soft, out = taken["a"], taken["b"], stop.port("out")
-    readers = (
-        program.wire_targets[wire] for wire, port in program.wire_sources.items() if port == out
-    )
-    sums = (_inputs(program, at).values() for at in readers if _is(program, at, Add))
-    return Surrogate(stop, hard, soft) if any(soft in terms for terms in sums) else None
+    hard, soft = taken["a"], taken["b"]
+    sums = _readers(program, stop.port("out"), Add)
+    return Surrogate(stop, hard, soft) if any(soft in terms.values() for terms in sums) else None
+
+
+def _of_soft(flow: Flow, stop: InstancePath, soft: PortPath) -> Surrogate | None:
+    """``hard − stop(soft) + soft``, in either order, of a hard value that brings no gradient."""
+    program, out = flow.program, stop.port("out")
+    for path in _reading(program, out, Sub):
+        taken = _inputs(program, path)
+        if taken.get("b") != out or len(taken) < 2:
+            continue
+        for terms in _readers(program, path.port("out"), Add):
+            others = [port for port in terms.values() if port != path.port("out")]
+            hard = taken["a"] if others == [soft] else others[0] if taken["a"] == soft else None
+            if hard is not None and _is_hard(flow, hard):
+                return Surrogate(stop, hard, soft, is_partial=True)
+    return None
+
+
+def _is_hard(flow: Flow, port: PortPath) -> bool:
+    """Whether what comes to a port goes no further, or is 0 behind it."""
+    wires = (wire for wire, source in flow.program.wire_sources.items() if source == port)
+    steps = any(_is(flow.program, port.block, kind) for kind in STEPS)
+    return steps or not any(map(flow.trained_before, wires))
+
+
+def _reading(program: Program, port: PortPath, kind: type[Block]) -> list[InstancePath]:
+    """The blocks of a kind that read a port."""
+    wires = (wire for wire, source in program.wire_sources.items() if source == port)
+    found = dict.fromkeys(program.wire_targets[wire] for wire in wires)
+    return [path for path in found if _is(program, path, kind)]
+
+
+def _readers(program: Program, port: PortPath, kind: type[Block]) -> list[dict[str, PortPath]]:
+    """What the blocks of a kind that read a port read, by input."""
+    return [_inputs(program, path) for path in _reading(program, port, kind)]
 
 
 def _is(program: Program, path: InstancePath, kind: type[Block]) -> bool:

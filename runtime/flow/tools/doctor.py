@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.library.activations import Softmax
-from blocks.library.losses import CrossEntropy
+from blocks.library.activations import Sigmoid, Softmax
+from blocks.library.losses import BinaryCrossEntropy, CrossEntropy
+from blocks.library.sources import Variable
+from runtime.diagram.paths import InstancePath
 from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
@@ -30,6 +32,8 @@ from runtime.flow.words.numeric_sentences import VICTIM
 from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Verdict
 
 if TYPE_CHECKING:
+    from blocks.block import Block
+    from runtime.diagram.paths import PortPath
     from runtime.engine import Session
     from runtime.engine.program import Program
 
@@ -43,8 +47,10 @@ MASKED_VALUE = Complaint("masked_value", "value not finite, losses are", 6)
 NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
 CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
 SOFTMAX_TWICE = Complaint("softmax_twice", "softmax twice", 6)
+SIGMOID_TWICE = Complaint("sigmoid_twice", "sigmoid twice", 6)
 CANCELS = Complaint("cancels", "cancels", 7)
 UNOWNED = Complaint("unowned", "unowned", 8)
+INTEGER = Complaint("integer", "no floats", 3)
 IDLE_STOP = Complaint("idle_stop", "idle stop", 9)
 
 
@@ -83,9 +89,10 @@ def diagnose(
         *_values(observed),
         *_errors(observed),
         *_barren(observed),
+        *_integers(observed),
         *_breaches(observed, stated),
         *_variables(session, observed, stated, feeds),
-        *_softmax_twice(observed),
+        *_squashed_twice(observed),
         *_cancelling(observed),
         *_unowned(session, observed, stated),
         *_idle(session, observed, feeds),
@@ -129,20 +136,38 @@ def _values(observed: ObservedFlow) -> list[Finding]:
 
 def _barren(observed: ObservedFlow) -> list[Finding]:
     """Losses that no trained variable gets a gradient from, where another loss has one."""
-    reached = {
-        loss: [
-            name
-            for name in observed.program.trainable
-            if observed.flow.variable(name, loss).state in PASSING
-        ]
+    program = observed.program
+    verdicts = {
+        loss: [observed.flow.variable(name, loss) for name in program.trainable]
         for loss in observed.losses
     }
+    reached = {
+        loss: any(verdict.state in PASSING for verdict in found) for loss, found in verdicts.items()
+    }
     return [
-        Finding(NO_VARIABLE, loss.block, f"No trained variable gets a gradient of {loss.block}.",
-                loss)
-        for loss, names in reached.items()
-        if not names and any(reached.values())
-    ]  # fmt: skip
+        Finding(NO_VARIABLE, loss.block, _why_barren(loss, found), loss)
+        for loss, found in verdicts.items()
+        if not reached[loss] and any(reached.values())
+    ]
+
+
+def _why_barren(loss: PortPath, verdicts: Sequence[Verdict]) -> str:
+    """That a loss trains nothing, and what cuts it off, or that it depends on nothing trained."""
+    text = f"No trained variable gets a gradient of {loss.block}"
+    cut = next((v for v in verdicts if v.state in (State.STOPPED, State.NO_RULE)), None)
+    return f"{text}. {cut.sentence}" if cut else f"{text}: it reads none."
+
+
+def _integers(observed: ObservedFlow) -> list[Finding]:
+    """Integer variables that are to be trained, and that a loss depends on."""
+    program, flow = observed.program, observed.flow
+    return [
+        Finding(INTEGER, name, f"{flow.variable(name).sentence} {value_sentences.AS_FLOAT}")
+        for name, block in program.sources("variable").items()
+        if isinstance(block, Variable) and block.trainable and not block.wants_gradient
+        if name in program.leaves and observed.losses
+        if flow.arrival(InstancePath(name).port("out")) is not State.OFF_ROUTE
+    ]
 
 
 def _errors(observed: ObservedFlow) -> list[Finding]:
@@ -191,8 +216,8 @@ def _variables(
         complaint = verdict.state.row.complaint
         if complaint is NO_GRADIENT:
             repair = repairs.get(name)
-            advice = f" {repair.sentence}" if repair else ""
-            text = f"No gradient: {verdict.sentence}{advice}"
+            said = (verdict.sentence, verdict.cure, repair.sentence if repair else "")
+            text = f"No gradient: {' '.join(filter(None, said))}"
             found.append(_of(complaint, verdict, text, repair))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
             tried = repairs.get(name)
@@ -203,16 +228,24 @@ def _variables(
     return found
 
 
-def _softmax_twice(observed: ObservedFlow) -> list[Finding]:
-    """Cross-entropies that are given the output of a Softmax in place of logits."""
+def _squashed_twice(observed: ObservedFlow) -> list[Finding]:
+    """Cross-entropies that are given the output of a Softmax or a Sigmoid in place of logits."""
     program = observed.program
     found = []
+    kind: type[Block]
     for path, instance in program.instances.items():
-        if isinstance(instance.block, CrossEntropy) and "logits" in instance.wires:
-            before = program.flat.source(instance.wires["logits"][1]).block
-            if before in program.instances and isinstance(program.block(before), Softmax):
-                text = value_sentences.TWICE.format(path, before)
-                found.append(Finding(SOFTMAX_TWICE, path, text))
+        match instance.block:
+            case CrossEntropy():
+                port, kind, complaint = "logits", Softmax, SOFTMAX_TWICE
+            case BinaryCrossEntropy(given="logits"):
+                port, kind, complaint = "prediction", Sigmoid, SIGMOID_TWICE
+            case _:
+                continue
+        if port in instance.wires:
+            before = program.flat.source(instance.wires[port][1]).block
+            if before in program.instances and isinstance(program.block(before), kind):
+                text = value_sentences.TWICE.format(path, kind.__name__.lower(), before)
+                found.append(Finding(complaint, path, text))
     return found
 
 

@@ -188,7 +188,7 @@ def _plan(flow: Flow, verdict: Verdict) -> Fix | None:
     steep = [b.cutter for b in bypasses if isinstance(b, Bypass)]
     found = Fix(names, tuple(dict.fromkeys(c.block for c in (*others, *steep))), trained)
     steps: list[Intervention] = [*(OpenStop(c.block, c.leaf) for c in stops), *map(Train, trained)]
-    estimators = (surrogate_of(flow.program, stop) for stop in names)
+    estimators = (surrogate_of(flow, stop) for stop in names)
     found = replace(found, surrogates=tuple(one for one in estimators if one is not None))
     for bypass in bypasses:
         if isinstance(bypass, str):

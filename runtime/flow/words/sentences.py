@@ -166,6 +166,10 @@ def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
     return f"{text} It reaches {names(reaches)}." if reaches else text
 
 
+UNREAD = "Use it on the way to a loss, or leave it out."
+"""What to do about a variable that no loss reads."""
+
+
 def differentiated(block: str) -> str:
     """OFF ROUTE, into a Gradient block."""
     return (

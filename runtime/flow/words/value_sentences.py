@@ -66,7 +66,8 @@ _FLAT = {
 SINGLE = "Use Sigmoid for a single output."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
-TWICE = "{0} takes a softmax itself: give it the logits, not the output of {1}."
+TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
+AS_FLOAT = "Give it a float dtype, such as float32."
 _EXP = {
     "LogSoftmax": "Subtract the maximum before it, or use LogSoftmax.",
     "LogSumExp": "Subtract the maximum before it, or use LogSumExp.",

@@ -365,6 +365,31 @@ def test_a_repair_says_whose_gradient_it_would_turn_into_0():
     )
 
 
+def hardened(hard, soft, stop):
+    return b.add(b.sub(hard, stop), soft)
+
+
+def shifted(hard, soft, stop):
+    return b.add(hard, b.sub(soft, stop))
+
+
+@pytest.mark.parametrize("written", [hardened, shifted])
+def test_an_estimator_may_stop_its_soft_side_alone(written):
+    soft = b.sigmoid(b.variable("x", 0.3), name="soft")
+    hard = b.round(soft, name="hard")
+    q = written(hard, soft, b.stop_gradient(soft, name="sg"))
+    found = fix(Session(b.build(b.loss(b.mul(q, 3.0)))), "sg.x")
+    assert found.zeroed == ("x",)
+    assert "hard − sg(soft) + soft is a straight-through estimator" in found.sentence
+
+
+@pytest.mark.parametrize("written", [hardened, shifted])
+def test_no_estimator_has_a_hard_side_that_brings_gradient(written):
+    soft = b.sigmoid(b.variable("x", 0.3), name="soft")
+    q = written(b.tanh(soft, name="hard"), soft, b.stop_gradient(soft, name="sg"))
+    assert fix(Session(b.build(b.loss(b.mul(q, 3.0)))), "sg.x").surrogates == ()
+
+
 def test_a_stop_that_is_no_estimator_costs_nothing():
     e, cb = b.variable("e", [1.0, 2.0]), b.variable("cb", [1.2, 1.9])
     q = b.add(e, b.stop_gradient(b.sub(e, cb), name="sg"))

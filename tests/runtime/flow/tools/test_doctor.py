@@ -1,0 +1,59 @@
+"""What the doctor finds in whole diagrams, besides gradients that are wrong on a wire."""
+
+from __future__ import annotations
+
+import pytest
+
+import runtime.build as b
+from runtime.engine import Session
+from runtime.flow import diagnose
+from runtime.flow.tools.doctor import INTEGER, NO_VARIABLE, SIGMOID_TWICE
+from runtime.flow.words.states import NO_GRADIENT
+
+
+def found(*losses):
+    return [(f.complaint, f.key, f.sentence) for f in diagnose(Session(b.build(*losses)))]
+
+
+def entropy_of(prediction, **parameters):
+    return b.loss(b.binary_cross_entropy(prediction, [1.0], name="entropy", **parameters))
+
+
+def test_a_sigmoid_before_a_cross_entropy_of_logits_is_one_too_many():
+    squashed = b.sigmoid(b.variable("x", [2.0]), name="squashed")
+    text = "entropy takes a sigmoid itself: give it the logits, not the output of squashed."
+    assert found(entropy_of(squashed)) == [(SIGMOID_TWICE, "entropy", text)]
+    assert found(entropy_of(squashed, given="probabilities")) == []
+
+
+def test_an_integer_that_should_be_trained_is_found_where_a_loss_reads_it():
+    x, step = (b.variable(name, [1], dtype="int64") for name in ("x", "step"))
+    text = "x holds int64, and only floats have gradients. Give it a float dtype, such as float32."
+    total = b.loss(b.cast(b.sum(x), dtype="float32"))
+    assert found(total, b.display(step)) == [(INTEGER, "x", text)]
+    assert found(b.loss(b.sum(b.cast(b.variable("x", [1.0]), dtype="float32")))) == []
+
+
+@pytest.mark.parametrize(
+    ("score", "why"),
+    [
+        (
+            lambda x: b.mean(b.cast(b.greater(x, 0.0, name="right"), dtype="float32")),
+            ". right cuts every route to score: it compares, and the answer is piecewise constant. "
+            "Move the loss before it, soften it with a Sigmoid, or use a StraightThrough block.",
+        ),
+        (lambda x: b.constant("none", 0.0), ": it reads none."),
+    ],
+)
+def test_a_loss_that_trains_nothing_has_a_reason(score, why):
+    x = b.variable("x", [0.3, -0.2])
+    losses = b.loss(score(x), name="score"), b.loss(b.sum(b.square(x)), name="other")
+    text = f"No trained variable gets a gradient of score{why}"
+    assert found(*losses) == [(NO_VARIABLE, "score", text)]
+
+
+def test_a_variable_that_nothing_reads_can_be_left_out():
+    unread = b.display(b.mul(b.variable("unread", 3.0), 2.0))
+    text = "No gradient: loss never reads this. Use it on the way to a loss, or leave it out."
+    read = b.loss(b.square(b.variable("x", 2.0)))
+    assert found(read, unread) == [(NO_GRADIENT, "unread", text)]

@@ -228,6 +228,15 @@ class ObservedFlow:
         cure = about.cure(contributions.leaving(path.port("out")), state)
         return replace(verdict, state=state, sentence=text, cure=cure)
 
+    def zeroed_by(self, name: str) -> list[InstancePath]:
+        """The blocks that make the gradient of a variable 0, for all losses, where it is 0."""
+        contributions = self._of(self._key(None))
+        if contributions is None or self.variable(name).state is not State.ZERO:
+            return []
+        ahead = contributions.leaving(InstancePath(name).port("out"))
+        blames = map(contributions.zeroed_by, ahead)
+        return [*dict.fromkeys(blame.block for blame in blames if not blame.cancelled)]
+
     def cancelling(self, name: str) -> list[WirePath]:
         """The wires that bring back gradients which add up to exactly 0, for all losses, and so
         leave a variable none.

@@ -275,6 +275,16 @@ class Contributions:
                 return
             wire = max(ahead, key=lambda w: self.sizes[w].rms)
 
+    def factors(self, wire: WirePath) -> Iterator[tuple[WirePath, InstancePath, float]]:
+        """The blocks of that route, each with the wire into it and what it multiplies the size of
+        the gradient by; without the loss.
+        """
+        for at in self.route(wire):
+            path = self.program.wire_targets[at]
+            if not self._is_head(path) and self._ahead(path):
+                arrived = max(measure(a).rms for a in self.arrivals(path))
+                yield at, path, self.sizes[at].rms / arrived if arrived else 0.0
+
     def behind(self, wire: WirePath) -> Iterator[WirePath]:
         """The wires into the block that a wire leaves, those with trees by leaf."""
         path = self.program.wire_sources[wire].block

@@ -174,7 +174,8 @@ def _flat_reason(block: Block, value: Array | None, arriving: Mapping[str, Array
     if name in ("Sigmoid", "Tanh"):
         return f"is saturated ({_extreme(reached, _smallest, 'from')})"
     if name == "Clip":
-        return f"is beyond its limits ({_extreme(reached, np.max, 'at most')})"
+        low, high = (number(float(pick(reached))) for pick in (np.min, np.max))
+        return f"is beyond its limits ({low if low == high else f'from {low} to {high}'})"
     if value.size == 1:
         return f"has a derivative of 0 at {number(float(value.reshape(())))}"
     return "has a derivative of 0 here"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runtime.flow.words.value_sentences import Element
 
 Array = NDArray[Any]
-_KEEPS_PLACE = SHAPES | {"Abs", "Add", "Mul", "Neg", "Sqrt", "Square", "Sub"}
+_KEEPS_PLACE = ("Abs", "Add", "Display", "Mul", "Neg", "Sqrt", "Square", "Sub")
 """Blocks through which a limit of a Clip is followed to where it makes a 0."""
 
 

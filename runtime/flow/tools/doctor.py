@@ -25,6 +25,7 @@ from runtime.flow.tools.contracts import (
     unowned,
     unowned_sentence,
 )
+from runtime.flow.tools.limits import past_limits
 from runtime.flow.tools.repairs import Fix, fixes
 from runtime.flow.tools.whatif import WhatIf
 from runtime.flow.words import sentences, value_sentences
@@ -222,8 +223,9 @@ def _variables(
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
             tried = repairs.get(name)
             helped = tried.sentence if tried and tried.rms else ""
+            past = past_limits(session, observed, name, feeds) if name in zero[:most] else ""
             stops = stops_that_help(session, observed, name, feeds) if name in zero[:most] else ""
-            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, stops)))
+            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, past, stops)))
             found.append(_of(complaint, verdict, text, tried if helped else None))
     return found
 

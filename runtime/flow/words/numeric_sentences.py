@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.flow.numbers import flat_spots
+from runtime.flow.numbers.cures import Cures
 from runtime.flow.numbers.magnitudes import Size, measure
 from runtime.flow.words import sentences, value_sentences
 from runtime.flow.words.formatting import number
@@ -93,16 +94,20 @@ class NumericSentences:
 
     def cure(self, wires: Sequence[WirePath], state: State) -> str:
         """What would help wires that are in a state together; empty if no cure is known."""
+        cures = Cures(self._contributions)
         if state is State.FLOOD:
-            return value_sentences.EXPLODES
+            return cures.of_flood(wires)
+        if state is State.FAINT:
+            return cures.of_faint(wires)
         if state is not State.ZERO:
             return ""
         found: dict[str, None] = {}
         for blame in map(self._contributions.zeroed_by, wires):
             if not blame.cancelled:
                 self._flat(blame)
-                found[self._cures[blame.wire]] = None
-        return " ".join(filter(None, found))
+                found[cures.of_output(blame.block) or self._cures[blame.wire]] = None
+        norms = (cure for wire in wires for cure in cures.of_norms(wire))
+        return " ".join(filter(None, dict.fromkeys((*found, *norms))))
 
     def _is_similar(self, state: State, size: Size) -> bool:
         if state is State.ZERO:

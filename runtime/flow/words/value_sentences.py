@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from runtime.flow.words.formatting import number
+from runtime.flow.words.sentences import names
 
 
 class Element(NamedTuple):
@@ -57,12 +58,22 @@ _AT_ZERO = {
 _SATURATED = "Keep its input near 0: start with smaller weights, or normalise it."
 _FLAT = {
     "Relu": "Use LeakyRelu, start with other weights, or add a loss that is not flat here.",
+    "Ceil": "Leave it out, or use a StraightThrough block.",
+    "Floor": "Leave it out, or use a StraightThrough block.",
+    "Round": "Leave it out, or use a StraightThrough block.",
+    "Sign": "Soften it with Tanh, or use a StraightThrough block.",
     "Clip": "Start within its limits, or use a StraightThrough block (hard: the Clip).",
     "Sigmoid": _SATURATED,
     "Tanh": _SATURATED,
     "Softmax": "Keep its inputs near each other: start with smaller weights, or divide them.",
 }
 """What keeps the slope of a block away from 0, by its type."""
+RELU_AT_OUTPUT = "It is the output: leave it out, or use Softplus or LeakyRelu there."
+_POLES_NEARBY = {
+    "Arctan2": "Keep the inputs of {0} from being small together.",
+    "Div": "Keep the denominator of {0} away from 0: add a larger number to it.",
+}
+SMALL_WEIGHTS = "Start with larger weights, or normalise between the blocks."
 SINGLE = "Use Sigmoid for a single output."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
@@ -168,6 +179,29 @@ def stuck_cure(variables: Mapping[str, bool]) -> str:
     if moving:
         return f"{moving[0]} is 0 and gets a gradient itself: this passes once {moving[0]} moves."
     return f"Start {stuck[0]} away from 0: as it is, neither can move." if stuck else ""
+
+
+def norm_cure(block: str, is_squared: bool) -> str:
+    """What to do about a Norm of length 0, of which the square is taken or not."""
+    if is_squared:
+        return f"{block} is at 0, where JAX has NaN: use Σx² instead of its square."
+    return f"Use √(Σx² + a small number) instead of {block}: its slope is 0 there in all systems."
+
+
+def pole_cure(block: str, name: str) -> str:
+    """What to do about a block of type ``name`` that is steep, as it is near its pole."""
+    text = _POLES_NEARBY.get(name, "Keep the input of {0} away from 0: add a larger number to it.")
+    return text.format(block)
+
+
+def squashing_cure(blocks: Sequence[str], is_saturated: bool) -> str:
+    """What to do where Sigmoid, Tanh or Softmax blocks make a gradient small."""
+    if is_saturated:
+        return (
+            f"Keep the input of {names(blocks)} near 0: start with smaller weights, or normalise "
+            "it."
+        )
+    return f"Use LeakyRelu instead of {names(blocks)}, or normalise between the blocks."
 
 
 def double_where(where: str, culprit: str, name: str) -> str:

@@ -129,8 +129,8 @@ CRITIC = "reinforce_baseline"
          "above cuts every route to loss: it compares, and the answer is piecewise constant. "
          f"{STRAIGHT.format('Sigmoid')} Straight through above: rms 1.58."),
         (lambda: b.build(b.loss(b.square(b.round(x(), name="round1")))), "x", None, State.ZERO,
-         "Connected, but round1 is piecewise constant (None in TensorFlow). "
-         "Straight through round1: 4.00."),
+         "Connected, but round1 is piecewise constant (None in TensorFlow). Leave it out, or use a "
+         "StraightThrough block. Straight through round1: 4.00."),
         # 9: the stop of a straight-through estimator does not kill the encoder
         (straight, "encoder", None, State.CARRIES,
          "∂loss/∂encoder: 2.00. Carries the gradient of loss to encoder. "

@@ -1,0 +1,49 @@
+"""The gradient past limits that make it 0, found by running the repaired diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from blocks.errors import GradwireError
+from blocks.library.functions import Clip
+from runtime.flow.structure.neighbours import neighbours_of
+from runtime.flow.tools.interventions import Bridge
+from runtime.flow.tools.repairs import trial
+from runtime.flow.words import sentences
+from runtime.flow.words.formatting import size
+
+if TYPE_CHECKING:
+    from runtime.engine import Session
+    from runtime.flow.observed import ObservedFlow
+
+
+def past_limits(
+    session: Session,
+    observed: ObservedFlow,
+    variable: str,
+    feeds: Mapping[str, ArrayLike] | None = None,
+) -> str:
+    """``Straight through clip1: 2.00.`` where a Clip makes the gradient of a variable 0; empty
+    elsewhere.
+    """
+    program, near = session.program, neighbours_of(session.program)
+    clips = [at for at in observed.zeroed_by(variable) if isinstance(program.block(at), Clip)]
+    steps = tuple(
+        Bridge(clip.port("out"), near.sources(clip)["x"], wire)
+        for clip in clips
+        for wire in near.readers(clip)
+        if not wire.leaf
+    )
+    if not steps:
+        return ""
+    try:
+        repaired, _ = trial(session, steps)
+        run = repaired.backward(
+            observed.losses, feeds=feeds, ports=[], contributions=False, wrt=[variable]
+        )
+    except GradwireError:
+        return ""
+    return f"Straight through {sentences.names(clips)}: {size(run.gradients[variable])}."

@@ -226,8 +226,10 @@ class Contributions:
         spoilt = all(map(bad, arrived)) if every else any(map(bad, arrived))
         if not arrived or not spoilt or self.program.block(path).head:
             return Blame(path, wire)
-        further = next((w for w in self._ahead(path) if bad(self._of(w))), None)
-        if further is not None:
+        ahead = self._ahead(path)
+        further = next((w for w in ahead if bad(self._of(w))), None)
+        sums = every and not all(bad(self._of(w)) for w in ahead)
+        if further is not None and not sums:
             return further
         cancelled = not self._is_head(path)
         return Blame(path, wire, not cancelled, cancelled)

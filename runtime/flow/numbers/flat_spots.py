@@ -121,7 +121,7 @@ class ZeroSpot:
             case Zero.CANCELS:
                 return "adds up gradients that cancel"
             case Zero.FLAT:
-                return _flat_reason(self.block, self.inputs.get(self.port), self.arriving)
+                return _flat_reason(self.block, self.inputs, self.port, self.arriving)
 
     @property
     def cure(self) -> str:
@@ -134,7 +134,9 @@ class ZeroSpot:
             case Zero.FLAT if self.block.type_name() in PRODUCTS:
                 return value_sentences.stuck_cure(self.stuck)
             case Zero.FLAT:
-                return value_sentences.flat_cure(self.block.type_name(), self._is_single)
+                if self._is_single:
+                    return value_sentences.single_cure(self.inputs[self.port].size > 1)
+                return value_sentences.flat_cure(self.block.type_name())
 
     @property
     def _dtype(self) -> str:
@@ -150,14 +152,17 @@ class ZeroSpot:
 
     @property
     def _is_single(self) -> bool:
-        """Whether a block that normalises along an axis has one element there."""
-        value, axis = self.inputs.get(self.port), getattr(self.block, "axis", None)
-        return value is not None and isinstance(axis, int) and value.shape[axis] == 1
+        """Whether it is a Softmax of one element along its axis."""
+        value, axis = self.inputs.get(self.port), getattr(self.block, "axis", -1)
+        softmax = self.block.type_name() == "Softmax"
+        return softmax and value is not None and value.shape[axis] == 1
 
 
-def _flat_reason(block: Block, value: Array | None, arriving: Mapping[str, Array]) -> str:
-    """Why the derivative at an input of this value is 0 where something arrives."""
-    name = block.type_name()
+def _flat_reason(
+    block: Block, inputs: Mapping[str, Array], port: str, arriving: Mapping[str, Array]
+) -> str:
+    """Why the derivative at an input is 0 where something arrives."""
+    name, value = block.type_name(), inputs.get(port)
     if name in _FLAT:
         return _FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
@@ -165,6 +170,8 @@ def _flat_reason(block: Block, value: Array | None, arriving: Mapping[str, Array
     if name == "Softmax":
         return _saturated_softmax(value, getattr(block, "axis", -1))
     reached = _reached(value, arriving)
+    if name == "Arctan2" and not any(map(np.any, inputs.values())):
+        return "is at (0, 0), where its slope counts as 0 (NaN in JAX)"
     if name == "Abs" and not np.any(reached):
         return "is at 0, where its slope counts as 0 (1 in JAX)"
     if name == "Norm" and not np.any(value):

@@ -37,6 +37,8 @@ class Remedies:
         at_zero = any(element.value == 0 for element in elements)
         if kind == "Exp":
             return value_sentences.exp_cure(function_of(self._program, path))
+        if kind in ("Softmax", "LogSoftmax"):
+            return value_sentences.MASKED if self._is_masked(path) else ""
         if at_zero and (limit := self._limit(path)):
             return limit
         if kind == "Div" and at_zero and (source := self._near.sources(path).get("b")):
@@ -45,6 +47,15 @@ class Remedies:
                 return value_sentences.under_root(root, self._near.kind(root))
         before = {self._near.kind(source.block) for source in self._near.sources(path).values()}
         return value_sentences.cure(kind, elements, before)
+
+    def _is_masked(self, path: InstancePath) -> bool:
+        """Whether somewhere all that a Softmax normalises is −inf, and nothing is NaN or +inf."""
+        source = self._near.sources(path).get("x")
+        value = None if source is None else self._values.get(source)
+        if value is None or np.isnan(value).any() or np.isposinf(value).any():
+            return False
+        axis = getattr(self._program.instances[path].block, "axis", -1)
+        return bool(np.isneginf(value).all(axis=axis).any())
 
     def of_slope(self, path: InstancePath) -> str:
         """What keeps the slope of a block finite, which is infinite at a finite value."""

@@ -74,6 +74,7 @@ _POLES_NEARBY = {
     "Div": "Keep the denominator of {0} away from 0: add a larger number to it.",
 }
 SMALL_WEIGHTS = "Start with larger weights, or normalise between the blocks."
+OTHER_AXIS = "Set its axis to the one along which the elements compete, or use Sigmoid."
 SINGLE = "Use Sigmoid for a single output."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
@@ -138,6 +139,10 @@ def under_root(block: str, name: str) -> str:
     return f"Add a small number under the root of {block}."
 
 
+MASKED = "Leave one of them unmasked, or mask with a large negative number."
+"""What to do about a Softmax whose inputs are all −inf."""
+
+
 def limit_cure(clip: str, limit: str, value: float) -> str:
     """To move the ``min`` or ``max`` of a Clip further inside."""
     how = "Raise the min" if limit == "min" else "Lower the max"
@@ -157,11 +162,14 @@ def steep_cure(name: str) -> str:
     return _AT_ZERO.get(name, "")
 
 
-def flat_cure(name: str, single: bool = False) -> str:
-    """What to do where a block of type ``name`` is flat; empty if no cure is known. ``single``:
-    it normalises one element.
-    """
-    return SINGLE if name == "Softmax" and single else _FLAT.get(name, "")
+def flat_cure(name: str) -> str:
+    """What to do where a block of type ``name`` is flat; empty if no cure is known."""
+    return _FLAT.get(name, "")
+
+
+def single_cure(has_others: bool) -> str:
+    """What to do about a Softmax of one element, with or without other elements across its axis."""
+    return OTHER_AXIS if has_others else SINGLE
 
 
 def underflow_cure(dtype: str) -> str:

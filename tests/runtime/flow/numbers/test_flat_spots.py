@@ -15,7 +15,17 @@ def softmax_summed():
 
 
 def softmax_of_one():
-    return b.loss(b.sum(b.square(b.softmax(b.variable("x", [[3.0], [1.0]]), name="soft"))))
+    return b.loss(b.sum(b.square(b.softmax(b.variable("x", [3.0]), name="soft"))))
+
+
+def softmax_across_one_row():
+    soft = b.softmax(b.variable("x", [[3.0, 1.0]]), axis=0, name="soft")
+    return b.loss(b.sum(b.square(soft)))
+
+
+def angle_of_nothing():
+    point = b.reshape(b.variable("x", [0.0]), shape=[])
+    return b.loss(b.mul(b.arctan2(point, 0.0 * point, name="angle"), 2.0))
 
 
 def softmax_of_far_scores():
@@ -52,6 +62,7 @@ def off_where_it_matters():
     [
         (softmax_summed, "soft gets the same gradient for all elements, which always sum to 1."),
         (softmax_of_one, "soft has one element along its axis, which is always 1."),
+        (softmax_across_one_row, "soft has one element along its axis, which is always 1."),
         (softmax_of_far_scores, "soft is saturated (its inputs differ by 200)."),
         (bias_before_normalising, "shifted adds up gradients that cancel."),
         (too_small_for_half, "first makes the gradient too small for float16."),
@@ -96,6 +107,7 @@ def nearly_constant_sum():
     [
         (softmax_summed, "Let the loss read its elements, not their sum."),
         (softmax_of_one, "Use Sigmoid for a single output."),
+        (softmax_across_one_row, "Set its axis to the one along which the elements compete"),
         (softmax_of_far_scores, "Keep its inputs near each other"),
         (too_small_for_half, "Use float32 there, or scale the loss up."),
         (both_factors_zero, "Start gate away from 0: as it is, neither can move."),
@@ -111,6 +123,20 @@ def nearly_constant_sum():
 def test_the_doctor_names_the_cure(diagram, cure):
     findings = {finding.key: finding for finding in diagnose(Session(b.build(diagram())))}
     assert cure in findings["x"].sentence
+
+
+def test_a_slope_that_is_none_at_the_origin_is_named():
+    said = observe(Session(b.build(angle_of_nothing()))).variable("x").sentence
+    assert said == (
+        "Already 0 after angle, which is at (0, 0), where its slope counts as 0 (NaN in JAX)."
+    )
+
+
+def test_gradients_that_cancel_are_named_beside_one_that_is_zero():
+    x = b.tanh(b.variable("x", 0.5), name="shared")
+    same = b.sub(x, b.mul(x, 1.0), name="same")
+    verdict = observe(Session(b.build(b.loss(b.mul(same, b.exp(x)))))).variable("x")
+    assert verdict.sentence == "Already 0: the contributions to shared cancel."
 
 
 def test_a_wire_has_the_cure_of_its_zero():

@@ -25,6 +25,20 @@ def total(node):
     return b.loss(b.sum(node))
 
 
+def masked_softmax(row):
+    scores = b.add(x([[1.0, 2.0], [0.5, 0.1]]), b.constant("mask", [[0.0, 0.0], row]))
+    return total(b.mul(b.softmax(scores, name="f"), [[1.0, 2.0], [1.0, 3.0]]))
+
+
+MASKED = "Leave one of them unmasked, or mask with a large negative number."
+
+
+@pytest.mark.parametrize(("row", "cured"), [([-INF, -INF], True), ([-INF, INF], False)])
+def test_a_row_that_is_masked_as_a_whole_is_told_from_an_infinity(row, cured):
+    (origin,) = [found for found in observed(masked_softmax(row)).origins if found.block == "f"]
+    assert origin.what == "NaN" and (origin.cure == MASKED) is cured
+
+
 def quotient():
     power = b.exp(x([1000.0, 4.0]), name="power")
     return total(b.div(power, b.sum(power), name="share"))

@@ -43,9 +43,10 @@ def doctor(
     """Rank what is wrong with a diagram's gradients.
 
     Values and gradients that are not finite and where that begins, broken contracts, variables
-    without gradient, zero, too large or too small ones, losses that train nothing, variables that
-    no optimiser updates, and stops that cut nothing; each with what would help. What is not finite
-    and broken contracts make the exit code 1: the rest may be meant so.
+    without gradient, zero, too large or too small ones, losses that train nothing, targets and
+    advantages that are trained, variables that no optimiser updates, and stops that cut nothing;
+    each with what would help. What is not finite and broken contracts make the exit code 1: the
+    rest may be meant so.
     """
     session, problems = open_session(file, values)
     print_problems(problems)

@@ -12,6 +12,7 @@ from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.lazy import MANY, LazySequence
+from runtime.flow.structure.misuses import leads_to_index
 from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.structure.searches import LEVELS, Searches
 from runtime.flow.words import sentences
@@ -80,7 +81,10 @@ class Verdicts:
             exact = partial(self._all_cutters, head, value, level, bool(trained), further)
             cutters = LazySequence(exact, cutters[:MANY])
         witness = self._witness(head, value)
-        return Verdict(key, head, state, text, cutters, witness, frozen, repair)
+        whole = (c.block for c in (*before, *behind) if c.kind != "stop")
+        is_index = any(leads_to_index(self._program, block) for block in whole)
+        cure = sentences.INDEX if is_index else ""
+        return Verdict(key, head, state, text, cutters, witness, frozen, repair, cure=cure)
 
     def _head_before(self, cutter: Cutter) -> str | None:
         """The Loss block that a stop stands behind."""

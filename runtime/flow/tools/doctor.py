@@ -16,6 +16,7 @@ from runtime.diagram.paths import InstancePath
 from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
+from runtime.flow.structure.misuses import swapped_inputs
 from runtime.flow.tools.cancelling import stops_that_help
 from runtime.flow.tools.contracts import (
     Contract,
@@ -26,6 +27,7 @@ from runtime.flow.tools.contracts import (
     unowned_sentence,
 )
 from runtime.flow.tools.limits import past_limits
+from runtime.flow.tools.misuses import leaks
 from runtime.flow.tools.repairs import Fix, fixes
 from runtime.flow.tools.whatif import WhatIf
 from runtime.flow.words import sentences, value_sentences
@@ -49,9 +51,11 @@ NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
 CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
 SOFTMAX_TWICE = Complaint("softmax_twice", "softmax twice", 6)
 SIGMOID_TWICE = Complaint("sigmoid_twice", "sigmoid twice", 6)
+SWAPPED = Complaint("swapped", "inputs swapped", 6)
 CANCELS = Complaint("cancels", "cancels", 7)
 UNOWNED = Complaint("unowned", "unowned", 8)
 INTEGER = Complaint("integer", "no floats", 3)
+LEAK = Complaint("leak", "leak", 8)
 IDLE_STOP = Complaint("idle_stop", "idle stop", 9)
 
 
@@ -94,7 +98,9 @@ def diagnose(
         *_breaches(observed, stated),
         *_variables(session, observed, stated, feeds),
         *_squashed_twice(observed),
+        *_swapped(observed),
         *_cancelling(observed),
+        *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
         *_idle(session, observed, feeds),
     ]
@@ -249,6 +255,23 @@ def _squashed_twice(observed: ObservedFlow) -> list[Finding]:
                 text = value_sentences.TWICE.format(path, kind.__name__.lower(), before)
                 found.append(Finding(complaint, path, text))
     return found
+
+
+def _swapped(observed: ObservedFlow) -> list[Finding]:
+    """Losses whose target is trained and whose prediction is data."""
+    found = swapped_inputs(observed.flow)
+    return [
+        Finding(SWAPPED, path, value_sentences.SWAPPED.format(path, predicted, target))
+        for path, predicted, target in found
+    ]
+
+
+def _leaks(
+    session: Session, observed: ObservedFlow, feeds: Mapping[str, ArrayLike] | None
+) -> list[Finding]:
+    """Targets and advantages by which a loss trains what they are estimated with."""
+    most = _trials(observed)
+    return [Finding(LEAK, wire, text) for wire, text in leaks(session, observed, feeds, most)]
 
 
 def _cancelling(observed: ObservedFlow) -> list[Finding]:

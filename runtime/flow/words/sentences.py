@@ -80,6 +80,12 @@ def cut(
     return " ".join(parts)
 
 
+INDEX = (
+    "An index has no gradient: interpolate between neighbouring elements, or weigh all of them "
+    "by a Softmax."
+)
+
+
 def a_stop_wins(heads: Sequence[str]) -> str:
     """Where a stop stands behind Loss blocks."""
     return f"MXNet would let the gradient of {names(heads)} through; here a stop always wins."

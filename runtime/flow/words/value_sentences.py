@@ -78,6 +78,10 @@ OTHER_AXIS = "Set its axis to the one along which the elements compete, or use S
 SINGLE = "Use Sigmoid for a single output."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
+SWAPPED = (
+    "{0} trains by its {2} alone, and no variable leads to its {1}. If the two are swapped, "
+    "exchange them: what is predicted goes to {1}."
+)
 TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
 AS_FLOAT = "Give it a float dtype, such as float32."
 _EXP = {

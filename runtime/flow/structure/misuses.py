@@ -1,0 +1,125 @@
+"""Wires by which a loss trains what it is often not meant to: targets, labels, advantages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from runtime.calculus.dtypes import is_float
+from runtime.flow.structure.neighbours import SHAPES, Neighbours, neighbours_of
+from runtime.flow.words.states import PASSING
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, WirePath
+    from runtime.engine.program import Program
+    from runtime.flow.analyse import Flow
+
+PREDICTIONS = {
+    "BinaryCrossEntropy": ("prediction", "target"),
+    "CrossEntropy": ("logits", "labels"),
+    "Huber": ("prediction", "target"),
+    "MeanAbsoluteError": ("prediction", "target"),
+    "MeanSquaredError": ("prediction", "target"),
+}
+"""The inputs of losses, by type: what is predicted, and what it should be."""
+_ASYMMETRIC = ("BinaryCrossEntropy", "CrossEntropy")
+_LOGARITHMS = ("BinaryCrossEntropy", "CrossEntropy", "Log", "Log1p", "LogSoftmax", "LogSumExp",
+               "Softplus")  # fmt: skip
+_SIGNS = SHAPES | {"Neg"}
+_NEAR = 6
+"""How far before a product its logarithm may stand."""
+
+
+def swapped_inputs(flow: Flow) -> Iterator[tuple[InstancePath, str, str]]:
+    """Losses that train by their target alone, with the two inputs: no variable leads to what
+    they should judge.
+    """
+    near = neighbours_of(flow.program)
+    for path, (predicted, target) in _losses(flow, _ASYMMETRIC):
+        sources = near.sources(path)
+        given = sources.get(predicted)
+        if target not in sources or not flow.trained_before(path.wire(target)):
+            continue
+        before = [] if given is None else near.before(given.block)
+        if not any(near.kind(block) == "Variable" for block in before):
+            yield path, predicted, target
+
+
+def moving_targets(flow: Flow) -> Iterator[tuple[WirePath, WirePath]]:
+    """The wires into the target and the prediction of losses that carry gradient by both."""
+    for path, (predicted, target) in _losses(flow, PREDICTIONS):
+        wires = path.wire(predicted), path.wire(target)
+        if all(_carries(flow, wire) for wire in wires):
+            yield wires[1], wires[0]
+
+
+def weights_of_logarithms(flow: Flow) -> Iterator[tuple[WirePath, InstancePath]]:
+    """The wires by which a difference weighs the logarithm of a probability, with the difference:
+    gradient goes back by it to an estimate that is fitted elsewhere, as in an actor-critic.
+    """
+    near = neighbours_of(flow.program)
+    for path, instance in flow.program.instances.items():
+        if instance.block.type_name() != "Mul":
+            continue
+        for port, other in (("a", "b"), ("b", "a")):
+            wires = path.wire(port), path.wire(other)
+            if all(_carries(flow, wire) for wire in wires):
+                found = _difference(near, near.sources(path)[port].block)
+                if found and _is_logarithm(near, path, other) and _is_fitted(flow, near, found):
+                    yield wires[0], found
+
+
+def leads_to_index(program: Program, path: InstancePath) -> bool:
+    """Whether integers that a block makes choose elements by their place."""
+    near, pending, seen = neighbours_of(program), [path], {path}
+    while pending:
+        for wire in near.readers(pending.pop()):
+            if wire.port == "indices":
+                return True
+            at, port = program.wire_targets[wire], program.wire_targets[wire].port("out")
+            is_whole = port in program.ports and not is_float(program.ports[port].dtype)
+            if is_whole and at not in seen:
+                seen.add(at)
+                pending.append(at)
+    return False
+
+
+def _losses(
+    flow: Flow, kinds: tuple[str, ...] | dict[str, tuple[str, str]]
+) -> Iterator[tuple[InstancePath, tuple[str, str]]]:
+    for path, instance in flow.program.instances.items():
+        if (kind := instance.block.type_name()) in kinds:
+            yield path, PREDICTIONS[kind]
+
+
+def _carries(flow: Flow, wire: WirePath) -> bool:
+    return wire in flow.program.wire_sources and flow.state(wire) in PASSING
+
+
+def _difference(near: Neighbours, path: InstancePath) -> InstancePath | None:
+    """The Sub block that a block is, or that it only turns or arranges."""
+    while near.kind(path) in _SIGNS and (sources := near.sources(path)):
+        path = next(iter(sources.values())).block
+    return path if near.kind(path) == "Sub" else None
+
+
+def _is_logarithm(near: Neighbours, path: InstancePath, port: str) -> bool:
+    before = near.before(near.sources(path)[port].block, _NEAR)
+    return any(near.kind(block) in _LOGARITHMS for block in before)
+
+
+def _is_fitted(flow: Flow, near: Neighbours, difference: InstancePath) -> bool:
+    """Whether one side of a difference is trained, and a distance judges it or the difference."""
+    for port, source in near.sources(difference).items():
+        if flow.trained_before(difference.wire(port)):
+            wires = [*near.beyond(difference, _SIGNS), *near.beyond(source.block, _SIGNS)]
+            if any(_judges(near, wire, difference) for wire in wires):
+                return True
+    return False
+
+
+def _judges(near: Neighbours, wire: WirePath, difference: InstancePath) -> bool:
+    kind = near.kind(wire.block)
+    if kind == "Sub" and wire.block != difference:
+        return any(near.kind(w.block) in ("Abs", "Square") for w in near.beyond(wire.block))
+    return kind in ("Abs", "Square") or kind in PREDICTIONS

@@ -89,13 +89,19 @@ class Values:
 
     def trace(self, path: InstancePath) -> tuple[InstancePath, InstancePath]:
         """The first block on the way to a block whose value is not finite, and the one that makes
-        NaN of its infinity (the same where there is none). A source that holds an infinity is to
-        blame only where no block makes NaN of it.
+        NaN of its infinity (the same where there is none). A source that holds an infinity, or a
+        block that is given one as a number, is to blame only where no block makes NaN of it.
         """
         maker = self._upstream(path, _has_nan)
         first = self._upstream(maker, lambda array: not is_finite(array))
-        given = isinstance(self._program.block(first), Source) and self.what(maker) == "NaN"
+        given = self._is_given(first) and self.what(maker) == "NaN"
         return (maker, maker) if given else (first, maker)
+
+    def _is_given(self, path: InstancePath) -> bool:
+        """Whether an infinity is a source's own, or one of the literals of a block."""
+        block = self._program.block(path)
+        literals = (np.asarray(literal.tensor.array) for literal in block.literals.values())
+        return isinstance(block, Source) or not all(map(is_finite, literals))
 
     def what(self, path: InstancePath) -> str:
         """``NaN``, ``inf`` or ``−inf``: what a block's value has; empty where all is finite."""

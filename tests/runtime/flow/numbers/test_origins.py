@@ -30,6 +30,12 @@ def masked_softmax(row):
     return total(b.mul(b.softmax(scores, name="f"), [[1.0, 2.0], [1.0, 3.0]]))
 
 
+def test_what_makes_nan_of_a_mask_is_to_blame_and_not_the_mask():
+    hidden = b.where([True, True], -INF, x([0.4, 0.2]), name="hidden")
+    (origin,) = observed(total(b.square(b.softmax(hidden, name="f")))).origins
+    assert (origin.block, origin.cure) == ("f", MASKED)
+
+
 MASKED = "Leave one of them unmasked, or mask with a large negative number."
 
 

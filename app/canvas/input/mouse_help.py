@@ -45,6 +45,11 @@ MOUSE: tuple[Action, ...] = (
     Action("Alt + drag", "Select what a drawn line encloses", "S on one after the other"),
     Action("Drag a note's corner", "Resize it", "Ctrl + Shift + arrows"),
     Action("Drag from a port", "Draw a wire", "Space, arrows, Space"),
+    Action(
+        "Drag from a port onto a block",
+        "Connect its first free port that fits",
+        "Space, arrows, Space",
+    ),
     Action("Drag from a port onto the background", "Choose a block to connect", "Space, Tab"),
     Action(
         "Drag a wire off its input", "Connect it elsewhere, or drop it", "Delete on the wire, Space"

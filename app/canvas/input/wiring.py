@@ -14,16 +14,16 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from app.canvas.input.gestures import Gesture, Host
 from app.canvas.paint.open_wire import draw_open_wire, open_wire
 from app.canvas.scene.bezier import flatten
-from app.canvas.scene.hits import block_at, port_at
+from app.canvas.scene.hits import block_near, port_at
 from app.services.theme import BODY, font, shown
 from runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.arrays import Flags, Floats
     from runtime.diagram.paths import PortName
 
-SNAP = 18.0
-"""Distance within which the open end snaps to a port, widget px."""
+SNAP = 20.0
+"""Distance within which the open end snaps to a port or a block, widget px."""
 _MOST = 400
 """Most ports that are highlighted: the nearest."""
 _SLICE = 0.004
@@ -31,7 +31,10 @@ _SLICE = 0.004
 
 
 class DrawWire(Gesture):
-    """A wire with one open end. ``taken`` is the target that the wire was taken off, if any."""
+    """A wire with one open end. ``taken`` is the target that the wire was taken off, if any.
+
+    The open end snaps to the nearest port, or on a block to the first free port that it fits.
+    """
 
     cursor = Qt.CursorShape.CrossCursor
 
@@ -44,12 +47,14 @@ class DrawWire(Gesture):
         self._taken = taken
         self._at = start
         self._over: int | None = None
+        self._block: int | None = None
         self._answers: dict[int, str | None] = {}
         """By port, why the wire can't end there; None if it can."""
         self._unchecked = self._candidates()
         self._timer = QTimer()
         self._timer.timeout.connect(self._check_some)
-        host.view = replace(host.view, hidden_wire=None if taken is None else str(taken))
+        hidden = None if taken is None else str(taken)
+        host.view = replace(host.view, hidden_wire=hidden, near_port=None)
         self._check_some()
         self._timer.start(0)
         host.redraw()
@@ -57,23 +62,22 @@ class DrawWire(Gesture):
     def move(self, at: QPointF) -> None:
         before = self._area()
         self._at = at
-        view = self.host.view
-        found = port_at(view.scene, view.camera, at.x(), at.y(), SNAP)
-        over = None if found == self._fixed else found
-        if over != self._over:
-            self._over = over
-            refusal = None if over is None else self._refusal(over)
+        over, block = self._target(at)
+        if (over, block) != (self._over, self._block):
+            self._over, self._block = over, block
+            refusal = self._refused()
             self.host.hint(refusal or "")
-            near = over if over is not None and refusal is None else None
-            self.host.view = replace(view, near_port=near)
+            near = None if refusal else over
+            self.host.view = replace(self.host.view, near_port=near)
         self.host.redraw(before.united(self._area()))
 
     def finish(self, at: QPointF) -> None:
-        over = self._over
-        refusal = None if over is None else self._refusal(over)
+        self.move(at)
+        over, refusal = self._over, self._refused()
+        beside = over is not None or self._is_beside(at)
         self.cancel()
         page = self.host.view.scene.page_name
-        if over is not None and refusal is not None:
+        if refusal is not None:
             self.host.hint(refusal)
         elif over is not None:
             source, target = self._ends(over)
@@ -87,7 +91,7 @@ class DrawWire(Gesture):
                 self.host.request(Batch(label, (connect, Disconnect(self._taken, page=page))))
         elif self._taken is not None:
             self.host.request(Disconnect(self._taken, page=page))
-        elif block_at(self.host.view.scene, self.host.view.camera, at.x(), at.y()) is None:
+        elif not beside:
             self.host.quick_add(at, self._fixed)
 
     def cancel(self) -> None:
@@ -96,11 +100,53 @@ class DrawWire(Gesture):
         self.host.redraw()
 
     def paint(self, painter: QPainter) -> None:
-        refusal = None if self._over is None else self._refusal(self._over)
+        refusal = self._refused()
         colour = "error" if refusal else "accent"
         draw_open_wire(painter, self.host.view, self._fixed, self._open_end(), colour)
         if refusal:
             self._paint_refusal(painter, refusal)
+
+    def _target(self, at: QPointF) -> tuple[int | None, int | None]:
+        """The port that the open end belongs to at a point, and the block whose body is there."""
+        scene, camera = self.host.view.scene, self.host.view.camera
+        facing = self._facing()
+        port = port_at(scene, camera, at.x(), at.y(), SNAP, facing)
+        if port is None:
+            port = port_at(scene, camera, at.x(), at.y(), among=~facing)
+        if port is not None:
+            return None if port == self._fixed else port, None
+        block = block_near(scene, camera, at.x(), at.y(), SNAP)
+        if block is None or block == scene.port_block[self._fixed]:
+            return None, None
+        free = self._free_ports(block)
+        return next((p for p in free if self._refusal(p) is None), free[0] if free else None), block
+
+    def _is_beside(self, at: QPointF) -> bool:
+        """Whether a menu at a point would cover a port or a block."""
+        scene, camera = self.host.view.scene, self.host.view.camera
+        near = block_near(scene, camera, at.x(), at.y(), SNAP)
+        return near is not None or port_at(scene, camera, at.x(), at.y(), SNAP) is not None
+
+    def _facing(self) -> Flags:
+        """Which ports have the other direction."""
+        return np.asarray(self.host.view.scene.port_is_input == self._from_output)
+
+    def _free_ports(self, block: int) -> list[int]:
+        """The ports of a block that the wire could end at and that no other wire drives."""
+        scene = self.host.view.scene
+        ports = np.flatnonzero(self._facing() & (scene.port_block == block)).tolist()
+        return [p for p in ports if not scene.is_driven[p] or scene.port_name(p) == self._taken]
+
+    def _refused(self) -> str | None:
+        """Why the wire can't end where it is; None where it can, or is over nothing."""
+        if self._over is not None:
+            return self._refusal(self._over)
+        if self._block is None:
+            return None
+        name, inputs = self.host.view.scene.names[self._block], self._from_output
+        if inputs and self._facing()[self.host.view.scene.port_block == self._block].any():
+            return f"All inputs of {name} are wired. Drop on one of them to replace its wire."
+        return f"{name} has no {'input' if inputs else 'output'}."
 
     def _ends(self, port: int) -> tuple[PortName, PortName]:
         other = self.host.view.scene.port_name(port)
@@ -117,7 +163,7 @@ class DrawWire(Gesture):
         view = self.host.view
         points = view.camera.to_widget(view.scene.port_points())
         away = np.hypot(*(points - (self.start.x(), self.start.y())).T)
-        facing = np.flatnonzero(view.scene.port_is_input == self._from_output)
+        facing = np.flatnonzero(self._facing())
         yield from facing[np.argsort(away[facing])][:_MOST].tolist()
 
     def _check_some(self) -> None:
@@ -129,13 +175,13 @@ class DrawWire(Gesture):
                 break
         else:
             self._timer.stop()
-        facing = self.host.view.scene.port_is_input == self._from_output
+        facing = self._facing()
         fitting = [p for p, why in self._answers.items() if why is None and facing[p]]
         self.host.view = replace(self.host.view, fitting_ports=tuple(fitting))
         self.host.redraw()
 
     def _open_end(self) -> Floats:
-        """Where the wire ends (2,), in widget px: at the pointer, or at a fitting port near it."""
+        """Where the wire ends (2,), in widget px: at the pointer, or at the port it snaps to."""
         view = self.host.view
         if view.near_port is None:
             return np.array([self._at.x(), self._at.y()])

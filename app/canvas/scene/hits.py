@@ -12,7 +12,7 @@ from app.canvas.scene.lane_paths import STEPS, lane_offset
 from app.canvas.scene.polylines import offset
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.arrays import Flags, Floats
     from app.canvas.scene.geometry import Scene
 
 PORT_HIT_RADIUS = 10.0
@@ -26,24 +26,41 @@ _FRAME_TITLE = 26.0
 
 
 def port_at(
-    scene: Scene, camera: Camera, x: float, y: float, radius: float = PORT_HIT_RADIUS
+    scene: Scene,
+    camera: Camera,
+    x: float,
+    y: float,
+    radius: float = PORT_HIT_RADIUS,
+    among: Flags | None = None,
 ) -> int | None:
-    """The port nearest to widget (x, y) within ``radius``; None below zoom :data:`PLAIN`."""
+    """The port nearest to widget (x, y) within ``radius``; None below zoom :data:`PLAIN`.
+
+    ``among`` (n,) marks the ports that count, all by default.
+    """
     if camera.zoom < PLAIN or not len(scene.port_block):
         return None
     away = camera.to_widget(scene.port_points()) - (x, y)
     squared = np.einsum("pd,pd->p", away, away)
+    if among is not None:
+        squared[~among] = np.inf
     nearest = int(squared.argmin())
     return nearest if squared[nearest] <= radius * radius else None
 
 
 def block_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
     """The topmost block under widget (x, y)."""
-    px, py = camera.to_scene(np.array([x, y])).tolist()
-    left, top, width, height = scene.rects.T
-    inside = (left <= px) & (px <= left + width) & (top <= py) & (py <= top + height)
-    found = np.flatnonzero(inside)
-    return int(found[-1]) if len(found) else None
+    return block_near(scene, camera, x, y, 0.0)
+
+
+def block_near(scene: Scene, camera: Camera, x: float, y: float, radius: float) -> int | None:
+    """The block nearest to widget (x, y) within ``radius`` px; of several, the topmost."""
+    if not len(scene.rects):
+        return None
+    point, corners = camera.to_scene(np.array([x, y])), scene.rects[:, :2]
+    outside = np.maximum(np.maximum(corners - point, point - corners - scene.rects[:, 2:]), 0.0)
+    away = np.hypot(outside[:, 0], outside[:, 1])[::-1]
+    nearest = int(away.argmin())
+    return len(away) - 1 - nearest if away[nearest] * camera.zoom <= radius else None
 
 
 def wire_at(scene: Scene, camera: Camera, x: float, y: float, lanes: int = 1) -> int | None:

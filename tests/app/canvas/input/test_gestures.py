@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
@@ -228,10 +228,64 @@ class TestWiring:
         drag(canvas, *ports(canvas, ("mul1", "b"), ("b", "out")))
         assert loose.changes == [Connect(PortName("b", "out"), PortName("mul1", "b"))]
 
-    def test_the_loose_end_snaps(self, canvas, loose):
+    def test_the_loose_end_follows_the_pointer_from_the_start(self, canvas, loose):
+        """A hand rests on the port before it presses, which marks that port."""
+        start = canvas.port_position("a", "out")
+        press(canvas, start)
+        for way in (QPoint(8, 0), QPoint(40, 20), QPoint(90, 40)):
+            end = QRect(start + way - QPoint(4, 4), QSize(5, 8))
+            before = canvas.grab(end).toImage()
+            move(canvas, start + way)
+            assert canvas.view.near_port is None
+            assert canvas.grab(end).toImage() != before
+
+    @pytest.mark.parametrize("way", [QPoint(-9, -9), QPoint(-19, 0), QPoint(0, -14)])
+    def test_the_loose_end_snaps(self, canvas, loose, way):
         start, end = ports(canvas, ("a", "out"), ("mul1", "a"))
-        drag(canvas, start, end + QPoint(-9, -9))
+        drag(canvas, start, end + way)
         assert PortName("mul1", "a") in loose.main.wires
+
+    def test_a_drop_on_a_block_takes_its_first_free_input(self, canvas, loose):
+        for source, target in (("a", "a"), ("b", "b")):
+            end = middle(canvas, "mul1")
+            drag(canvas, canvas.port_position(source, "out"), end, release=False)
+            view = canvas.view
+            assert view.scene.port_name(view.near_port) == PortName("mul1", target)
+            QTest.mouseRelease(canvas, LEFT, PLAIN, end)
+            assert loose.main.wires[PortName("mul1", target)] == PortName(source, "out")
+
+    def test_a_drop_on_a_block_without_a_free_input_says_so(self, canvas, loose):
+        drag(canvas, canvas.port_position("a", "out"), middle(canvas, "tanh1"))
+        assert loose.messages[-1] == (
+            "All inputs of tanh1 are wired. Drop on one of them to replace its wire."
+        )
+        drag(canvas, canvas.port_position("a", "out"), middle(canvas, "b"))
+        assert loose.messages[-1] == "b has no input."
+        assert not loose.changes
+
+    def test_a_drop_on_a_block_that_no_input_fits_says_why(self, canvas, loose):
+        drag(canvas, canvas.port_position("tanh1", "out"), middle(canvas, "mul1"))
+        assert "cycle" in loose.messages[-1]
+        assert not loose.changes
+
+    def test_a_wire_from_an_input_takes_the_output_of_a_block(self, canvas, loose):
+        drag(canvas, canvas.port_position("mul1", "b"), middle(canvas, "b"))
+        assert loose.main.wires[PortName("mul1", "b")] == PortName("b", "out")
+
+    def test_a_wire_dropped_on_its_own_block_stays_where_it_was(self, canvas, loose):
+        drag(canvas, canvas.port_position("a", "out"), middle(canvas, "a"))
+        drag(canvas, canvas.port_position("tanh1", "x"), middle(canvas, "tanh1"))
+        assert not loose.changes
+
+    def test_a_drop_beside_a_port_or_a_block_opens_no_menu(self, canvas, loose, monkeypatch):
+        asked = []
+        monkeypatch.setattr(canvas, "quick_add", lambda *place: asked.append(place))
+        rect, start = canvas.block_rect("b"), canvas.port_position("a", "out")
+        drag(canvas, start, QPoint(rect.left() - 15, rect.center().y()))
+        drag(canvas, start, start + QPoint(15, 0))
+        assert not asked
+        drag(canvas, start, empty(canvas))
+        assert len(asked) == 1
 
     def test_ports_that_fit_light_up(self, qtbot, canvas, loose):
         start, end = ports(canvas, ("a", "out"), ("mul1", "a"))

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError
-from runtime.diagram.paths import WirePath
 from runtime.flow import PASSING, Badge, State, badges, contracts_of
 from runtime.flow.badges import surrogate_badges
 
 if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, WirePath
+    from runtime.engine.program import Program
     from runtime.flow import Check, Flow, ObservedFlow
     from runtime.flow.tools.contracts import Contract
 
@@ -55,15 +56,20 @@ def badges_of(flow: ObservedFlow) -> Badges:
 
 def _origins(flow: ObservedFlow) -> frozenset[str]:
     """Nonfinite wires whose target block receives nothing nonfinite from further downstream."""
-    wild = {
-        WirePath(wire)
-        for loss in (None, *flow.losses)
-        for wire, state in flow.states(loss).items()
-        if state is State.NONFINITE
-    }
     program = flow.program
-    victims = {program.wire_sources[wire].block for wire in wild}
+    wild: set[WirePath] = set()
+    for states in {id(found): found for found in map(flow.states, (None, *flow.losses))}.values():
+        wild.update(w for w in program.wire_sources if states.get(w) is State.NONFINITE)
+    victims = {_blocks_read(program)[wire] for wire in wild} if wild else set()
     return frozenset(wire for wire in wild if program.wire_targets[wire] not in victims)
+
+
+def _blocks_read(program: Program) -> dict[WirePath, InstancePath]:
+    """The block that each wire starts at."""
+    return program.derived(
+        "blocks read by wires",
+        lambda: {wire: source.block for wire, source in program.wire_sources.items()},
+    )
 
 
 def _stated(flow: ObservedFlow) -> list[Contract]:

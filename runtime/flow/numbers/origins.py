@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from blocks.block import Source
 from blocks.library.logic import Where
 from runtime.diagram.paths import PortPath
+from runtime.engine.norms import batches
 from runtime.flow.numbers.remedies import Remedies
 from runtime.flow.words import value_sentences
 from runtime.flow.words.formatting import number
@@ -92,8 +93,8 @@ class Values:
         NaN of its infinity (the same where there is none). A source that holds an infinity, or a
         block that is given one as a number, is to blame only where no block makes NaN of it.
         """
-        maker = self._upstream(path, _has_nan)
-        first = self._upstream(maker, lambda array: not is_finite(array))
+        maker = self._upstream(path, self._nans)
+        first = self._upstream(maker, self._wild)
         given = self._is_given(first) and self.what(maker) == "NaN"
         return (maker, maker) if given else (first, maker)
 
@@ -105,11 +106,12 @@ class Values:
 
     def what(self, path: InstancePath) -> str:
         """``NaN``, ``inf`` or ``−inf``: what a block's value has; empty where all is finite."""
-        bad = [array[~np.isfinite(array)] for array in self._outputs(path) if not is_finite(array)]
+        bad = [self._values[port] for port in self._wild_outputs(path)]
         if not bad:
             return ""
-        found = next((a for a in bad if np.isnan(a).any()), bad[0])
-        return "NaN" if np.isnan(found).any() else number(float(found.flat[0]))
+        if any(map(_has_nan, bad)):
+            return "NaN"
+        return number(float(bad[0][~np.isfinite(bad[0])].flat[0]))
 
     def inputs(self, path: InstancePath) -> dict[str, Array]:
         """The arrays that a block reads, by port: those on wires, by leaf, and its literals."""
@@ -127,47 +129,67 @@ class Values:
 
     # ---- within -------------------------------------------------------------------------------
 
-    def _outputs(self, path: InstancePath) -> Iterator[Array]:
-        instance, program = self._program.instances[path], self._program
-        for name in instance.block.output_names():
-            for leaf in program.leaf_ports(instance.port(name)):
-                if (value := self._values.get(leaf)) is not None:
-                    yield value
+    @cached_property
+    def _not_finite(self) -> tuple[frozenset[PortPath], ...]:
+        return _ports_not_finite(self._values)
 
-    def _upstream(self, path: InstancePath, bad: Callable[[Array | None], bool]) -> InstancePath:
+    @property
+    def _wild(self) -> frozenset[PortPath]:
+        """The ports whose values are not finite."""
+        return self._not_finite[0]
+
+    @property
+    def _nans(self) -> frozenset[PortPath]:
+        """The ports whose values have NaN."""
+        return self._not_finite[1]
+
+    @cached_property
+    def _wild_blocks(self) -> dict[InstancePath, None]:
+        """The blocks of which an output is not finite, in document order."""
+        found = {port.block for port in self._wild}
+        return {path: None for path in self._program.instances if path in found} if found else {}
+
+    def _wild_outputs(self, path: InstancePath) -> list[PortPath]:
+        instance, program = self._program.instances[path], self._program
+        return [
+            leaf
+            for name in instance.block.output_names()
+            for leaf in program.leaf_ports(instance.port(name))
+            if leaf in self._wild
+        ]
+
+    def _upstream(self, path: InstancePath, bad: frozenset[PortPath]) -> InstancePath:
         """The furthest block back along inputs that are bad."""
-        program = self._program
         while True:
-            sources = (
-                program.wire_sources[leaf]
-                for wire, _ in program.instances[path].wires.values()
-                for leaf in program.leaf_wires(wire)
-            )
-            further = next((s.block for s in sources if bad(self._values.get(s))), None)
-            if further is None:
+            for port, block in self._sources.get(path, {}).items():
+                if port in bad:
+                    path = block
+                    break
+            else:
                 return path
-            path = further
 
     def _makers(self) -> Iterator[InstancePath]:
         """Blocks that make NaN of no NaN, or infinities of finite inputs."""
-        wild = {
-            PortPath(port).block for port, array in self._values.items() if not is_finite(array)
-        }
-        for path in (path for path in self._program.instances if path in wild):
-            inputs = [*self.inputs(path).values()]
-            source = isinstance(self._program.block(path), Source)
-            makes_nan = self.what(path) == "NaN" and not any(map(_has_nan, inputs))
-            if makes_nan or (not source and all(map(is_finite, inputs))):
+        nans = {port.block for port in self._nans}
+        for path in self._wild_blocks:
+            instance = self._program.instances[path]
+            literals = [x.tensor.array for x in instance.block.literals.values()]
+            read = self._sources.get(path, {})
+            if path in nans and self._nans.isdisjoint(read) and not any(map(_has_nan, literals)):
                 yield path
+            elif not isinstance(instance.block, Source) and self._wild.isdisjoint(read):
+                if all(map(is_finite, literals)):
+                    yield path
 
     def _origin(
         self, path: InstancePath, maker: InstancePath, losses: tuple[PortPath, ...]
     ) -> Origin:
         then = maker if maker != path and self.what(maker) == "NaN" else None
         what = self.what(path)
-        array = next((a for a in self._outputs(path) if not is_finite(a)), None)
-        if array is None or isinstance(self._program.block(path), Source):
+        wild = self._wild_outputs(path)
+        if not wild or isinstance(self._program.block(path), Source):
             return Origin(path, what, "it is given so", then=then, spoilt=losses)
+        array = self._values[wild[0]]
         at, name = _first(array), self._program.block(path).type_name()
         inputs = {port: value for port, value in self.inputs(path).items() if value.size}
         elements = [_element(port, value, array, at) for port, value in inputs.items()]
@@ -187,10 +209,12 @@ class Values:
 
     def _where_past(self, path: InstancePath) -> InstancePath | None:
         """The Where downstream that makes finite values of what is not, by taking other ones."""
+        if not self._has_where:
+            return None
         pending, seen = [path], {path}
         while pending:
             at = pending.pop()
-            if at != path and not self.what(at):
+            if at != path and at not in self._wild_blocks:
                 if isinstance(self._program.block(at), Where):
                     return at
                 continue
@@ -199,12 +223,58 @@ class Values:
             seen.update(further)
         return None
 
+    @property
+    def _has_where(self) -> bool:
+        instances = self._program.instances.values()
+        return self._program.derived(
+            "has Where", lambda: any(isinstance(instance.block, Where) for instance in instances)
+        )
+
     @cached_property
     def _readers(self) -> dict[InstancePath, list[InstancePath]]:
-        found: dict[InstancePath, list[InstancePath]] = {}
-        for wire, source in self._program.wire_sources.items():
-            found.setdefault(source.block, []).append(self._program.wire_targets[wire])
-        return found
+        """The blocks that read a block's outputs."""
+        return self._program.derived("readers of blocks", lambda: _readers_of(self._program))
+
+    @cached_property
+    def _sources(self) -> dict[InstancePath, dict[PortPath, InstancePath]]:
+        """The ports that a block reads, leaf by leaf, with the blocks that they belong to."""
+        return self._program.derived("ports read by blocks", lambda: _sources_of(self._program))
+
+
+def _readers_of(program: Program) -> dict[InstancePath, list[InstancePath]]:
+    found: dict[InstancePath, list[InstancePath]] = {}
+    for wire, source in program.wire_sources.items():
+        found.setdefault(source.block, []).append(program.wire_targets[wire])
+    return found
+
+
+def _sources_of(program: Program) -> dict[InstancePath, dict[PortPath, InstancePath]]:
+    return {
+        path: {
+            source: source.block
+            for wire, _ in instance.wires.values()
+            for leaf in program.leaf_wires(wire)
+            if (source := program.wire_sources.get(leaf)) is not None
+        }
+        for path, instance in program.instances.items()
+        if instance.wires
+    }
+
+
+def _ports_not_finite(values: Mapping[str, Array]) -> tuple[frozenset[PortPath], ...]:
+    """The ports whose values are not finite, and those of them whose values have NaN."""
+    floats = {port: array for port, array in values.items() if array.dtype.kind in "fc"}
+    ports, arrays = list(floats), list(floats.values())
+    wild: list[int] = []
+    nans: list[int] = []
+    for places, rows in batches(arrays):
+        if rows is None:
+            wild += [place for place in places if not is_finite(arrays[place])]
+            nans += [place for place in places if _has_nan(arrays[place])]
+        elif not (finite := np.isfinite(rows)).all():
+            wild += np.array(places)[~finite.all(axis=1)].tolist()
+            nans += np.array(places)[np.isnan(rows).any(axis=1)].tolist()
+    return tuple(frozenset(PortPath(ports[place]) for place in places) for places in (wild, nans))
 
 
 def is_finite(array: Array | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,8 @@ class Primitive:
     for any number of inputs, called with ``slot`` and a tuple of all inputs after ``out``.
     ``unread`` lists the slots whose numbers the kernel does not need. ``stops`` separates a slot
     that is closed on purpose (stop_gradient) from one that has no derivative, for which
-    ``no_derivative`` says why.
+    ``no_derivative`` says why. ``transcendental`` marks functions that have no exact kernel:
+    float32 scalars are computed in float64 and rounded (see ``Value.kernel``).
     """
 
     name: str
@@ -57,6 +59,7 @@ class Primitive:
     stops: bool = False
     unread: frozenset[int] = frozenset()
     elementwise: bool = False
+    transcendental: bool = False
     no_derivative: NoDerivative | None = None
 
     def __repr__(self) -> str:
@@ -65,6 +68,18 @@ class Primitive:
     def rule(self, slot: int) -> Callable[..., Any] | None:
         """The derivative rule of an input slot, or None where it is closed."""
         return self.rules[0] if self.variadic else self.rules[slot]
+
+
+@cache
+def _in_float64(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of an elementwise function, computed in float64 and rounded to ``out``."""
+
+    def call(*arrays: Any, out: Any, **attributes: Any) -> None:
+        wide = np.empty(out.shape)
+        kernel(*(array.astype(np.float64) for array in arrays), out=wide, **attributes)
+        np.copyto(out, wide, casting="same_kind")
+
+    return call
 
 
 class Value:
@@ -109,6 +124,16 @@ class Value:
     def size(self) -> int:
         """The number of elements."""
         return math.prod(self.shape)
+
+    @property
+    def kernel(self) -> Callable[..., Any]:
+        """The kernel that computes it: a transcendental function of float32 scalars in float64.
+
+        That rounds to the nearest float32, or nearly so, in numpy and in machine code alike, where
+        float32 kernels are off by up to four units in the last place, each in its own way.
+        """
+        function = self.primitive.transcendental and not self.shape and self.dtype == "float32"
+        return _in_float64(self.primitive.kernel) if function else self.primitive.kernel
 
     @property
     def T(self) -> Value:

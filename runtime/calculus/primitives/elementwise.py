@@ -5,6 +5,7 @@ Rules may return a broadcast shape; the sweep sums them back to the input's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +66,14 @@ def _unary(name: str, kernel: Any, rule: Any) -> Primitive:
 
 def _binary(name: str, kernel: Any, rule_a: Any, rule_b: Any) -> Primitive:
     return Primitive(name, _broadcast, kernel, (rule_a, rule_b), elementwise=True)
+
+
+def _function(name: str, kernel: Any, rule: Any) -> Primitive:
+    return replace(_unary(name, kernel, rule), transcendental=True)
+
+
+def _function_of_two(name: str, kernel: Any, rule_a: Any, rule_b: Any) -> Primitive:
+    return replace(_binary(name, kernel, rule_a, rule_b), transcendental=True)
 
 
 def _extreme_rules(loses: str) -> tuple[Any, Any]:
@@ -140,27 +149,27 @@ FLOOR_DIVIDE = _binary("floor_divide", _division(np.floor_divide, "quotient"),
 REMAINDER = _binary("remainder", _division(np.remainder, "remainder"),
                     lambda xp, g, out, a, b: g,
                     lambda xp, g, out, a, b: -g * xp.floor_divide(a, b))  # fmt: skip
-POWER = _binary("power", np.power, _power_base, _power_exponent)
+POWER = _function_of_two("power", np.power, _power_base, _power_exponent)
 MAXIMUM = _binary("maximum", np.maximum, *_extreme_rules("less"))
 MINIMUM = _binary("minimum", np.minimum, *_extreme_rules("greater"))
-ARCTAN2 = _binary("arctan2", np.arctan2, _arctan2_rule(1), _arctan2_rule(-1))
+ARCTAN2 = _function_of_two("arctan2", np.arctan2, _arctan2_rule(1), _arctan2_rule(-1))
 
 NEGATIVE = _unary("negative", np.negative, lambda xp, g, out, x: -g)
 ABS = _unary("abs", np.abs, lambda xp, g, out, x: g * xp.sign(x))
 SQUARE = _unary("square", np.square, lambda xp, g, out, x: g * (2 * x))
 SQRT = _unary("sqrt", np.sqrt, lambda xp, g, out, x: g / (2 * out))
-EXP = _unary("exp", np.exp, lambda xp, g, out, x: g * out)
-EXPM1 = _unary("expm1", np.expm1, lambda xp, g, out, x: g * (out + 1))
-LOG = _unary("log", np.log, lambda xp, g, out, x: g / x)
-LOG1P = _unary("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x))
-SIN = _unary("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x))
-COS = _unary("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x))
-TAN = _unary("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
-TANH = _unary("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out))
-SIGMOID = _unary("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out)))
-SOFTPLUS = _unary("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
+EXP = _function("exp", np.exp, lambda xp, g, out, x: g * out)
+EXPM1 = _function("expm1", np.expm1, lambda xp, g, out, x: g * (out + 1))
+LOG = _function("log", np.log, lambda xp, g, out, x: g / x)
+LOG1P = _function("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x))
+SIN = _function("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x))
+COS = _function("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x))
+TAN = _function("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
+TANH = _function("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out))
+SIGMOID = _function("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out)))
+SOFTPLUS = _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
 RELU = _unary("relu", _relu_kernel, lambda xp, g, out, x: g * xp.astype(out > 0, g.dtype))
-ERF = _unary("erf", erf_kernel,
+ERF = _function("erf", erf_kernel,
              lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x)))  # fmt: skip
 SIGN = _unary("sign", np.sign, _flat)
 FLOOR = _unary("floor", np.floor, _flat)

@@ -147,7 +147,7 @@ class Plan:
             return True
         out = np.empty(value.shape, NUMPY[value.dtype])
         try:
-            value.primitive.kernel(*inputs, out=out, **value.attributes)
+            value.kernel(*inputs, out=out, **value.attributes)
         except FAILURES:
             return False
         self._arrays[value] = out

@@ -69,7 +69,7 @@ class PlainTask(Task):
         self.values = (value,)
         self.inputs = inputs
         self.can_fail = value.primitive.name in _FAILING and value.dtype not in FLOATS
-        self.kernel = value.primitive.kernel
+        self.kernel = value.kernel
         self.in_place = inputs if isinstance(self.kernel, np.ufunc) else ()
 
     def bind(self, arrays: Arrays) -> list[Step]:

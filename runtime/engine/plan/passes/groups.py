@@ -121,7 +121,7 @@ class GroupTask(Task):
         attributes = dict(first.attributes)
         if "axes" in attributes:
             attributes["axes"] = tuple(axis + 1 for axis in attributes["axes"])
-        kernel = first.primitive.kernel
+        kernel = first.kernel
 
         def run() -> None:
             kernel(*operands, out=out, **attributes)

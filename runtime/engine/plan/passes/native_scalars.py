@@ -12,11 +12,8 @@ import numpy as np
 
 from runtime.engine.plan import native
 from runtime.engine.plan.native import Operand, Operation, Recipe, compiled_straight, known_straight
-from runtime.engine.plan.passes.scalars import (
-    ScalarTask,
-    in_scalar_regions,
-    left_to_kernel,
-)
+from runtime.engine.plan.passes.scalar_code import by_kernel
+from runtime.engine.plan.passes.scalars import ScalarTask, in_scalar_regions
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -37,7 +34,7 @@ def native_scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 
 def _fits(task: PlainTask) -> bool:
-    return known_straight(task.value, task.inputs) and not left_to_kernel(task.value)
+    return known_straight(task.value, task.inputs) and not by_kernel(task.value)
 
 
 class NativeScalarTask(ScalarTask):

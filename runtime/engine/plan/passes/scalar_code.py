@@ -1,0 +1,309 @@
+"""Writes a region of scalars as the source of one straight-line Python function on floats.
+
+A Python float multiplication costs a twentieth of a numpy call. Every value is rounded to its
+dtype before anything reads it, so no number depends on what a region consists of:
+
+- a float32 sum, difference, product, quotient or square root that is computed in float64 and then
+  rounded has the bits that IEEE 754 requires;
+- transcendental functions of float32 are computed in float64 and rounded, by their kernels too;
+- quotients and remainders that jump where a rounding differs are left to their kernels.
+
+Rounding costs twice as much as arithmetic. Values that don't depend on each other are rounded in
+one call, and a local variable is reused once its value is dead: a function of thousands of
+variables would not fit into the processor's cache.
+
+The source consists of this module's tables and numbered names; nothing of a diagram is in it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.calculus.dtypes import NUMPY
+from runtime.engine.plan.passes.scalar_inputs import Inputs
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.plan.tasks import Arrays, PlainTask, Step
+
+_DEEPEST = 12
+"""How many operations may be nested in one expression."""
+
+_WIDEST = 32
+"""How many values are rounded, or computed by a kernel, in one call."""
+
+_FEWEST = 3
+"""How many values are rounded faster in one call than one by one."""
+
+EXPRESSIONS = {
+    "add": "({0}+{1})",
+    "subtract": "({0}-{1})",
+    "multiply": "({0}*{1})",
+    "divide": "({0}/{1})",
+    "negative": "(-{0})",
+    "abs": "abs({0})",
+    "sqrt": "sqrt({0})",
+    "exp": "exp({0})",
+    "expm1": "expm1({0})",
+    "log": "log({0})",
+    "log1p": "log1p({0})",
+    "sin": "sin({0})",
+    "cos": "cos({0})",
+    "tan": "tan({0})",
+    "tanh": "tanh({0})",
+    "arctan2": "atan2({0},{1})",
+    "erf": "erf({0})",
+    "sigmoid": "(1.0/(1.0+exp(-{0})))",
+    "logical_and": "({0} and {1})",
+    "logical_or": "({0} or {1})",
+    "logical_not": "(not {0})",
+    "where": "({1} if {0} else {2})",
+    "equal": "({0}=={1})",
+    "not_equal": "({0}!={1})",
+    "less": "({0}<{1})",
+    "less_equal": "({0}<={1})",
+    "greater": "({0}>{1})",
+    "greater_equal": "({0}>={1})",
+}
+"""Expressions that use each operand once, so that an operand may be an expression itself."""
+
+STATEMENTS = {
+    "square": "{0}*{0}",
+    "power": "sqrt({0}) if {1}==0.5 else pow({0},{1})",
+    "maximum": "{0} if {0}>{1} or {0}!={0} else {1}",
+    "minimum": "{0} if {0}<{1} or {0}!={0} else {1}",
+    "relu": "{0} if {0}>0.0 or {0}!={0} else 0.0",
+    "sign": "{0} if {0}!={0} else float(({0}>0.0)-({0}<0.0))",
+    "floor": "copysign(floor({0}),{0})",
+    "ceil": "copysign(ceil({0}),{0})",
+    "round": "copysign(round({0}),{0})",
+    "softplus": "log1p(exp(-abs({0})))+({0} if {0}>0.0 else 0.0)",
+}
+"""Expressions that use an operand several times: it must be a name."""
+
+KERNELS = frozenset({"floor_divide", "remainder"})
+"""Primitives that jump where a rounding differs: computed by their kernels in every dtype."""
+
+KNOWN = EXPRESSIONS.keys() | STATEMENTS.keys() | KERNELS | {"cast"}
+
+_EXACT = frozenset({
+    "negative", "abs", "where", "maximum", "minimum", "relu", "sign", "floor", "ceil", "round",
+})  # fmt: skip
+"""Primitives whose results are numbers of their dtype if their operands are."""
+
+_FUNCTIONS: dict[str, Any] = {
+    name: getattr(math, name)
+    for name in (
+        "pow", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "atan2",
+        "erf", "copysign", "floor", "ceil",
+    )
+} | {"abs": abs, "round": round, "float": float}  # fmt: skip
+
+_NAME = re.compile(r"\bv\d+\b")
+"""A value in the source before registers are allocated."""
+
+
+def scalar_function(
+    tasks: Sequence[PlainTask], inputs: Sequence[Value], results: Sequence[Value], arrays: Arrays
+) -> Step:
+    """A function that computes the tasks from the arrays of the inputs into those of the results.
+
+    It raises ZeroDivisionError, OverflowError or ValueError where IEEE 754 has an infinity or NaN.
+    """
+    code = _Code(tasks, Inputs(inputs, arrays), results)
+    bound = _FUNCTIONS | code.bound | {f"o{i}": arrays[x] for i, x in enumerate(results)}
+    head = f"def region({','.join(f'{name}={name}' for name in bound)}):\n"
+    scope: dict[str, Any] = {**bound, "__builtins__": {}}
+    exec(compile(head + "\n".join(_with_registers(code.lines)), "<scalars>", "exec"), scope)
+    function: Step = scope["region"]
+    return function
+
+
+class _Code:
+    """The lines of the function, level by level: a level ends where values must be rounded.
+
+    A value that is used once and needs no rounding is written into the expression that uses it.
+    """
+
+    def __init__(
+        self, tasks: Sequence[PlainTask], inputs: Inputs, results: Sequence[Value]
+    ) -> None:
+        self.lines: list[str] = []
+        self.bound: dict[str, Any] = {}
+        """What the lines use, by name."""
+        self._inputs = inputs
+        self._names: dict[Value, str] = {}
+        self._depth: dict[Value, int] = {}
+        self._results = {value: f"o{i}" for i, value in enumerate(results)}
+        self._uses = _uses(tasks)
+        for level in _levels(tasks):
+            self._call_kernels([task for task in level if by_kernel(task.value)])
+            self._round([task for task in level if _needs_rounding(task)])
+            for task in level:
+                if not by_kernel(task.value) and not _needs_rounding(task):
+                    self._assign(task)
+        self.lines[:0] = [f" {name}={name}()" for name in inputs.readers]
+        self.bound |= inputs.readers
+
+    def _assign(self, task: PlainTask) -> None:
+        value, text = task.value, self._expression(task)
+        depth = 1 + max((self._depth.get(x, 0) for x in task.inputs), default=0)
+        if self._uses[value] == 1 and value not in self._results and depth < _DEEPEST:
+            self._names[value], self._depth[value] = f"({text})", depth
+        else:
+            self._store(f"{self._new_name(value)}={text}", [value])
+
+    def _round(self, tasks: Sequence[PlainTask]) -> None:
+        tasks = [task for task in tasks if not self._read_rounded(task)]
+        for some in _batches(tasks):
+            values = [task.value for task in some]
+            texts = [self._expression(task) for task in some]
+            if len(some) < _FEWEST:
+                self.bound["single"] = memoryview(bytearray(4)).cast("f")
+                for value, text in zip(values, texts, strict=True):
+                    self._store(f"single[0]={text};{self._new_name(value)}=single[0]", [value])
+                continue
+            singles = Struct(f"{len(some)}f")
+            pack, unpack = f"pack{len(some)}", f"unpack{len(some)}"
+            self.bound |= {pack: singles.pack, unpack: singles.unpack}
+            names = ",".join(map(self._new_name, values))
+            self._store(f"{names}={unpack}({pack}({','.join(texts)}))", values)
+
+    def _read_rounded(self, task: PlainTask) -> bool:
+        """Whether a cast of an input could be left to numpy, which casts all inputs in one call."""
+        text = self._inputs.as_float32(task.inputs[0]) if _is_cast(task) else None
+        if text is None:
+            return False
+        self._names[task.value] = text
+        if self._uses[task.value] > 1 or task.value in self._results:
+            self._store(f"{self._new_name(task.value)}={text}", [task.value])
+        return True
+
+    def _call_kernels(self, tasks: Sequence[PlainTask]) -> None:
+        alike: dict[tuple[str, str], list[PlainTask]] = defaultdict(list)
+        for task in tasks:
+            alike[task.value.primitive.name, task.value.dtype].append(task)
+        for members in alike.values():
+            for some in _batches(members):
+                slots = range(len(some[0].inputs))
+                operands = [self._operand(t.inputs[slot]) for slot in slots for t in some]
+                targets = ",".join([self._new_name(task.value) for task in some])
+                name = f"call{len(self.bound)}"
+                self.bound[name] = _kernel_call(some[0], len(some))
+                self._store(
+                    f"{targets},={name}({','.join(operands)})", [task.value for task in some]
+                )
+
+    def _store(self, line: str, values: Sequence[Value]) -> None:
+        """Append an assignment, and copy what it computes to the results."""
+        self.lines.append(" " + line)
+        self.lines += [
+            f" {self._results[value]}[()]={self._names[value]}"
+            for value in values
+            if value in self._results
+        ]
+
+    def _new_name(self, value: Value) -> str:
+        name = self._names[value] = f"v{value.index}"
+        return name
+
+    def _operand(self, value: Value) -> str:
+        if value not in self._names:
+            self._names[value] = text = self._inputs.read(value)
+            if self._uses[value] > 1:
+                self._store(f"{self._new_name(value)}={text}", [])
+        return self._names[value]
+
+    def _expression(self, task: PlainTask) -> str:
+        operands = [self._operand(x) for x in task.inputs]
+        name = task.value.primitive.name
+        if name != "cast":
+            return (EXPRESSIONS.get(name) or STATEMENTS[name]).format(*operands)
+        given, dtype = task.inputs[0].dtype, task.value.dtype
+        if (given == "bool") == (dtype == "bool"):
+            return operands[0]
+        return f"{operands[0]}!=0" if dtype == "bool" else f"float({operands[0]})"
+
+
+def by_kernel(value: Value) -> bool:
+    """Whether a value is computed by its kernel."""
+    return value.primitive.name in KERNELS
+
+
+def _is_cast(task: PlainTask) -> bool:
+    return task.value.primitive.name == "cast"
+
+
+def _needs_rounding(task: PlainTask) -> bool:
+    """Whether the number that Python computes may not be one of its dtype."""
+    value = task.value
+    if value.dtype != "float32" or value.primitive.name in _EXACT or by_kernel(value):
+        return False
+    return not _is_cast(task) or task.inputs[0].dtype == "float64"
+
+
+def _levels(tasks: Sequence[PlainTask]) -> list[list[PlainTask]]:
+    """Tasks by how many roundings or kernels in a row they need."""
+    level: dict[Value, int] = {}
+    found: dict[int, list[PlainTask]] = defaultdict(list)
+    for task in tasks:
+        here = max((level.get(x, 0) for x in task.inputs), default=0)
+        here += by_kernel(task.value) or _needs_rounding(task)
+        level[task.value] = here
+        found[here].append(task)
+    return [found[number] for number in sorted(found)]
+
+
+def _batches(tasks: Sequence[PlainTask]) -> Iterator[Sequence[PlainTask]]:
+    for start in range(0, len(tasks), _WIDEST):
+        yield tasks[start : start + _WIDEST]
+
+
+def _kernel_call(task: PlainTask, count: int) -> Callable[..., list[float]]:
+    """A function of all first operands, then all second ones, that returns the kernel's results."""
+    operands = np.empty((len(task.inputs), count), NUMPY[task.value.dtype])
+    out = np.empty(count, operands.dtype)
+    pack, rows = Struct(f"{operands.size}{operands.dtype.char}").pack_into, tuple(operands)
+    memory = operands.data
+
+    def call(*numbers: float) -> list[float]:
+        pack(memory, 0, *numbers)
+        task.kernel(*rows, out=out)
+        results: list[float] = out.tolist()
+        return results
+
+    return call
+
+
+def _uses(tasks: Sequence[PlainTask]) -> Counter[Value]:
+    """How often each value is written; more than once where it must be a name."""
+    uses: Counter[Value] = Counter()
+    for task in tasks:
+        for x in task.inputs:
+            uses[x] += 2 if task.value.primitive.name in STATEMENTS else 1
+    return uses
+
+
+def _with_registers(lines: Sequence[str]) -> list[str]:
+    """The lines with few local variables: a name that is not read again is reused."""
+    last = {name: i for i, line in enumerate(lines) for name in _NAME.findall(line)}
+    register: dict[str, str] = {}
+    free: list[str] = []
+    result = []
+    for i, line in enumerate(lines):
+        names = dict.fromkeys(_NAME.findall(line))
+        fresh = [name for name in names if name not in register]
+        dying = [name for name in names if last[name] == i]
+        free += [register[name] for name in dying if name in register]
+        for name in fresh:
+            register[name] = free.pop() if free else f"r{len(register)}"
+        free += [register[name] for name in dying if name in fresh]
+        result.append(_NAME.sub(lambda match: register[match.group()], line))
+    return result

@@ -304,9 +304,10 @@ class ObservedFlow:
             return {}
         found = {}
         for stop, ports in stopped_ports(self.flow).items():
-            reasons = [port.idle or self._zero_at(port) for port in ports]
+            reasons = [port.idle or self._zero_at(port) or "" for port in ports]
             if reasons and all(reasons):
-                found[stop] = f"This stop cuts nothing: {reasons[0]}."
+                each = " or ".join(dict.fromkeys(reasons))  # leaves of a tree may differ
+                found[stop] = f"This stop cuts nothing: {each}."
         return found
 
     def stale(self, diagram: Diagram) -> bool:
@@ -357,7 +358,13 @@ class ObservedFlow:
         return self._sentences[key]
 
     def _zero_at(self, stopped: StoppedPort) -> str | None:
-        """That what comes to a stop is 0 for every loss, where it is."""
+        """That what comes to a stop is 0 for every loss, where it is.
+
+        With Gradient blocks that does not show that nothing is cut: opening the stop changes
+        values too.
+        """
+        if _differentiates(self.program):
+            return None
         runs = [run for loss in stopped.losses if (run := self.run(loss)) is not None]
         known = [a for run in runs if (a := run.adjoints.get(stopped.port)) is not None]
         if known and len(known) == len(stopped.losses) and not any(np.any(a) for a in known):

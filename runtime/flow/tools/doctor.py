@@ -302,10 +302,11 @@ def _idle(
     others = [stop for stop in observed.stops if stop not in idle]
     trial = WhatIf(session, observed.losses, feeds=feeds)
     for stop in others[: _trials(observed)]:
-        after = trial.open(stop).compare()
-        if all(_same(d.before, d.after) for d in after.variables().values()):
-            text = "This stop cuts nothing: opening it changes no gradient."
-            found.append(Finding(IDLE_STOP, stop, text))
+        differences = trial.open(stop).compare().variables().values()
+        if all(_same(d.before, d.after) for d in differences):
+            nothing = all((d.before is None) == (d.after is None) for d in differences)
+            text = "opening it changes no gradient" if nothing else "opening it brings only zeros"
+            found.append(Finding(IDLE_STOP, stop, f"This stop cuts nothing: {text}."))
     return found
 
 

@@ -192,6 +192,24 @@ def test_stops_that_cut_nothing_say_why():
     }
 
 
+def test_a_stop_on_a_tree_says_why_each_of_its_leaves_is_idle():
+    x = b.variable("x", [1.0, 2.0])
+    tree = b.stop_gradient(b.pack(b.variable("y", 1.0), x, keys=["unread", "read"]), name="stop")
+    silent = b.mul(b.pick(tree, path="read"), 0.0)
+    assert observe(Session(b.build(b.loss(b.sum(silent))))).idle_stops() == {
+        "stop": "This stop cuts nothing: no loss depends on its output or the gradient that "
+        "arrives here is 0."
+    }
+
+
+def test_a_stop_before_a_gradient_block_is_not_idle_because_zero_arrives():
+    """Opening it makes another value of the Gradient block, and with it another gradient."""
+    x = b.variable("x", 3.0)
+    stopped = b.stop_gradient(b.square(x), name="stop")
+    session = Session(b.build(b.loss(b.mul(stopped, b.gradient(stopped, x)))))
+    assert observe(session).idle_stops() == {}
+
+
 def surrogates(*losses, only=None):
     return observe(Session(b.build(*losses)), only).surrogates
 

@@ -250,6 +250,16 @@ def test_a_stop_that_cuts_nothing_is_found_by_opening_it():
     ]
 
 
+def test_a_stop_before_what_is_flat_brings_only_zeros_when_opened():
+    x, y = b.variable("x", 1.5), b.variable("y", 1.0)
+    kept = b.stop_gradient(b.round(x, name="round1"), name="sg")
+    assert findings(b.loss(b.add(y, kept)))[-1] == (
+        IDLE_STOP,
+        "sg",
+        "This stop cuts nothing: opening it brings only zeros.",
+    )
+
+
 def test_a_variable_that_one_loss_reaches_is_no_finding():
     assert [c for c, _, _ in findings(*_losses())] == []
 

@@ -6,13 +6,15 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from typing import Annotated
+from contextlib import redirect_stderr, suppress
+from io import StringIO
+from typing import Annotated, Any
 
 import typer
 
 from blocks.errors import FileError, GradwireError, RunError
-from runtime.cli.output import CLEAN, FAILED, exit_code, print_problems
+from runtime.cli.output import CLEAN, FAILED, INTERRUPTED, USAGE, exit_code, print_problems
+from runtime.publish.printable import visible
 from runtime.publish.problems import Problem
 from runtime.version import __version__
 
@@ -31,6 +33,8 @@ COMMANDS = (
 """Names of the commands, and of the modules whose function of the same name they call."""
 
 _COMPLETION = "_GRADWIRE_COMPLETE"
+_MISTYPED: Any = typer.BadParameter.__base__
+"""What typer raises where what was typed makes no sense; typer exports only classes below it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,7 +87,8 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="`gradwire FILE` opens the editor on a file, `gradwire` alone opens it empty. "
-        "Exit codes: 0 clean, 1 the diagram has problems, 2 bad usage or file, 3 the run failed.",
+        "Exit codes: 0 clean, 1 the diagram has problems, 2 bad usage or file, 3 the run failed, "
+        "130 interrupted.",
     )
     app.callback()(_about)
     for name in commands:
@@ -96,11 +101,20 @@ def _call(typed: list[str]) -> int:
         typed = ["edit", *typed]
     alone = typed[0] in COMMANDS and _COMPLETION not in os.environ
     try:
-        typer.main.get_command(application(typed[:1] if alone else COMMANDS)).main(
-            args=typed, prog_name="gradwire", complete_var=_COMPLETION
+        command = typer.main.get_command(application(typed[:1] if alone else COMMANDS))
+        code = command.main(
+            args=typed, prog_name="gradwire", complete_var=_COMPLETION, standalone_mode=False
         )
-    except SystemExit as end:
+        return code if isinstance(code, int) else CLEAN
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except SystemExit as end:  # of shell completion
         return end.code if isinstance(end.code, int) else FAILED
+    except _MISTYPED as error:
+        with redirect_stderr(StringIO()) as said:
+            error.show()
+        print(visible(said.getvalue()), end="", file=sys.stderr)
+        return USAGE
     except GradwireError as error:
         return _report(error)
     except MemoryError as error:
@@ -116,7 +130,6 @@ def _call(typed: list[str]) -> int:
         what = f"Gradwire itself failed: {type(error).__name__}: {error}"
         step = "Set GRADWIRE_TRACEBACK=1, run it again and report what it prints."
         return _report(GradwireError(what, next_step=step))
-    return 0
 
 
 def _report(error: GradwireError) -> int:

@@ -4,6 +4,7 @@
 1   the diagram has problems
 2   bad usage, or a file that can't be read
 3   the run failed, or the editor can't start
+130 interrupted (Ctrl-C)
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from blocks.errors import (
 from runtime.publish.problems import Problem
 
 CLEAN, PROBLEMS, USAGE, FAILED = range(4)
+INTERRUPTED = 130
 
 
 _POWERFUL = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

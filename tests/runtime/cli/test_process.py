@@ -118,3 +118,20 @@ def test_closed_and_full_streams_leave_the_exit_code(line, code):
     )
     assert done.returncode == code
     assert b"Traceback" not in done.stderr and b"itself failed" not in done.stderr
+
+
+def test_what_was_mistyped_is_shown_as_symbols():
+    done = command("run", "a", "b\u202e\x1b[31m")
+    assert done.returncode == 2 and b"unexpected extra argument" in done.stderr
+    assert "\u202e".encode() not in done.stderr and b"\x1b" not in done.stderr
+    done = command("run", "--no\u2028such", "x")
+    assert done.returncode == 2 and b"No such option" in done.stderr
+    assert "\u2028".encode() not in done.stderr
+
+
+def test_an_interrupted_command_ends_with_130(seed):
+    script = "import runtime.cli.sessions as s, signal, sys, runtime.cli as c\n" \
+             "s.load = lambda *a, **k: signal.raise_signal(signal.SIGINT)\n" \
+             "sys.exit(c.main(['run', 'x']))"  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

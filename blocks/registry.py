@@ -16,6 +16,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType, ModuleType
 
 from blocks import library
+from blocks.arguments import explained
 from blocks.block import Block
 from blocks.errors import UnknownBlockError
 
@@ -70,6 +71,7 @@ class Registry:
         """All block classes by type name, library first, in order of definition."""
         return MappingProxyType(self._classes)
 
+    @explained
     def get(self, name: str) -> type[Block]:
         """The class of that type name; raises UnknownBlockError with the nearest names."""
         try:

@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
+from blocks.arguments import explained
 from blocks.errors import BuildError, Location
 from blocks.registry import registry
 from runtime.array_syntax import block_class
@@ -49,21 +50,25 @@ __all__ = [
 ]
 
 
+@explained
 def variable(name: str, value: Any = None, **parameters: Any) -> Expression:
     """A Variable: numbers that training changes, starting at ``value`` or at an initialiser's."""
     return _source("Variable", name, value, parameters)
 
 
+@explained
 def constant(name: str, value: Any, **parameters: Any) -> Expression:
     """A Constant: fixed numbers."""
     return _source("Constant", name, value, parameters)
 
 
+@explained
 def input(name: str, value: Any = None, **parameters: Any) -> Expression:
     """An Input: data that is fed to each run; ``value`` is the default."""
     return _source("Input", name, value, parameters)
 
 
+@explained
 def stop_gradient(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
     """A StopGradient: the value of x, but no gradient flows back to x.
 
@@ -72,6 +77,7 @@ def stop_gradient(x: Operand, name: str | None = None, **parameters: Any) -> Exp
     return block("StopGradient", x, name=name, **parameters)
 
 
+@explained
 def loss(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
     """A Loss: marks x as a loss, where backward starts."""
     return block("Loss", x, name=name, **parameters)

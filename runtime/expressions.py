@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.arguments import explained
 from blocks.errors import BuildError
 from blocks.registry import registry
 from blocks.terms import term_name
@@ -25,7 +26,7 @@ from runtime.diagram.paths import PortName
 if TYPE_CHECKING:
     from blocks.block import Block
 
-_OWN_MODULES = (__name__, "runtime.page_functions", "runtime.build")
+_OWN_MODULES = (__name__, "runtime.page_functions", "runtime.build", "blocks.arguments")
 _serial = itertools.count()
 current_scope: ContextVar[Scope | None] = ContextVar("page being written", default=None)
 """The page whose function is running; None for the main page."""
@@ -216,6 +217,7 @@ class Scope:
     ports: list[Node] = field(default_factory=list)
 
 
+@explained
 def block(
     kind: str, /, *inputs: Operand | None, name: str | None = None, **parameters: Any
 ) -> Expression:

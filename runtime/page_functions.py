@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
+from blocks.arguments import explained
 from blocks.errors import BuildError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
@@ -111,6 +112,7 @@ class PageFunction:
 def page(function: Callable[..., Any], /) -> PageFunction: ...
 @overload
 def page(name: str, /) -> Callable[[Callable[..., Any]], PageFunction]: ...
+@explained
 def page(
     subject: Callable[..., Any] | str, /
 ) -> PageFunction | Callable[[Callable[..., Any]], PageFunction]:

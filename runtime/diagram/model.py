@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
@@ -96,6 +96,7 @@ def _ends(wires: Mapping[PortName, PortName]) -> Ends:
     )
 
 
+@runtime_checkable
 class PageView(Protocol):
     """The readable part of a page, finished or during an edit."""
 

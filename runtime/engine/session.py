@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlia
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blocks.arguments import explained
 from blocks.errors import FeedError, Location, RunError
 from runtime.diagram.model import MAIN, Diagram
 from runtime.engine import lookup
@@ -49,7 +50,7 @@ def _locked(
         with session._lock:
             return method(session, *args, **kwargs)
 
-    return call
+    return explained(call)
 
 
 class Session:

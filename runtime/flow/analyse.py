@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from blocks.arguments import explained
 from blocks.errors import Location, RunError
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
@@ -35,6 +36,7 @@ LOST = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.NOTHING_T
 """States that could be others if what has an error were there."""
 
 
+@explained
 def analyse(subject: Program | Session | Diagram, losses: Sequence[str] | None = None) -> Flow:
     """What every wire says about the gradient of ``losses``, all of the program's by default.
 
@@ -110,6 +112,7 @@ class Flow:
 
     # ---- answers ------------------------------------------------------------------------------
 
+    @explained
     def state(self, wire: str, loss: str | None = None) -> State:
         """The state of one wire; raises RunError when there is no such wire."""
         return self.states(loss)[self.known(wire)]
@@ -127,6 +130,7 @@ class Flow:
             return dict.fromkeys(self.program.wire_sources, State.UNKNOWN)
         return {wire: best(s[wire] for s in every) for wire in every[0]}
 
+    @explained
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
         """Why a wire carries the gradient of a loss or not."""
         key = self.known(wire)
@@ -159,6 +163,7 @@ class Flow:
         arrays = {} if tree is None else tree.arrays
         return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
 
+    @explained
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets the gradient of a loss or not; raises RunError where there is no
         such variable.
@@ -183,6 +188,7 @@ class Flow:
         shared = sentences.shared(program.flat.names(path))
         return replace(verdict, sentence=f"{verdict.sentence} {shared}") if shared else verdict
 
+    @explained
     def explain(self, key: str, loss: str | None = None) -> Verdict:
         """The verdict of a wire or of a variable, whichever ``key`` names."""
         if key in self.program.wire_sources:

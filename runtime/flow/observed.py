@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blocks.arguments import explained
 from blocks.errors import RunError
 from blocks.library.gradient import Gradient
 from blocks.paths import path_text
@@ -73,6 +74,7 @@ def flow_of_run(
     return ObservedFlow(analyse(program, losses), runs, thresholds, diagram)
 
 
+@explained
 def observe(
     session: Session,
     losses: Sequence[str] | None = None,
@@ -177,6 +179,7 @@ class ObservedFlow:
             self._states[key] = self._refined(key, self.flow.states(key or None))
         return self._states[key]
 
+    @explained
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
         """Why a wire carries the gradient of a loss or not, and how much of it."""
         key = self._key(loss)
@@ -215,6 +218,7 @@ class ObservedFlow:
         source = self.program.flat.source(PortPath(port))
         return None if contributions is None else contributions.arriving(source)
 
+    @explained
     def variable(self, name: str, loss: str | None = None) -> Verdict:
         """Why a variable gets a gradient or not, and how much of it."""
         key = self._key(loss)
@@ -256,6 +260,7 @@ class ObservedFlow:
             for wire in contributions.leaving(port)
         ]
 
+    @explained
     def explain(self, key: str, loss: str | None = None) -> Verdict:
         """The verdict of a wire or of a variable, whichever ``key`` names."""
         if key in self.program.wire_sources:

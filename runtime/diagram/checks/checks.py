@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from blocks.arguments import explained
 from blocks.block import Block, Opaque
 from blocks.errors import BlockError, Location, UnknownBlockError
 from blocks.library.pages import Page as PageBlock
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 
+@explained
 def check(diagram: Diagram) -> list[Diagnostic]:
     """All structural problems, page by page: names, blocks, inputs, wires, cycles, layout.
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from blocks.arguments import explained
 from blocks.errors import FileError
 from runtime.diagram.files.migrations import Notice, ignore_notice
 from runtime.diagram.files.parsing import MAX_CHARACTERS
@@ -46,11 +47,13 @@ _TENSORS_LINE = re.compile(rb'^ *"tensors": ("(?:[^"\\]|\\.)*+")', re.MULTILINE)
 _DIGEST = re.compile(r"\.[0-9a-f]{16}\.safetensors")
 
 
+@explained
 def loads(text: str) -> Diagram:
     """Read a diagram from text; raises FileError with line and column."""
     return read(text)
 
 
+@explained
 def dumps(diagram: Diagram) -> str:
     """The canonical text of a diagram, with all arrays inline; raises FileError."""
     return write(diagram)
@@ -60,6 +63,7 @@ def _ignore_pulse(done: float) -> None:
     """A ``Pulse`` that does nothing."""
 
 
+@explained
 def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore_notice) -> Diagram:
     """Load a diagram file; raises FileError with line and column.
 
@@ -74,6 +78,7 @@ def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore
     return read(text, str(path), lambda name: TensorFile(folder / name), pulse, notice)
 
 
+@explained
 def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> None:
     """Save a diagram atomically, with its large arrays in an array file in the same folder.
 

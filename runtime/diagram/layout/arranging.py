@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from blocks.arguments import explained
 from runtime.diagram.layout.layering import Layering, Line, layered
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import PageView, Point, own_ports
@@ -37,6 +38,7 @@ SNAP = 24.0
 """Bends smaller than this, in px, are straightened if there is room."""
 
 
+@explained
 def arrange(page: PageView) -> dict[str, Point]:
     """A position for each block of the page; deterministic.
 

@@ -10,6 +10,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.arguments import explained
 from blocks.errors import GradwireError
 from blocks.library.gradient import Gradient, StopGradient
 from runtime.calculus.dtypes import is_float
@@ -57,6 +58,7 @@ class Check:
         return f"{mark} {self.block}: {slopes}{f' ({self.excuse})' if self.excuse else ''}"
 
 
+@explained
 def check_gradients(session: Session, paths: Iterable[str] | None = None) -> list[Check]:
     """A check of each block that makes floats of floats, each by itself, in float64, at the values
     of a run; blocks that take trees, and Gradient blocks, are left out.

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from blocks.arguments import explained
 from blocks.errors import FileError
 from blocks.globs import glob
 from runtime.diagram.files.regular import read_regular
@@ -89,6 +90,7 @@ class Outcome:
         return not self.breaches
 
 
+@explained
 def parse_contracts(text: str, path: str | None = None) -> list[Contract]:
     """The contracts in a text; raises FileError with the line of what is none."""
     found = []
@@ -139,6 +141,7 @@ def read_contracts(path: Path) -> list[Contract]:
         ) from None
 
 
+@explained
 def contracts_of(diagram: Diagram, file: Path | None = None) -> list[Contract]:
     """What a diagram states, and what is stated beside its file; raises FileError."""
     stated = parse_contracts("\n".join(diagram.contracts))
@@ -176,6 +179,7 @@ def unowned_sentence(name: str) -> str:
     return f"UNOWNED: {name} is trained, and no optimiser updates it."
 
 
+@explained
 def check_contracts(
     contracts: Iterable[Contract], observed: ObservedFlow | None, flow: Flow
 ) -> list[Outcome]:

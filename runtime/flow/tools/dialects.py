@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.arguments import explained
 from runtime.calculus import passes_gradient
 from runtime.diagram.paths import PortPath
 from runtime.engine.lookup import find_port
@@ -93,6 +94,7 @@ _INNER_BY = {
 }
 
 
+@explained
 def dialects(observed: ObservedFlow, key: str, loss: str | None = None) -> Dialects:
     """What other systems report for the gradient of a variable, or of any other port (an input or a
     constant by its block). Only variables are moved by optimisers.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blocks.arguments import explained
 from blocks.library.activations import Sigmoid, Softmax
 from blocks.library.losses import BinaryCrossEntropy, CrossEntropy
 from blocks.library.sources import Variable
@@ -74,6 +75,7 @@ class Finding:
     fix: Fix | None = None
 
 
+@explained
 def diagnose(
     session: Session,
     losses: Sequence[str] | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.arguments import explained
 from blocks.library.gradient import Gradient
 from runtime.calculus.primitives.base import WIRE
 from runtime.diagram.paths import PortPath, WirePath
@@ -152,6 +153,7 @@ class LossMatrix:
     between: dict[str, dict[tuple[PortPath, PortPath], float | None]]
 
 
+@explained
 def loss_matrix(observed: ObservedFlow) -> LossMatrix:
     """Of a observed in which each loss was run by itself (see ``observe``)."""
     losses = observed.losses

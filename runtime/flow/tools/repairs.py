@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blocks.arguments import explained
 from blocks.errors import GradwireError
 from runtime.diagram import apply
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -105,6 +106,7 @@ class Fix:
         return sentences.names([f"{path} {size(found)}" for path, found in self.leaves.items()])
 
 
+@explained
 def fix(
     session: Session,
     key: str,
@@ -136,6 +138,7 @@ def fix(
     return _of_wire(session, found, key, wanted, loss, feeds)
 
 
+@explained
 def fixes(
     session: Session,
     variables: Iterable[str],

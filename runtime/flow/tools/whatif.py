@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from blocks.arguments import explained
 from runtime.diagram.paths import split_leaf
 from runtime.engine import Session
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
@@ -110,22 +111,27 @@ class WhatIf:
         self._before: list[ObservedFlow] = []
         self.steps: tuple[Intervention, ...] = ()
 
+    @explained
     def open(self, *stops: str) -> WhatIf:
         """Let gradient pass these StopGradient blocks; ``stop:encoder/w`` for one leaf alone."""
         return self.take(*(OpenStop(*split_leaf(stop)) for stop in stops))
 
+    @explained
     def close(self, *stops: str) -> WhatIf:
         """Close these StopGradient blocks, which are open or spare leaves."""
         return self.take(*map(CloseStop, stops))
 
+    @explained
     def cut(self, *wires: str) -> WhatIf:
         """Put a StopGradient on these wires: ``mul1.a``, ``w.out→mul1.a`` or ``w.out->mul1.a``."""
         return self.take(*map(CutWire, wires))
 
+    @explained
     def freeze(self, *variables: str) -> WhatIf:
         """Don't train these variables."""
         return self.take(*map(Freeze, variables))
 
+    @explained
     def train(self, *variables: str) -> WhatIf:
         """Train these variables."""
         return self.take(*map(Train, variables))

@@ -1,0 +1,16 @@
+"""The fuzz programs by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.fuzz import arguments, diagrams, files, printing, sentences
+
+if TYPE_CHECKING:
+    from tests.fuzz.runner import Program
+
+PROGRAMS: dict[str, Program] = {
+    program.name: program
+    for module in (files, diagrams, sentences, printing, arguments)
+    for program in module.PROGRAMS
+}

@@ -1,0 +1,205 @@
+"""What is said about gradients is true: each claim is carried out, and the numbers looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.library.sources import Variable
+from runtime.diagram import apply
+from runtime.engine import Session
+from runtime.flow import ObservedFlow, diagnose, fix, observe, reassurance
+from runtime.flow.tools.interventions import OpenStop, change_of
+from runtime.flow.words.states import PASSING, State
+from tests.fuzz.drawing import hard
+from tests.fuzz.runner import Program
+from tests.runtime.flow.grafts import graft
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from runtime.diagram import Diagram
+    from runtime.flow import Finding, Fix, Origin
+
+Array = np.ndarray[Any, Any]
+SLIPS = re.compile(
+    r"\bNone\b(?! of| in)|\bTrue\b|array\(|object at 0x|dtype\(|np\.|Traceback|\{\w*\}|  "
+)
+"""What a sentence never has in it: values as Python writes them, gaps that were not filled."""
+MOST_FIXES = 6
+
+
+def _subject(rng: Random) -> Diagram:
+    """A diagram of hard numbers, now and then with a tree."""
+    if rng.random() < 0.2:
+        grafted = graft(rng.randrange(2**40))
+        if grafted is not None:
+            return grafted.treed
+    return hard(rng, gradients=rng.random() < 0.2)
+
+
+def said_case(rng: Random) -> str:
+    """States, sentences and repairs of all wires and variables of one diagram."""
+    session = Session(_subject(rng))
+    with np.errstate(all="ignore"):
+        observed = observe(session)
+        _states_are_true(observed)
+        _origins_are_true(observed)
+        keys = [*session.program.wire_sources, *session.program.sources("variable")]
+        for key in rng.sample(keys, min(MOST_FIXES, len(keys))):
+            head = rng.choice(observed.losses)
+            found = fix(session, key, head, flow=observed.flow)
+            if found is not None:
+                _fix_is_true(session, observed, found, key, head)
+    return "with values not finite" if observed.origins else "all finite"
+
+
+def doctor_case(rng: Random) -> str:
+    """The doctor's findings, and what it says where it finds nothing."""
+    session = Session(_subject(rng))
+    with np.errstate(all="ignore"):
+        found = diagnose(session)
+        observed = observe(session)
+        for finding in found:
+            _is_fluent(finding.sentence)
+            _finding_is_true(session, observed, finding)
+        if not any(finding.complaint.name != "idle_stop" for finding in found):
+            _nothing_is_wrong(observed, reassurance(session.program, observed.losses))
+            return "nothing wrong"
+    return "something wrong"
+
+
+def _is_fluent(sentence: str) -> None:
+    assert sentence and sentence == sentence.strip() and sentence[-1] in ".!?)", sentence
+    assert not SLIPS.search(sentence), sentence
+
+
+def _fits(state: State, gradient: Array | None) -> bool:
+    """Whether a gradient is what the state says of it."""
+    if gradient is None or state not in PASSING:
+        return gradient is None and state not in PASSING
+    if gradient.size == 0:
+        return state is State.CARRIES
+    if state is State.NONFINITE:
+        return not np.all(np.isfinite(gradient))
+    if state is State.ZERO:
+        return not np.any(gradient)
+    return bool(np.all(np.isfinite(gradient)) and np.any(gradient))
+
+
+def _states_are_true(observed: ObservedFlow) -> None:
+    for loss in observed.losses:
+        run = observed.run(loss)
+        assert run is not None
+        for wire, state in observed.states(loss).items():
+            verdict = observed.verdict(wire, loss)
+            assert verdict.state is state, (wire, verdict)
+            _is_fluent(verdict.sentence)
+            if wire in run.contributions:
+                assert _fits(state, run.contributions[wire]), (wire, loss, verdict)
+        for name, gradient in run.gradients.items():
+            verdict = observed.variable(name, loss)
+            _is_fluent(verdict.sentence)
+            assert _fits(verdict.state, gradient), (name, loss, verdict, gradient)
+
+
+def _origins_are_true(observed: ObservedFlow) -> None:
+    run = next(iter(observed.runs.values()))
+    program = observed.program
+    for origin in observed.origins:
+        _is_fluent(origin.sentence)
+        outputs = [program.instances[origin.block].port(name)
+                   for name in program.block(origin.block).output_names()]  # fmt: skip
+        made = [leaf for port in outputs for leaf in program.leaf_ports(port)]
+        assert not _finite(run.values[port] for port in made), origin
+        _first_to_be_so(observed, origin)
+    bad = {loss for loss in observed.losses if not _finite([run.values[loss]])}
+    assert {loss for origin in observed.origins for loss in origin.spoilt} == bad
+
+
+def _first_to_be_so(observed: ObservedFlow, origin: Origin) -> None:
+    """What the block reads is finite, or has an infinity of which it makes NaN."""
+    run, program = next(iter(observed.runs.values())), observed.program
+    wires = program.instances[origin.block].wires.values()
+    sources = [program.wire_sources[leaf] for wire, _ in wires for leaf in program.leaf_wires(wire)]
+    read = [run.values[source] for source in sources]
+    assert _finite(read) or (origin.what == "NaN" and not any(map(_has_nan, read))), origin
+
+
+def _finite(arrays: Iterable[Array]) -> bool:
+    return all(array.dtype.kind != "f" or bool(np.all(np.isfinite(array))) for array in arrays)
+
+
+def _has_nan(array: Array) -> bool:
+    return array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
+
+
+def _fix_is_true(session: Session, before: ObservedFlow, found: Fix, key: str, head: str) -> None:
+    """Make the repair: the promised gradient comes, and no variable loses its own unannounced."""
+    _is_fluent(found.sentence)
+    if found.change is None:
+        assert found.obstacle, (key, found)
+        return
+    repaired = Session(apply(session.diagram, found.change).after)
+    after = repaired.backward([head], adjoints="stops")
+    promised = after.gradients.get(key, after.contributions.get(key))
+    if not found.past and not found.leaves and promised is not None:
+        np.testing.assert_array_equal(found.gradient, promised, err_msg=key)
+    run = before.run(head)
+    assert run is not None
+    lost = [name for name, gradient in run.gradients.items()
+            if gradient is not None and after.gradients.get(name) is None]  # fmt: skip
+    assert set(lost) <= set(found.cost), (key, found)
+    for name in found.zeroed:
+        assert not np.any(after.gradients[name]), (key, found, name)
+
+
+def _finding_is_true(session: Session, observed: ObservedFlow, finding: Finding) -> None:
+    name, key = finding.complaint.name, finding.key
+    gradients = [run.gradients.get(key) for run in observed.runs.values()]
+    if key in session.program.sources("variable"):
+        if name == "no_gradient":
+            assert all(gradient is None for gradient in gradients), finding
+        if name in ("zero", "nonfinite"):
+            state = State.ZERO if name == "zero" else State.NONFINITE
+            assert any(g is not None and _fits(state, g) for g in gradients), finding
+    if name == "value":
+        assert not _finite(next(iter(observed.runs.values())).values[loss]
+                           for loss in observed.losses), finding  # fmt: skip
+    if name == "idle_stop" and "/" not in key:  # inside a page it opens for every use
+        _opening_changes_nothing(session, finding)
+
+
+def _opening_changes_nothing(session: Session, finding: Finding) -> None:
+    opened = Session(
+        apply(session.diagram, change_of(session.diagram, [OpenStop(finding.key)])).after
+    )
+    before, after = session.backward(), opened.backward()
+    zeros = "arrives here is 0" in finding.sentence or "only zeros" in finding.sentence
+    for name, gradient in before.gradients.items():
+        found = after.gradients[name]
+        if gradient is None and zeros:
+            assert found is None or not np.any(found), finding
+        else:
+            np.testing.assert_array_equal(gradient, found, err_msg=str(finding))
+
+
+def _nothing_is_wrong(observed: ObservedFlow, sentence: str) -> None:
+    """The doctor is content: losses are finite, and every variable gets numbers."""
+    _is_fluent(sentence)
+    run = next(iter(observed.runs.values()))
+    assert _finite(run.values[loss] for loss in observed.losses), sentence
+    for name in observed.program.trainable:
+        assert isinstance(observed.program.block(name), Variable)
+        every = [run.gradients.get(name) for run in observed.runs.values()]
+        assert any(g is not None for g in every), (name, sentence)
+        assert _finite(g for g in every if g is not None), (name, sentence)
+
+
+PROGRAMS = (
+    Program("states-said", "no sentence, repair or origin is false", said_case),
+    Program("doctor", "no finding is false, nor content without cause", doctor_case),
+)

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
+from app.canvas.input.wiring import DrawWire
 from app.services.theme import LIGHT
 from runtime.diagram import Batch, Connect, Disconnect, MoveBlocks, Note, Point, PortName
 from tests.app.canvas.pages import (
@@ -19,6 +20,7 @@ from tests.app.canvas.pages import (
     move,
     press,
 )
+from tests.app.canvas.paint.recording import Recorder
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -362,6 +364,17 @@ class TestWiring:
         assert len(canvas.view.scene.slots[1].inputs) == 2
         drag(canvas, *ports(canvas, ("a", "out"), ("cat", canvas.view.scene.slots[1].inputs[1])))
         assert len(shell.main.wires) == 2
+
+    def test_the_refusal_is_whole_at_the_edge(self, canvas, loose):
+        painter, scene = Recorder(), canvas.view.scene
+        room, (end,) = painter.window(), ports(canvas, ("mul1", "a"))
+        canvas.set_camera(canvas.view.camera.panned(*(room.bottomRight() - end).toTuple()))
+        wire = DrawWire(canvas, QPointF(), scene.port("tanh1", "out", is_input=False), None)
+        wire.move(QPointF(room.bottomRight()))
+        wire.paint(painter)
+        wire.cancel()
+        assert "cycle" in painter.of("drawText")[0][-1]
+        assert QRectF(room).contains(painter.of("drawRoundedRect")[0][0])
 
     def test_the_refusal_stands_beside_the_pointer(self, canvas, loose):
         start, end = ports(canvas, ("tanh1", "out"), ("mul1", "a"))

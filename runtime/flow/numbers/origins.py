@@ -188,7 +188,8 @@ class Values:
         what = self.what(path)
         wild = self._wild_outputs(path)
         if not wild or isinstance(self._program.block(path), Source):
-            return Origin(path, what, "it is given so", then=then, spoilt=losses)
+            cure = "" if what == "NaN" else value_sentences.GIVEN
+            return Origin(path, what, "it is given so", cure, then, losses)
         array = self._values[wild[0]]
         at, name = _first(array), self._program.block(path).type_name()
         inputs = {port: value for port, value in self.inputs(path).items() if value.size}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.block import Source
 from runtime.flow.numbers import flat_spots
 from runtime.flow.numbers.cures import Cures
 from runtime.flow.numbers.magnitudes import Size, measure
@@ -170,8 +171,10 @@ class NumericSentences:
         origin = self._contributions.values.origin(blame.block)
         if origin is not None:
             cure = self._safe_form(blame.wire, origin.block) or origin.cure
-            made = f"First {what} made in {origin.block}, whose value is {origin.what}"
-            return " ".join(filter(None, (f"{made}: {origin.reason}.", cure)))
+            made = f"{origin.block}, whose value is {origin.what}: {origin.reason}"
+            if isinstance(self._contributions.program.block(origin.block), Source):
+                made = f"{blame.block}, as {origin.block} is given as {origin.what}"
+            return " ".join(filter(None, (f"First {what} made in {made}.", cure)))
         arrived = self._contributions.arrivals(blame.block)
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)

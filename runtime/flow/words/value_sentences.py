@@ -78,6 +78,7 @@ OTHER_AXIS = "Set its axis to the one along which the elements compete, or use S
 SINGLE = "Use Sigmoid for a single output."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
+GIVEN = "Give a finite number instead."
 SWAPPED = (
     "{0} trains by its {2} alone, and no variable leads to its {1}. If the two are swapped, "
     "exchange them: what is predicted goes to {1}."

@@ -79,7 +79,10 @@ def quotient():
             lambda: b.loss(b.cos(x(INF), name="f")),
             "f is NaN: cos of inf (x). Keep its input finite.",
         ),
-        (lambda: b.loss(b.mul(x(INF), 2.0, name="f")), "x is inf: it is given so."),
+        (
+            lambda: b.loss(b.mul(x(INF), 2.0, name="f")),
+            "x is inf: it is given so. Give a finite number instead.",
+        ),
         (lambda: b.loss(b.mul(x(float("nan")), 2.0)), "x is NaN: it is given so."),
         (
             lambda: b.loss(b.sum(b.mul(x([3e38, 3e38]), 1.0), name="f")),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from blocks.block import Block, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
+from runtime.diagram.checks.expansion import Expansion
 from runtime.diagram.model import MAIN, Diagram, ports
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
@@ -73,10 +74,10 @@ class Flat:
 
     @cached_property
     def _names(self) -> dict[InstancePath, tuple[InstancePath, ...]]:
-        found: dict[InstancePath, tuple[InstancePath, ...]] = {}
+        found: dict[InstancePath, list[InstancePath]] = {}
         for path, first in self.shared.items():
-            found[first] = (*found.get(first, (first,)), path)
-        return found
+            found.setdefault(first, [first]).append(path)
+        return {first: tuple(paths) for first, paths in found.items()}
 
     def source(self, port: PortPath) -> PortPath:
         """The port, or leaf, of the block that computes the value of ``port``."""
@@ -102,7 +103,6 @@ class _Use:
 
     path: InstancePath
     page: str
-    outer_pages: frozenset[str]
     wires: Mapping[str, tuple[WirePath, PortPath]] = field(default_factory=dict)
     literals: Mapping[str, PortLiteral] = field(default_factory=dict)
     scope: Scope = None
@@ -111,15 +111,13 @@ class _Use:
 
 
 def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
-    """Expand all uses from ``page`` on, except of a page inside itself, which checks report."""
+    """Expand all uses from ``page`` on, except where checks report recursion or an excess."""
     flat = Flat()
     variables: dict[Scope, dict[tuple[int, ...], InstancePath]] = {}
-    pending = [_Use(ROOT, page, frozenset())]
+    expansion = Expansion(diagram)
+    pending = [_Use(ROOT, page)] if page in diagram.pages else []
     while pending:
         use = pending.pop()
-        if use.page not in diagram.pages or use.page in use.outer_pages:
-            continue
-        outer_pages = use.outer_pages | {use.page}
         flat.uses.setdefault(use.page, []).append(use.path)
         for index, instance in enumerate(_instances(diagram, use)):
             block, identity = instance.block, (use.scope, use.page, instance.name)
@@ -130,17 +128,17 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
                 continue
             for output in ports(diagram, use.page, instance.name).outputs:
                 flat.aliases[instance.port(output)] = (instance.path / output).port("out")
-            pending.append(
-                _Use(
-                    instance.path,
-                    block.page,
-                    outer_pages,
-                    instance.wires,
-                    block.literals,
-                    identity if block.independent else use.scope,
-                    (*use.position, index),
+            if expansion.opens(use.page, instance.name):
+                pending.append(
+                    _Use(
+                        instance.path,
+                        block.page,
+                        instance.wires,
+                        block.literals,
+                        identity if block.independent else use.scope,
+                        (*use.position, index),
+                    )
                 )
-            )
     _share(flat, variables.values())
     return flat
 

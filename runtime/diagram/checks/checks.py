@@ -16,6 +16,7 @@ from blocks.library.sources import Variable
 from blocks.terms import term_index, term_name
 from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.diagram.checks.expansion import Expansion
 from runtime.diagram.files.records import strict_block
 from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
 from runtime.diagram.names import NAME_RULE, is_name
@@ -31,10 +32,10 @@ def check(diagram: Diagram) -> list[Diagnostic]:
 
     Codes: no-main-page, bad-name, unknown-block, wrong-parameters, missing-page, page-recursion,
     missing-input, unknown-literal, port-gap, dangling-wire, unknown-port, driven-page-input, cycle,
-    stray-layout, untrainable.
+    stray-layout, untrainable, too-large.
     """
     dependencies = Dependencies(diagram)
-    found = list(_check_pages(diagram, dependencies))
+    found = [*_check_pages(diagram, dependencies), *Expansion(diagram, dependencies).problems()]
     page_blocks = {name: page_ports(page) for name, page in diagram.pages.items()}
     for name in diagram.pages:
         found += _PageCheck(diagram, name, page_blocks).all()

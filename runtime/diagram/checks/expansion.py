@@ -1,0 +1,119 @@
+"""How large a page becomes once every page that it uses is opened, found without opening any."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from blocks.errors import Location
+from blocks.library.pages import Page as PageBlock
+from blocks.limits import MAX_INSTANCES, MAX_NESTING, MAX_PATH_CHARACTERS
+from runtime.diagram.checks.dependencies import Dependencies, strong_components
+from runtime.diagram.checks.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runtime.diagram.model import DiagramView
+
+
+_COUNTED = 10**15
+"""Where counting ends: the numbers themselves could fill the memory."""
+
+
+class Size(NamedTuple):
+    """The size of a page: blocks that run, characters in their paths, pages inside one another."""
+
+    instances: int
+    characters: int
+    nesting: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether a page of this size may be opened."""
+        return (
+            self.instances <= MAX_INSTANCES
+            and self.characters <= MAX_PATH_CHARACTERS
+            and self.nesting <= MAX_NESTING
+        )
+
+
+class Expansion:
+    """The sizes of the pages of a diagram; the uses of a page inside itself count for nothing."""
+
+    def __init__(self, diagram: DiagramView, dependencies: Dependencies | None = None) -> None:
+        self._pages = diagram.pages
+        self._dependencies = dependencies or Dependencies(diagram)
+
+    def opens(self, page: str, name: str) -> bool:
+        """Whether the page that a block of ``page`` stands for is opened.
+
+        Not opened are pages inside themselves, and the uses on a page that becomes too large.
+        """
+        return name in self._uses[page] and self.sizes[page].fits
+
+    @cached_property
+    def sizes(self) -> dict[str, Size]:
+        """The size of every page."""
+        found: dict[str, Size] = {}
+        used = self._dependencies.used
+        for component in strong_components(used, used.__getitem__):
+            found |= {page: self._size(page, found) for page in component}
+        return found
+
+    def problems(self) -> Iterator[Diagnostic]:
+        """One for each page that is too large while all pages that it uses are not."""
+        for page in self._pages:
+            size = self.sizes[page]
+            inner = {name: self.sizes[used] for name, used in self._uses[page].items()}
+            if not size.fits and all(below.fits for below in inner.values()):
+                yield _too_large(page, size, inner)
+
+    def _size(self, page: str, found: dict[str, Size]) -> Size:
+        names = self._pages[page].blocks
+        instances, characters, nesting = len(names), len(names) + sum(map(len, names)), 0
+        for name, used in self._uses[page].items():
+            inner = found[used]
+            instances += inner.instances
+            characters += (len(name) + 1) * inner.instances + inner.characters
+            nesting = max(nesting, inner.nesting)
+        return Size(min(instances, _COUNTED), min(characters, _COUNTED), nesting + 1)
+
+    @cached_property
+    def _uses(self) -> dict[str, dict[str, str]]:
+        """By page and block the page that it stands for, without those inside themselves."""
+        groups = enumerate(self._dependencies.recursive)
+        group = {page: number for number, pages in groups for page in pages}
+        return {
+            title: {
+                name: block.page
+                for name, block in page.blocks.items()
+                if isinstance(block, PageBlock)
+                and block.page in self._pages
+                and not (title in group and group[title] == group.get(block.page))
+            }
+            for title, page in self._pages.items()
+        }
+
+
+def _too_large(page: str, size: Size, inner: dict[str, Size]) -> Diagnostic:
+    if size.nesting > MAX_NESTING:
+        largest = max(inner, key=lambda name: inner[name].nesting)
+        what = "Too many pages are inside one another."
+        expected, got = f"at most {MAX_NESTING}", f"{size.nesting}"
+    else:
+        largest = max(inner, key=lambda name: inner[name].instances, default="")
+        what = "Too many blocks would run, with those in the pages that are used here."
+        expected, got = f"at most {MAX_INSTANCES:,}", f"{size.instances:,}"
+        if size.instances <= MAX_INSTANCES:
+            what = "The paths of the blocks that would run are too long together."
+            expected, got = f"at most {MAX_PATH_CHARACTERS:,} characters", f"{size.characters:,}"
+    return Diagnostic(
+        "error",
+        Location(page, largest or None),
+        what,
+        expected=expected,
+        got=got,
+        next_step="Use fewer pages here, or put fewer blocks into them.",
+        code="too-large",
+    )

@@ -7,9 +7,12 @@ Known shapes flow forward by tracing each block on its own; wanted shapes flow b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.block import Opaque, OpenShape, Shape, Source
+from blocks.limits import MAX_VALUES
 from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.dtypes import scalar_dtype, strong
@@ -43,20 +46,94 @@ def infer_shapes(
                 shapes[instance.path] = tuple(n for n in shape if n is not None)
     if not open_sources:
         return shapes
-    known: dict[str, KnownTree] = {}
-    wanted: dict[str, Shape] = {}
-    while True:
-        before = len(known), len(wanted)
-        for instance in instances:
-            _forward(flat, instance, shapes, known)
-        for instance in reversed(instances):
-            _backward(flat, instance, known, wanted)
-        for path, shape in open_sources.items():
-            found = wanted.get(PortPath.named(path))
-            if found is not None and path not in shapes and _fits(shape, found):
-                shapes[path] = found
-        if (len(known), len(wanted)) == before:
-            return shapes
+    return _Inference(flat, instances, shapes, open_sources).run()
+
+
+class _Inference:
+    """Passes over the blocks, forward and backward, in turn.
+
+    Only those are visited whose surroundings have changed since: a chain of open sources, each
+    known once the one before it is, takes as many passes as it has sources.
+    """
+
+    def __init__(
+        self,
+        flat: Flat,
+        instances: Sequence[Instance],
+        shapes: dict[str, Shape],
+        open_sources: Mapping[str, OpenShape | None],
+    ) -> None:
+        self._flat = flat
+        self._instances = instances
+        self._shapes = shapes
+        self._open_sources = open_sources
+        self._known: dict[str, KnownTree] = {}
+        self._wanted: dict[str, Shape] = {}
+        self._index = {instance.path: i for i, instance in enumerate(instances)}
+        self._readers: dict[str, list[int]] = {}
+        for i, instance in enumerate(instances):
+            for _, source in instance.wires.values():
+                self._readers.setdefault(flat.source(source), []).append(i)
+        self._ahead = list(range(len(instances)))
+        self._back = set(self._ahead)
+        self._nodes = 0
+
+    def run(self) -> dict[str, Shape]:
+        """The shapes of sources, once nothing new is found."""
+        while self._ahead or self._back:
+            self._pass_forward()
+            if self._nodes > MAX_VALUES:
+                break  # lowering meets the same limit and reports it with its place
+            self._pass_backward()
+        return self._shapes
+
+    def _pass_forward(self) -> None:
+        waiting, queued = self._ahead, set(self._ahead)
+        heapify(waiting)
+        while waiting and self._nodes <= MAX_VALUES:
+            i = heappop(waiting)
+            before = len(self._known)
+            _forward(self._flat, self._instances[i], self._shapes, self._known)
+            if len(self._known) == before:
+                continue
+            self._back.add(i)
+            for port in islice(reversed(self._known), len(self._known) - before):
+                entry = self._known[port]
+                self._nodes += len(entry.nodes) if isinstance(entry, Tree) else 0
+                readers = self._readers.get(port, ())
+                self._back.update(readers)
+                for reader in readers:
+                    if reader not in queued:
+                        queued.add(reader)
+                        heappush(waiting, reader)
+        self._ahead = []
+
+    def _pass_backward(self) -> None:
+        waiting = [-i for i in self._back]
+        queued, self._back = self._back, set()
+        heapify(waiting)
+        while waiting:
+            i = -heappop(waiting)
+            queued.discard(i)
+            before = len(self._wanted)
+            _backward(self._flat, self._instances[i], self._known, self._wanted)
+            for port in islice(reversed(self._wanted), len(self._wanted) - before):
+                source = self._index.get(PortPath(port).block)
+                self._settle(PortPath(port))
+                for j in (*self._readers.get(port, ()), *(() if source is None else (source,))):
+                    if j >= i:
+                        self._back.add(j)
+                    elif j not in queued:
+                        queued.add(j)
+                        heappush(waiting, -j)
+
+    def _settle(self, port: PortPath) -> None:
+        """Give an open source the shape that its readers need."""
+        path, found = port.block, self._wanted[port]
+        if path in self._open_sources and path not in self._shapes:
+            if _fits(self._open_sources[path], found):
+                self._shapes[path] = found
+                self._ahead.append(self._index[path])
 
 
 def _fits(shape: OpenShape | None, found: Shape) -> bool:

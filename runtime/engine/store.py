@@ -12,11 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.block import Shape, Source
 from blocks.errors import FeedError, Location
 from blocks.values import Tensor, fitted
+from runtime.engine.plan.memory import machine_bytes, not_enough
 
 if TYPE_CHECKING:
+    from blocks.values import PortLiteral
+    from runtime.calculus import Value
     from runtime.engine.program import Leaf
 
 Array = NDArray[Any]
+
+_DRAWN = 20
+"""Bytes for an element while numbers are drawn: two of float64 and one of float32."""
 
 
 class Store:
@@ -80,7 +86,7 @@ class Store:
         initial, shape = self._initial.setdefault(path, {}), leaf.value.shape
         if shape not in initial:
             source = leaf.source
-            data = source.data(shape, path) if isinstance(source, Source) else source.array
+            data = _initial_of(source, leaf.value, path)
             initial[shape] = None if data is None else np.asarray(data)
         return initial[shape]
 
@@ -95,6 +101,19 @@ class Store:
                 expected="one of " + ", ".join(self.sources) if self.sources else None,
                 next_step=f"Did you mean {', '.join(near)}?" if near else None,
             ) from None
+
+
+def _initial_of(source: Source | PortLiteral, value: Value, path: str) -> Array | None:
+    """The array that a source starts with; raises RunError where there is no memory for it."""
+    if not isinstance(source, Source):
+        return source.array
+    needed = value.size * _DRAWN
+    if needed > machine_bytes():
+        raise not_enough(value, needed, ", while its numbers are drawn")
+    try:
+        return source.data(value.shape, path)
+    except MemoryError:
+        raise not_enough(value) from None
 
 
 def shapes_of(arrays: Mapping[str, Array]) -> dict[str, Shape]:

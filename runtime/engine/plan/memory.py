@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import os
+import sys
 from bisect import bisect_left, insort
 from collections.abc import Collection, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +17,7 @@ from numpy.typing import NDArray
 
 from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
+from runtime.calculus.primitives.base import LEAF
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -22,24 +29,44 @@ _SMALL = 1 << 12
 """Bytes below which memory is not worth sharing."""
 
 
+@cache
+def machine_bytes() -> int:
+    """Bytes of memory that this process may use; the system grants more, and kills who uses it."""
+    found = [sys.maxsize]
+    if hasattr(os, "sysconf"):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(OSError, ValueError):  # ValueError: the word max
+        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(n for n in found if n > 0)
+
+
 def side_by_side(values: Sequence[Value]) -> dict[Value, Array]:
     """Arrays for values of one shape and dtype, consecutive in one block of memory."""
     first = values[0]
-    block = _allocate(first, (len(values), *first.shape), NUMPY[first.dtype])
+    block = allocate(first, (len(values), *first.shape), NUMPY[first.dtype])
     return {value: block[i : i + 1].reshape(first.shape) for i, value in enumerate(values)}
 
 
-def _allocate(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def allocate(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Memory for a value; raises RunError with its block where there is not enough."""
+    if math.prod(shape) * dtype.itemsize > machine_bytes():
+        raise not_enough(value)
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more bytes than an address can count
-        raise RunError(
-            f"There is not enough memory for {value.dtype} of shape {list(value.shape)}.",
-            location=Location(block=None if value.owner is None else str(value.owner)),
-            got=f"{value.size * NUMPY[value.dtype].itemsize / 2**30:,.0f} GiB",
-            next_step="Make the shape smaller.",
-        ) from None
+        raise not_enough(value) from None
+
+
+def not_enough(value: Value, needed: int = 0, why: str = "") -> RunError:
+    """The error of a value for which there is no memory, where all in all ``needed`` bytes are."""
+    needed = needed or value.size * NUMPY[value.dtype].itemsize
+    return RunError(
+        f"There is not enough memory for {value.dtype} of shape {list(value.shape)}{why}.",
+        location=Location(block=None if value.owner is None else str(value.owner)),
+        expected=f"at most {machine_bytes() / 2**30:,.1f} GiB",
+        got=f"{needed / 2**30:,.1f} GiB",
+        next_step="Make the shape smaller.",
+    )
 
 
 class Memory:
@@ -53,6 +80,7 @@ class Memory:
         self.arrays = arrays
         self.bytes = 0
         """Bytes allocated so far."""
+        self._before = sum(x.nbytes for value, x in arrays.items() if value.primitive is LEAF)
         self._roots: dict[Value, Value] = {value: value for value in arrays}
         self._last: dict[Value, int] = {}
         self._owned: dict[Value, list[tuple[Value, Array]]] = {}
@@ -151,5 +179,8 @@ class Memory:
         at = bisect_left(self._free, (size,))
         if at < len(self._free) and self._free[at][0] <= 2 * size:
             return self._free.pop(at)[2]
+        needed = self._before + self.bytes + size
+        if needed > machine_bytes():
+            raise not_enough(value, needed, ", with what the other blocks take")
         self.bytes += size
-        return _allocate(value, (size,), np.dtype(np.uint8))
+        return allocate(value, (size,), np.dtype(np.uint8))

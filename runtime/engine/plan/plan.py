@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.engine.plan.memory import Memory, side_by_side
+from runtime.engine.plan.memory import Memory, allocate, side_by_side
 from runtime.engine.plan.passes import DEFAULT, Pass
 from runtime.engine.plan.simplify import simplify
 from runtime.engine.plan.tasks import FreshTask, PlainTask, Step, Task
@@ -145,7 +145,7 @@ class Plan:
         if value.primitive.view:
             self._arrays[value] = value.primitive.kernel(*inputs, **value.attributes)
             return True
-        out = np.empty(value.shape, NUMPY[value.dtype])
+        out = allocate(value, value.shape, NUMPY[value.dtype])
         try:
             value.kernel(*inputs, out=out, **value.attributes)
         except FAILURES:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS, NUMPY
+from runtime.engine.plan.memory import allocate
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -134,7 +135,7 @@ class FreshTask(Task):
         for array in self._given:
             if getrefcount(array) == _OURS:
                 return array
-        array = np.empty(self.value.shape, NUMPY[self.value.dtype])
+        array = allocate(self.value, self.value.shape, NUMPY[self.value.dtype])
         if len(self._given) < _HELD:
             self._given.append(array)
         return array

@@ -24,7 +24,8 @@ from blocks.library.sources import Constant, Input, Variable
 from blocks.library.view import Display
 from blocks.values import PortLiteral
 from runtime.build import variable
-from runtime.engine import SGD, Session
+from runtime.engine import SGD, Session, store
+from runtime.engine.plan import memory
 from tests.runtime.engine.drawing import draw, seed
 
 Array = NDArray[Any]
@@ -436,8 +437,9 @@ def test_threads_may_train_one_session() -> None:
     assert (session.values["w"] == -100).all()
 
 
-def test_a_shape_beyond_memory_is_an_error_of_its_block() -> None:
-    parts = {"w": Variable(shape=[10**9, 10**9]), "v": Variable(value=1.0), "loss": Loss()}
+def test_a_shape_beyond_memory_is_an_error_of_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "machine_bytes", lambda: 2**20)
+    parts = {"w": Variable(shape=[2**10, 2**10]), "v": Variable(value=1.0), "loss": Loss()}
     diagram = draw(parts, {"loss.x": "v"})
     with pytest.raises(RunError, match=r"w: There is not enough memory .* smaller\.") as caught:
         Session(diagram).run(ports=["w"])
@@ -445,6 +447,23 @@ def test_a_shape_beyond_memory_is_an_error_of_its_block() -> None:
     partial = Session(diagram, partial=True)
     assert set(partial.backward().values) == {"v.out", "loss.out"}
     assert [each.location.block for each in partial.diagnostics] == ["w"]
+
+
+def test_a_variable_that_would_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "machine_bytes", lambda: 2**20)
+    with pytest.raises(RunError, match="while its numbers are drawn") as caught:
+        Session(draw({"w": Variable(shape=[2**16])}, {})).run(ports=["w"])
+    assert caught.value.location == Location("main", "w")
+
+
+def test_blocks_that_only_together_need_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "machine_bytes", lambda: 2**20)
+    parts = {"w": Input(shape=[2**17]), "a": Square(), "b": Square()}
+    session = Session(draw(parts, {"a.x": "w", "b.x": "a"}))
+    with pytest.raises(RunError, match="with what the other blocks take") as caught:
+        session.run({"w": np.zeros(2**17)}, ports=["a", "b"])
+    assert caught.value.location is not None
+    assert caught.value.location.block in ("a", "b")
 
 
 def test_a_string_is_one_name() -> None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from blocks.errors import TraceError
+from blocks.limits import MAX_LEAF_PATH, MAX_NODES
 from blocks.paths import Path, parse_path, path_text
 
 _SHOWN = 6
@@ -34,10 +35,14 @@ class Tree:
     """Inner nodes (a Kind) and leaves by path, parents before children; the root is at ``()``.
 
     Keys of a mapping are text, those of a sequence 0, 1, …. A leaf is a Passive or an array: a
-    traced value, numbers, or whatever represents the array.
+    traced value, numbers, or whatever represents the array. Raises TraceError for more than
+    ``MAX_NODES`` nodes.
     """
 
     nodes: Mapping[Path, Any]
+
+    def __post_init__(self) -> None:
+        _require_nodes(len(self.nodes))
 
     @cached_property
     def leaves(self) -> dict[Path, Any]:
@@ -48,6 +53,11 @@ class Tree:
     def arrays(self) -> dict[Path, Any]:
         """The leaves that are not passive."""
         return {path: leaf for path, leaf in self.leaves.items() if not isinstance(leaf, Passive)}
+
+    @cached_property
+    def longest(self) -> int:
+        """Characters in the longest path."""
+        return max(map(_length, self.nodes), default=0)
 
     def map(self, function: Callable[[Path, Any], Any]) -> Tree:
         """The same structure with each array leaf replaced by ``function(path, leaf)``."""
@@ -138,16 +148,47 @@ class Tree:
 
 
 def joined(kind: Kind, items: Iterable[tuple[Path, Any]]) -> Tree:
-    """A tree of leaves and subtrees at the given paths; missing parents become mappings."""
+    """A tree of leaves and subtrees at the given paths; missing parents become mappings.
+
+    Raises TraceError for too many nodes, and for a path that is too long.
+    """
     nodes: dict[Path, Any] = {(): kind}
     for path, item in items:
         for depth in range(1, len(path)):
             nodes.setdefault(path[:depth], Kind.MAPPING)
+        _require_short(path, item)
         if isinstance(item, Tree):
+            _require_nodes(len(nodes) + len(item.nodes))
             nodes.update((path + below, node) for below, node in item.nodes.items())
         else:
             nodes[path] = item
     return Tree(nodes)
+
+
+def _require_nodes(count: int) -> None:
+    if count > MAX_NODES:
+        raise TraceError(
+            "The tree has too many nodes: leaves, mappings and sequences.",
+            expected=f"at most {MAX_NODES:,}",
+            got=f"{count:,} or more",
+            next_step="Pack fewer trees into one another.",
+        )
+
+
+def _require_short(path: Path, item: Any) -> None:
+    length = _length(path) + (item.longest if isinstance(item, Tree) else 0)
+    if length > MAX_LEAF_PATH:
+        raise TraceError(
+            "A path in the tree is too long.",
+            expected=f"at most {MAX_LEAF_PATH:,} characters",
+            got=f"{length:,}",
+            next_step="Use shorter keys, or pack fewer trees into one another.",
+        )
+
+
+def _length(path: Path) -> int:
+    """Characters in a path, with a separator for each key."""
+    return sum(len(str(key)) + 1 for key in path)
 
 
 def stacked(tree: Tree, chosen: Callable[[Path], bool], stack: Callable[[list[Any]], Any]) -> Tree:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from runtime.calculus.namespace import Namespace
+from runtime.calculus.sizes import require_size
 from runtime.calculus.value import NO_ATTRIBUTES, Primitive, Value
 
 
@@ -47,4 +48,5 @@ class Trace:
     ) -> Value:
         """Append the result of a primitive; raises TraceError where the inputs don't fit."""
         shape, dtype = primitive.infer(*inputs, **attributes)
+        require_size(shape)
         return Value(self, primitive, inputs, attributes or NO_ATTRIBUTES, shape, dtype, weak)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Shape, Source
-from blocks.errors import GradwireError, Location
+from blocks.errors import GradwireError, Location, TraceError
+from blocks.limits import MAX_VALUES
 from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
@@ -46,17 +47,21 @@ class _Lowering:
     def __init__(self, program: Program, shapes: Mapping[str, Shape]) -> None:
         self.program = program
         self.shapes = shapes
+        self._nodes = 0
+        self._full: InstancePath | None = None
 
     def run(self, instances: list[Instance]) -> None:
         trace = self.program.trace
         for instance in instances:
             trace.owner = instance.path
-            self._wire_up(instance)
-            culprit = self._culprit(instance)
+            if self._full is None:
+                self._wire_up(instance)
+            culprit = self._full or self._culprit(instance)
             if culprit is not None:
                 self.program.blocked[instance.path] = culprit
                 continue
             try:
+                self._require_room(instance)
                 self._trace(instance)
             except GradwireError as error:
                 self._fail(instance, error, "trace")
@@ -73,6 +78,18 @@ class _Lowering:
                 Diagnostic(
                     "warning", place, remark.text, next_step=remark.next_step, code=remark.code
                 )
+            )
+
+    def _require_room(self, instance: Instance) -> None:
+        """Raise TraceError once there are too many values; then nothing further is traced."""
+        count = len(self.program.trace.values) + self._nodes
+        if count > MAX_VALUES:
+            self._full = instance.path
+            raise TraceError(
+                "The diagram computes too many values, with the leaves of its trees.",
+                expected=f"at most {MAX_VALUES:,}",
+                got=f"{count:,} before this block",
+                next_step="Use fewer blocks, or smaller trees.",
             )
 
     def _location(self, path: InstancePath) -> Location:
@@ -98,6 +115,7 @@ class _Lowering:
         """Record a separate wire for every array of the tree."""
         program = self.program
         tree = program.trees[source]
+        self._nodes += _cost(tree)
         program.wire_trees[key] = tree.map(lambda path, _: key.leaf_at(path))
         for path, port in tree.arrays.items():
             wire = key.leaf_at(path)
@@ -142,6 +160,7 @@ class _Lowering:
         if not isinstance(result, Tree):
             program.ports[port] = program.trace.xp.asarray(result)
             return
+        self._nodes += _cost(result)
         program.trees[port] = result.map(lambda path, _: port.leaf_at(path))
         for path, leaf in result.arrays.items():
             program.ports[port.leaf_at(path)] = program.trace.xp.asarray(leaf)
@@ -170,3 +189,8 @@ class _Lowering:
             self.program.trace.weak_integers[value] = number, port
         self.program.leaves[instance.port(port)] = Leaf(value, literal)
         return value
+
+
+def _cost(tree: Tree) -> int:
+    """The nodes of a tree; with long paths each counts for several."""
+    return len(tree.nodes) * (1 + tree.longest // 100)

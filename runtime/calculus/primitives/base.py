@@ -25,6 +25,7 @@ from runtime.calculus.dtypes import (
     to_float,
     to_number,
 )
+from runtime.calculus.sizes import require_axes, require_constant
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def axes_of(axis: Axis | Sequence[int], ndim: int) -> tuple[int, ...]:
 def lengths_of(shape: int | Sequence[int]) -> Shape:
     """A shape given by one length or several; raises ShapeError where one is negative."""
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    require_axes(lengths)
     if any(length < 0 for length in lengths):
         raise ShapeError(f"Shape {list(lengths)} has a negative length.")
     return lengths
@@ -200,6 +202,7 @@ class BaseOps:
         """The same elements in row-major order in another shape; one length may be -1."""
         x = self.asarray(x)
         wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+        require_axes(wanted)
         if wanted.count(-1) == 1:
             rest = -math.prod(wanted)
             if rest > 0 and x.size % rest == 0:
@@ -242,11 +245,13 @@ class BaseOps:
         first, last = (0, start) if stop is None else (start, stop)
         if step == 0:
             raise ShapeError("arange needs a step that is not 0.")
+        require_constant(max(0, -((first - last) // step)))
         return self._constant(np.arange(first, last, step), dtype)
 
     def eye(self, n: int, dtype: str = DEFAULT_FLOAT) -> Value:
         """The identity matrix of n rows."""
         (length,) = lengths_of(n)
+        require_constant(length, length)
         return self._constant(np.eye(length), dtype)
 
     def _constant(self, x: Any, dtype: str | None = None) -> Value:

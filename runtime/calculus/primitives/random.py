@@ -16,6 +16,7 @@ import numpy as np
 from blocks.errors import DTypeError
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF, BaseOps, lengths_of
+from runtime.calculus.sizes import require_constant
 
 if TYPE_CHECKING:
     from runtime.calculus.value import Value
@@ -65,6 +66,7 @@ class RandomOps(BaseOps):
         """
         _require_float(dtype)
         lengths = lengths_of(shape)
+        require_constant(*lengths)
         count = math.prod(lengths)
         if seed is None:
             seed = zlib.crc32(str(self.trace.owner).encode())
@@ -92,6 +94,7 @@ class RandomOps(BaseOps):
         """
         _require_float(dtype)
         lengths = lengths_of(shape)
+        require_constant(*lengths)
         count = math.prod(lengths)
         work = "float64" if dtype == "float64" else "float32"
         uniform = self.random_uniform((2, (count + 1) // 2), seed, work)

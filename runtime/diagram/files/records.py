@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.block import RESERVED, Block, Opaque
-from blocks.errors import BlockError, ParameterError
+from blocks.errors import BlockError, GradwireError, ParameterError
 from blocks.registry import registry
 from blocks.values import PortLiteral, Tensor
 from runtime.diagram.files.tensors import MAX_INLINE
@@ -43,6 +43,10 @@ def strict_block(type_name: str, record: Mapping[str, Any]) -> Block:
         return cls.from_record(record)
     except BlockError:
         raise
+    except GradwireError as error:
+        raise ParameterError(
+            f"{type_name} is wrong: {error.what}", expected=error.expected, got=error.got
+        ) from error
     except Exception as error:  # a plug-in's validator may fail in any way
         raise ParameterError(f"{type_name} rejects its parameters: {error!r}.") from error
 

@@ -1,0 +1,104 @@
+"""No file makes a command hang, fill the memory or fail inside: each flaw has its place."""
+
+from __future__ import annotations
+
+import pytest
+
+LOSS = {"s": {"type": "Sum"}, "l": {"type": "Loss"}}
+A = {"a": {"type": "Variable", "value": 1.0}}
+COMMANDS = ("check", "flow", "doctor", "run")
+
+
+def behind(block):
+    """A block between a variable and a loss, and the wires."""
+    return {**A, "b": block, **LOSS}, {"b.x": "a.out", "s.x": "b.out", "l.x": "s.out"}
+
+
+def packed(depth, keys):
+    """Packs inside one another: keys^depth leaves."""
+    blocks, wires, before = dict(A), {}, "a"
+    for i in range(depth):
+        blocks[f"p{i}"] = {"type": "Pack", "keys": keys}
+        wires |= {f"p{i}.items.{j}": f"{before}.out" for j in range(len(keys))}
+        before = f"p{i}"
+    return blocks, wires
+
+
+def doubled(depth):
+    """Pages that use each other twice."""
+    twice = {f"p{i}": ({n: {"type": "Page", "page": f"p{i + 1}"} for n in "uv"}, {})
+             for i in range(depth)}  # fmt: skip
+    return twice | {f"p{depth}": ({"c": {"type": "Constant", "value": 1}}, {})}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("block", "what"),
+    [
+        ({"type": "Broadcast", "shape": [10**9, 10**9]}, "has too many elements"),
+        ({"type": "Broadcast", "shape": [1] * 65}, "too many axes"),
+        ({"type": "Reshape", "shape": [1] * 65}, "too many axes"),
+        ({"type": "Reshape", "shape": [10**18] * 100_000}, "too many axes"),
+    ],
+)
+def test_shapes_beyond_the_limits(gradwire, diagram, command, block, what):
+    done = gradwire(command, diagram(*behind(block)))
+    text = done.out + done.err
+    assert done.code == 1
+    assert "error: b: " in text and what in text and "at most" in text
+    assert text.count("error:") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_pages_that_use_each_other_twice(gradwire, diagram, command):
+    path = diagram({"u": {"type": "Page", "page": "p0"}}, {}, **doubled(40))
+    done = gradwire(command, path)
+    text = done.out + done.err
+    assert done.code == 1
+    assert "Too many blocks would run" in text
+    assert text.count("error:") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("depth", "keys", "what"),
+    [
+        (18, ["k", "l", "m", "n"], "The tree has too many nodes"),
+        (30, ["a" * 100], "A path in the tree is too long"),
+    ],
+)
+def test_nested_packs(gradwire, diagram, command, depth, keys, what):
+    done = gradwire(command, diagram(*packed(depth, keys)))
+    text = done.out + done.err
+    assert done.code == 1
+    assert "error: p" in text and what in text
+    assert text.count("error:") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_too_many_values_are_one_problem(gradwire, diagram, command, monkeypatch):
+    monkeypatch.setattr("runtime.engine.lowering.MAX_VALUES", 100)
+    blocks = {**A, **{f"n{i}": {"type": "Sin"} for i in range(200)}}
+    wires = {f"n{i + 1}.x": f"n{i}.out" for i in range(199)} | {"n0.x": "a.out"}
+    done = gradwire(command, diagram(blocks, wires))
+    text = done.out + done.err
+    assert done.code == 1
+    assert text.count("error:") == 1
+    assert "The diagram computes too many values" in text
+
+
+def test_a_chain_of_open_shapes_is_visited_where_something_changed(gradwire, diagram, monkeypatch):
+    visited = []
+    from runtime.engine import infer
+
+    original = infer._forward
+    monkeypatch.setattr(infer, "_forward", lambda *a: visited.append(a[1]) or original(*a))
+    count = 300
+    blocks = {"v": {"type": "Variable", "shape": [3]}}
+    wires, before = {}, "v"
+    for i in range(count):
+        blocks |= {f"o{i}": {"type": "Variable"}, f"n{i}": {"type": "Add"}}
+        wires |= {f"n{i}.a": f"o{i}.out", f"n{i}.b": f"{before}.out"}
+        before = f"n{i}"
+    assert gradwire("check", diagram(blocks, wires)).code == 0
+    assert len(visited) < 6 * len(blocks)

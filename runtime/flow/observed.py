@@ -18,6 +18,7 @@ from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine.norms import rms
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers.contributions import Contributions
+from runtime.flow.numbers.flat_spots import Zero
 from runtime.flow.numbers.magnitudes import measure
 from runtime.flow.numbers.origins import Origin, Values
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify, classify_each
@@ -259,6 +260,20 @@ class ObservedFlow:
             for port in contributions.outputs(block)
             for wire in contributions.leaving(port)
         ]
+
+    def adds_up_to_zero(self, name: str) -> bool:
+        """Whether the gradient of a variable, for all losses, is 0 because each block that makes it
+        0 adds up gradients that are not.
+        """
+        contributions = self._of(self._key(None))
+        if contributions is None or self.variable(name).state is not State.ZERO:
+            return False
+        ahead = contributions.leaving(InstancePath(name).port("out"))
+        blames = [contributions.zeroed_by(wire) for wire in ahead]
+        return all(
+            blame.cancelled or contributions.zero_spot(blame).kind is Zero.CANCELS
+            for blame in blames
+        )
 
     @explained
     def explain(self, key: str, loss: str | None = None) -> Verdict:

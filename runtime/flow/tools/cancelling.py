@@ -1,4 +1,4 @@
-"""What a StopGradient would leave of gradients that add up to exactly 0, found by running it."""
+"""What to do about gradients that add up to exactly 0, found by running the diagram."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from blocks.errors import GradwireError
 from runtime.flow.tools.interventions import CutWire
 from runtime.flow.tools.repairs import trial
 from runtime.flow.words.formatting import size
+from runtime.flow.words.sentences import names
 
 if TYPE_CHECKING:
     from runtime.engine import Session
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST = 3
 """Wires on which a stop is tried, at most."""
+TOLERANCE = 1e-5
+"""By how much a loss may change by rounding alone, as a share of it."""
 
 
 def stops_that_help(
@@ -43,3 +46,30 @@ def stops_that_help(
         if gradient is not None and np.any(gradient):
             found.append(f"on {wire}: {size(gradient)}")
     return f"With a StopGradient {'; '.join(found)}." if found else ""
+
+
+def no_effect(
+    session: Session,
+    observed: ObservedFlow,
+    variable: str,
+    feeds: Mapping[str, ArrayLike] | None = None,
+) -> str:
+    """``Moving b leaves loss as it is: b can be left out.`` where a variable has no gradient
+    because it has no effect, as the bias before a mean that is taken away; empty elsewhere, and
+    where another cure is known.
+    """
+    if observed.variable(variable).cure or not observed.adds_up_to_zero(variable):
+        return ""
+    moved, _ = trial(session, ())
+    value = session.values[variable]
+    step = np.random.default_rng(0).uniform(0.5, 1.0, value.shape) * (1.0 + np.abs(value))
+    moved.set(variable, (value + step).astype(value.dtype))
+    try:
+        runs = [s.run(feeds=feeds, ports=observed.losses).values for s in (session, moved)]
+    except GradwireError:
+        return ""
+    before, after = ([values[loss] for loss in observed.losses] for values in runs)
+    if not all(np.allclose(*pair, rtol=TOLERANCE) for pair in zip(before, after, strict=True)):
+        return ""
+    losses = names([loss.block for loss in observed.losses])
+    return f"Moving {variable} leaves {losses} as it is: {variable} can be left out."

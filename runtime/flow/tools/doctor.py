@@ -13,13 +13,15 @@ from blocks.arguments import explained
 from blocks.library.activations import Sigmoid, Softmax
 from blocks.library.losses import BinaryCrossEntropy, CrossEntropy
 from blocks.library.sources import Variable
-from runtime.diagram.paths import InstancePath
+from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observed import ObservedFlow, observe
 from runtime.flow.structure.misuses import swapped_inputs
-from runtime.flow.tools.cancelling import stops_that_help
+from runtime.flow.tools.blocking import stop_that_blocks
+from runtime.flow.tools.cancelling import no_effect, stops_that_help
 from runtime.flow.tools.contracts import (
+    Breach,
     Contract,
     check_contracts,
     contracts_of,
@@ -37,7 +39,6 @@ from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Ve
 
 if TYPE_CHECKING:
     from blocks.block import Block
-    from runtime.diagram.paths import PortPath
     from runtime.engine import Session
     from runtime.engine.program import Program
 
@@ -97,7 +98,7 @@ def diagnose(
         *_errors(observed),
         *_barren(observed),
         *_integers(observed),
-        *_breaches(observed, stated),
+        *_breaches(session, observed, stated),
         *_variables(session, observed, stated, feeds),
         *_squashed_twice(observed),
         *_swapped(observed),
@@ -164,7 +165,9 @@ def _why_barren(loss: PortPath, verdicts: Sequence[Verdict]) -> str:
     """That a loss trains nothing, and what cuts it off, or that it depends on nothing trained."""
     text = f"No trained variable gets a gradient of {loss.block}"
     cut = next((v for v in verdicts if v.state in (State.STOPPED, State.NO_RULE)), None)
-    return f"{text}. {cut.sentence}" if cut else f"{text}: it reads none."
+    if cut:
+        return f"{text}. {cut.sentence}"
+    return f"{text}: it reads none. Make it of what they give, or leave it out."
 
 
 def _integers(observed: ObservedFlow) -> list[Finding]:
@@ -191,18 +194,31 @@ def _errors(observed: ObservedFlow) -> list[Finding]:
     return [finding for text, finding in found.items() if not text.endswith(VICTIM)]
 
 
-def _breaches(observed: ObservedFlow, contracts: Iterable[Contract]) -> list[Finding]:
-    return [
-        Finding(
-            CONTRACT,
-            breach.subject or str(outcome.contract),
-            f"{outcome.contract} is broken. {breach.sentence}",
-            breach.loss,
-            breach.witness,
-        )
-        for outcome in check_contracts(contracts, observed, observed.flow)
-        for breach in outcome.breaches
-    ]
+def _breaches(
+    session: Session, observed: ObservedFlow, contracts: Sequence[Contract]
+) -> list[Finding]:
+    found, left = [], _trials(observed)
+    for outcome in check_contracts(contracts, observed, observed.flow):
+        for breach in outcome.breaches:
+            cure = ""
+            if outcome.contract.kind == "blocked" and breach.subject and left:
+                left -= 1
+                cure = _blocking(session, observed, contracts, breach)
+            text = f"{outcome.contract} is broken. {breach.sentence} {cure}".rstrip()
+            subject = breach.subject or str(outcome.contract)
+            found.append(Finding(CONTRACT, subject, text, breach.loss, breach.witness))
+    return found
+
+
+def _blocking(
+    session: Session, observed: ObservedFlow, contracts: Sequence[Contract], breach: Breach
+) -> str:
+    """Where a StopGradient would keep a gradient from where it is not to come."""
+    program, loss = observed.program, PortPath(breach.loss)
+    if breach.subject in program.wire_sources:
+        return f"A StopGradient on {breach.subject} would block it."
+    blocked = [name for name in program.trainable if is_blocked(program, contracts, name, loss)]
+    return stop_that_blocks(session, observed.flow, loss, breach.subject, blocked)
 
 
 def _variables(
@@ -231,11 +247,18 @@ def _variables(
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
             tried = repairs.get(name)
             helped = tried.sentence if tried and tried.rms else ""
-            past = past_limits(session, observed, name, feeds) if name in zero[:most] else ""
-            stops = stops_that_help(session, observed, name, feeds) if name in zero[:most] else ""
-            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, past, stops)))
+            runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
+            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None))
     return found
+
+
+def _tried(
+    session: Session, observed: ObservedFlow, name: str, feeds: Mapping[str, ArrayLike] | None
+) -> tuple[str, str]:
+    """What runs of other diagrams show about a variable whose gradient is 0."""
+    about = (session, observed, name, feeds)
+    return past_limits(*about), stops_that_help(*about) or no_effect(*about)
 
 
 def _squashed_twice(observed: ObservedFlow) -> list[Finding]:

@@ -121,7 +121,7 @@ def _advice(cutters: Sequence[Cutter]) -> list[str]:
 
 def unfit(block: str, why: str) -> str:
     """Where no StraightThrough gets past a block."""
-    return f"A StraightThrough block cannot bypass {block}: {why}."
+    return f"A StraightThrough block cannot bypass {block} alone: {why}."
 
 
 def on_purpose(block: str) -> str:

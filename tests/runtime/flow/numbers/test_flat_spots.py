@@ -109,6 +109,7 @@ def nearly_constant_sum():
         (softmax_of_one, "Use Sigmoid for a single output."),
         (softmax_across_one_row, "Set its axis to the one along which the elements compete"),
         (softmax_of_far_scores, "Keep its inputs near each other"),
+        (bias_before_normalising, "Moving x leaves loss as it is: x can be left out."),
         (too_small_for_half, "Use float32 there, or scale the loss up."),
         (both_factors_zero, "Start gate away from 0: as it is, neither can move."),
         (gate_of_zero, "gate is 0 and gets a gradient itself: this passes once gate moves."),
@@ -137,6 +138,12 @@ def test_gradients_that_cancel_are_named_beside_one_that_is_zero():
     same = b.sub(x, b.mul(x, 1.0), name="same")
     verdict = observe(Session(b.build(b.loss(b.mul(same, b.exp(x)))))).variable("x")
     assert verdict.sentence == "Already 0: the contributions to shared cancel."
+
+
+def test_a_variable_that_moves_the_loss_is_not_left_out():
+    between = b.sub(b.variable("x", 2.0), [1.0, 3.0], name="between")
+    (finding,) = diagnose(Session(b.build(b.loss(b.sum(b.square(between))))))
+    assert finding.sentence == "Connected, but between adds up gradients that cancel."
 
 
 def test_a_wire_has_the_cure_of_its_zero():

@@ -222,7 +222,8 @@ def test_the_doctor_holds_a_diagram_to_what_it_states():
         (
             CONTRACT,
             "x",
-            "blocked(loss -> x) is broken. Carries the gradient of loss to x. Route: loss ← m ← x.",
+            "blocked(loss -> x) is broken. Carries the gradient of loss to x. Route: loss ← m ← x. "
+            "A StopGradient on m.a would block it. All others keep one.",
         ),
         (UNOWNED, "y", "UNOWNED: y is trained, and no optimiser updates it."),
     ]

@@ -42,7 +42,10 @@ def test_an_integer_that_should_be_trained_is_found_where_a_loss_reads_it():
             ". right cuts every route to score: it compares, and the answer is piecewise constant. "
             "Move the loss before it, soften it with a Sigmoid, or use a StraightThrough block.",
         ),
-        (lambda x: b.constant("none", 0.0), ": it reads none."),
+        (
+            lambda x: b.constant("none", 0.0),
+            ": it reads none. Make it of what they give, or leave it out.",
+        ),
     ],
 )
 def test_a_loss_that_trains_nothing_has_a_reason(score, why):

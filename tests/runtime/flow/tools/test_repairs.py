@@ -245,7 +245,8 @@ def test_past_a_choice_the_number_is_that_of_the_straight_through_repair():
     assert verdict.state is State.NO_RULE
     assert verdict.sentence == (
         "choice cuts every route to loss: it is piecewise constant. Move the loss before it, "
-        "soften it with a Softmax, or use a StraightThrough block. "
+        "soften it with a Softmax, or use a StraightThrough block. An index has no gradient: "
+        "interpolate between neighbouring elements, or weigh all of them by a Softmax. "
         "Straight through choice: rms 2.16."
     )
     found = fix(session, "x")
@@ -259,8 +260,8 @@ def test_where_nothing_can_stand_in_the_reason_is_said():
     found = fix(session, "x")
     assert found.gradient is None and found.change is None
     assert found.sentence == (
-        "A StraightThrough block cannot bypass choice: the shape before it is (2,), and () behind "
-        "it."
+        "A StraightThrough block cannot bypass choice alone: the shape before it is (2,), and () "
+        "behind it."
     )
 
 

@@ -1,0 +1,92 @@
+"""Where a StopGradient would keep the gradient of a loss from a variable, and from no other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from blocks.errors import GradwireError
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
+from runtime.flow.analyse import Flow, analyse
+from runtime.flow.lazy import MANY
+from runtime.flow.tools.interventions import CutWire
+from runtime.flow.tools.repairs import trial
+from runtime.flow.words.states import PASSING
+
+if TYPE_CHECKING:
+    from runtime.engine import Session
+    from runtime.engine.program import Program
+
+
+def stop_that_blocks(
+    session: Session, flow: Flow, loss: PortPath, variable: str, blocked: Collection[str] = ()
+) -> str:
+    """``A StopGradient on mul1.a would block it.`` for a variable that gets a gradient of a loss;
+    empty where no single stop leaves all trained variables, but those ``blocked``, theirs.
+    """
+    program = flow.program
+    states = flow.states(loss)
+    carrying = [wire for wire in program.wire_sources if states[wire] in PASSING]
+    reached = _reached(program, carrying, loss.block)
+    kept = {
+        name for name in program.trainable if name in reached and name not in {variable, *blocked}
+    }
+    fitting = []
+    for wire in _route(flow, loss, variable, carrying):
+        left = _reached(program, (other for other in carrying if other != wire), loss.block)
+        if variable not in left and kept <= left:
+            fitting.append(wire)
+    merging = [wire for wire in fitting if len(program.instances[wire.block].wires) > 1]
+    best = next(iter([*merging, *fitting]), None)
+    if best is None or not _works(session, best, loss, variable, kept):
+        return ""
+    others = " All others keep one." if kept else ""
+    return f"A StopGradient on {best} would block it.{others}"
+
+
+def _route(
+    flow: Flow, loss: PortPath, variable: str, carrying: Iterable[WirePath]
+) -> list[WirePath]:
+    """The wires of the route from a loss to a variable, from the loss on."""
+    blocks = list(flow.explain(variable, loss).witness[:MANY])
+    places = {pair: place for place, pair in enumerate(pairwise(blocks))}
+    program = flow.program
+    found = {
+        wire: place
+        for wire in carrying
+        if (place := places.get((program.wire_targets[wire], program.wire_sources[wire].block)))
+        is not None
+    }
+    return sorted(found, key=found.__getitem__)
+
+
+def _reached(
+    program: Program, carrying: Iterable[WirePath], head: InstancePath
+) -> set[InstancePath]:
+    """The blocks that the gradient of a loss reaches along wires."""
+    before: dict[InstancePath, list[InstancePath]] = {}
+    for wire in carrying:
+        before.setdefault(program.wire_targets[wire], []).append(program.wire_sources[wire].block)
+    found, pending = {head}, [head]
+    while pending:
+        fresh = [block for block in before.get(pending.pop(), ()) if block not in found]
+        pending += fresh
+        found.update(fresh)
+    return found
+
+
+def _works(
+    session: Session, wire: WirePath, loss: PortPath, variable: str, kept: Iterable[str]
+) -> bool:
+    """Whether the diagram with the stop gives the variable no gradient, and the kept ones one."""
+    try:
+        stopped, _ = trial(session, (CutWire(wire),))
+    except GradwireError:
+        return False
+    after = analyse(stopped.program, [loss])
+
+    def arrives(name: str) -> bool:
+        return after.arrives(InstancePath(name).port("out"), loss)
+
+    return not arrives(variable) and all(map(arrives, kept))

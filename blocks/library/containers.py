@@ -1,4 +1,4 @@
-"""Trees of arrays on one wire: made, taken apart and merged."""
+"""Blocks that make, unpack and merge trees of arrays on one wire."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Extras = Annotated[Mapping[str, JsonValue], BeforeValidator(_from_text)]
 
 
 class Pack(Block):
-    """A tree of its items, ``out = {keys[0]: items.0, …}``; without keys a sequence of them.
+    """Packs items into a tree, ``out = {keys[0]: items.0, …}``, or without keys into a sequence.
 
-    Items are arrays of any shape and dtype, or trees. A key is a path: ``encoder/w`` makes a
-    mapping ``encoder`` in the tree. Gradient goes back leaf by leaf. Raises TraceError unless
+    Items are arrays of any shape and dtype, or trees. A key is a path: ``encoder/w`` creates a
+    mapping ``encoder`` in the tree. Gradient flows back leaf by leaf. Raises TraceError unless
     there is one item for each key.
     """
 
@@ -38,26 +38,28 @@ class Pack(Block):
     trees: ClassVar[TreeUse] = "whole"
 
     keys: PathList | None = None
-    """Path of each item, as ``a, encoder/w``; null for a sequence."""
+    """Path of each item, such as ``a, encoder/w``; null for a sequence."""
     extras: Extras = Field(default_factory=dict)
-    """Leaves that are no arrays, by path: null, text, numbers, or lists and mappings of them."""
+    """Leaves that are not arrays, by path: null, text, numbers, or lists and mappings of them."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if any(isinstance(x, float) and not math.isfinite(x) for x in self._extra_values()):
-            raise ValueError("extras hold a number that is not finite; those are arrays")
+            raise ValueError("extras contain a number that is not finite; make it an array")
         taken: dict[Path, str] = {}
         for text in (*(self.keys or ()), *self.extras):
             path = parse_path(text)
             if not path:
-                raise ValueError("an empty key; the key that is an empty text is written %")
+                raise ValueError("a key is empty; write % for the key that is an empty text")
             if path in taken:
                 raise ValueError(f"the key {text!r} is given twice")
             taken[path] = text
         for below, text in taken.items():
             for depth in range(1, len(below)):
                 if below[:depth] in taken:
-                    raise ValueError(f"{taken[below[:depth]]!r} can't be a leaf and hold {text!r}")
+                    raise ValueError(
+                        f"{taken[below[:depth]]!r} is a leaf and can't contain {text!r}"
+                    )
         return self
 
     def _extra_values(self) -> list[Any]:
@@ -72,7 +74,7 @@ class Pack(Block):
                 "Every item needs a key, and every key an item.",
                 expected=f"{len(keys)}: {shown(keys)}" if keys else "none",
                 got=f"{len(items)} items",
-                next_step="Name the items in keys, in their order.",
+                next_step="List the names of the items in keys, in order.",
             )
         named = [(parse_path(key), item) for key, item in zip(keys, items, strict=True)]
         rest = [(parse_path(key), passive(data)) for key, data in self.extras.items()]
@@ -80,9 +82,9 @@ class Pack(Block):
 
 
 class Unpack(Block):
-    """Parts of a tree, one output for each path in ``paths``, named like it.
+    """Parts of a tree: one output for each path in ``paths``, named like the path.
 
-    A path leads to a leaf or to a subtree. Raises TraceError where there is none, or x is no tree.
+    A part is a leaf or a subtree. Raises TraceError if a path does not exist or x is not a tree.
     """
 
     symbol: ClassVar[str] = "}·{"
@@ -91,7 +93,7 @@ class Unpack(Block):
     trees: ClassVar[TreeUse] = "whole"
 
     paths: PathList = ()
-    """Paths of the parts, as ``a, encoder/w``; each is an output."""
+    """Paths of the parts, such as ``a, encoder/w``; each is an output."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -99,7 +101,7 @@ class Unpack(Block):
             if not text:
                 raise ValueError("a path is empty")
             if ":" in text:
-                raise ValueError(f"in the path {text!r} the sign : is written %3A")
+                raise ValueError(f"in the path {text!r} write %3A for the colon")
         if len(set(self.paths)) < len(self.paths):
             raise ValueError("a path is given twice")
         return self
@@ -115,7 +117,7 @@ class Unpack(Block):
 class Pick(Block):
     """The part of a tree at a path, ``out = x[path]``: a leaf or a subtree.
 
-    Raises TraceError where there is none, or x is no tree.
+    Raises TraceError if the path does not exist or x is not a tree.
     """
 
     symbol: ClassVar[str] = "x[p]"
@@ -123,17 +125,18 @@ class Pick(Block):
     trees: ClassVar[TreeUse] = "whole"
 
     path: str = ""
-    """Path of the part, as ``encoder/w``; empty for the whole tree."""
+    """Path of the part, such as ``encoder/w``; empty for the whole tree."""
 
     def forward(self, xp: Any, x: Any) -> Any:
         return require_tree(x, "x").at(self.path)
 
 
 class Merge(Block):
-    """One mapping of two, ``out = a ⊔ b``; mappings at one path are merged in turn.
+    """Merges two mappings, ``out = a ⊔ b``, and recursively the mappings inside them.
 
-    All else that both have at one path is a clash. Raises TraceError for a clash, unless
-    ``clash`` says whose part is taken, and unless a and b are mappings.
+    Anything else that both have at the same path is a clash, unless the two are equal and not
+    arrays. Raises TraceError for a clash, unless ``clash`` resolves it, and unless a and b are
+    mappings.
     """
 
     symbol: ClassVar[str] = "⊔"
@@ -141,28 +144,30 @@ class Merge(Block):
     trees: ClassVar[TreeUse] = "whole"
 
     clash: Literal["error", "first", "second"] = "error"
-    """Whose part stays where both have one: that of a (first) or of b (second)."""
+    """How to resolve a clash: keep the part of a (first) or of b (second), or raise an error."""
 
     def forward(self, xp: Any, a: Any, b: Any) -> Any:
         for port, item in (("a", a), ("b", b)):
             if require_tree(item, port).nodes[()] is not Kind.MAPPING:
                 raise TraceError(
-                    "Only mappings merge.", location=Location(port=port), expected="a mapping"
+                    "Only mappings can be merged.",
+                    location=Location(port=port),
+                    expected="a mapping",
                 )
         clashes = _clashes(a, b)
         if clashes and self.clash == "error":
             raise TraceError(
                 f"Both trees have {shown(map(path_text, clashes))}.",
-                next_step="Say with clash whose is taken.",
+                next_step="Set clash to choose which part to keep.",
             )
-        lost = b if self.clash == "first" else a
-        dropped = _below(lost, clashes)
+        loser = b if self.clash == "first" else a
+        dropped = _below(loser, clashes)
         return Tree(
             {
                 path: node
                 for tree in (a, b)
                 for path, node in tree.nodes.items()
-                if tree is not lost or path not in dropped
+                if tree is not loser or path not in dropped
             }
         )
 
@@ -172,14 +177,14 @@ def require_tree(x: Any, port: str) -> Tree:
     if isinstance(x, Tree):
         return x
     raise TraceError(
-        f"Input {port!r} must be a tree, and this is one array.",
+        f"Input {port!r} must be a tree, but this is a single array.",
         location=Location(port=port),
         next_step="Put a Pack before it.",
     )
 
 
 def _clashes(a: Tree, b: Tree) -> list[Path]:
-    """The topmost paths at which both have a part, and not two mappings or two equal leaves."""
+    """The topmost paths at which both have parts, except two mappings or two equal leaves."""
     found: dict[Path, None] = {}
     for path, node in b.nodes.items():
         if path not in a.nodes or any(path[:depth] in found for depth in range(len(path))):
@@ -192,6 +197,6 @@ def _clashes(a: Tree, b: Tree) -> list[Path]:
 
 
 def _below(tree: Tree, tops: list[Path]) -> set[Path]:
-    """Those paths of the tree, and all that lie below them."""
+    """Those paths of the tree that are in ``tops`` or below them."""
     above = set(tops)
     return {p for p in tree.nodes if any(p[:depth] in above for depth in range(len(p) + 1))}

@@ -1,4 +1,4 @@
-"""Blocks that change where gradient goes and how much of it, and one that computes it."""
+"""Blocks that stop, scale or replace gradient, and one that computes it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from blocks.trees import Tree, shown, stacked
 
 
 class StopGradient(Elementwise):
-    """Passes its input through and lets no gradient back, ``out = x``.
+    """Passes its input through but stops the gradient, ``out = x``.
 
-    Any shape and dtype; NaN and inf pass. It cuts this path only, never other uses of x, and
-    all orders of derivative. What arrives at its output is thrown away.
+    Any shape and dtype; NaN and inf pass. It cuts only this path, for derivatives of all orders;
+    other uses of x keep their gradient. The gradient that arrives at its output is discarded.
 
-    Of a tree it stops all leaves, or those that a pattern of ``only`` selects by their paths:
-    ``encoder`` selects ``encoder/w`` and not ``encoder2/w``, ``*/b`` every b one level down,
-    ``**/b`` those at any depth. The others pass with their gradient. Leaves that are no arrays
-    pass. To let gradient through without a change of values, ``open`` it, or ``spare`` leaves.
-    Raises TraceError where ``only`` or ``spare`` is given and x is one array.
+    On a tree it stops all leaves, or those whose paths match a pattern in ``only``: ``encoder``
+    matches ``encoder/w`` but not ``encoder2/w``, ``*/b`` any b one level down, ``**/b`` any b at
+    any depth. The other leaves keep their gradient; leaves that are not arrays pass. ``open`` and
+    ``spare`` let gradient through without changing any value.
+    Raises TraceError if ``only`` or ``spare`` is given and x is a single array.
     Source: ivy.Container.stop_gradient.
     """
 
@@ -32,18 +32,18 @@ class StopGradient(Elementwise):
     trees: ClassVar[TreeUse] = "whole"
 
     open: bool = False
-    """Let gradient through, as if no stop were here."""
+    """Let gradient through, as if there were no stop."""
     only: PathList | None = None
-    """Patterns of the leaves to stop, as ``encoder/*, decoder/b``; null for all, [] for none."""
+    """Patterns of the leaves to stop: ``encoder/*, decoder/b``; null for all, [] for none."""
     invert: bool = False
-    """Stop the leaves that no pattern selects, and let the selected ones pass."""
+    """Stop the leaves that match no pattern, and let the others pass."""
     prune: bool = False
-    """Leave out of the tree what is not stopped; a sequence then counts from 0 again."""
+    """Remove leaves that are not selected from the tree; sequences are renumbered from 0."""
     sequences: Literal["containers", "stacked"] = "containers"
-    """What a sequence of arrays in a tree is: a container of leaves, or one leaf, its items
-    stacked along a new first axis when it is stopped."""
+    """How to treat a sequence of arrays in a tree: as a container of leaves, or as one leaf, which
+    is stacked along a new first axis when it is selected."""
     spare: PathList = ()
-    """Patterns of leaves that are selected, and whose gradient passes all the same."""
+    """Patterns of selected leaves whose gradient passes nevertheless."""
 
     def label(self) -> str:
         if self.open:
@@ -55,19 +55,19 @@ class StopGradient(Elementwise):
             return self._stopped(xp, x)
         if self.only is not None or self.spare:
             raise TraceError(
-                "The input is one array: there are no leaves to choose from.",
+                "The input is a single array and has no leaves to select.",
                 location=Location(port="x"),
                 next_step="Set only to null and spare to nothing, or put a Pack before it.",
             )
         return x if self.open else xp.stop_gradient(x)
 
-    def taken(self, tree: Tree, stack: Callable[[list[Any]], Any]) -> Tree:
-        """The tree with sequences as ``sequences`` says; its paths are those that are selected."""
+    def selectable(self, tree: Tree, stack: Callable[[list[Any]], Any]) -> Tree:
+        """The tree to whose paths the patterns apply, with sequences stacked if so configured."""
         return stacked(tree, self._chosen, stack) if self.sequences == "stacked" else tree
 
     def _stopped(self, xp: Any, tree: Tree) -> Tree:
-        self._tell_idle_patterns(xp, tree)
-        result = self.taken(tree, xp.stack).map(
+        self._report_idle_patterns(xp, tree)
+        result = self.selectable(tree, xp.stack).map(
             lambda path, leaf: xp.stop_gradient(leaf) if self._stops(path) else leaf
         )
         return result.selected(self._chosen) if self.prune else result
@@ -82,11 +82,11 @@ class StopGradient(Elementwise):
         spared = self.open or any(matches(pattern, path) for pattern in self.spare)
         return self._chosen(path) and not spared
 
-    def _tell_idle_patterns(self, xp: Any, tree: Tree) -> None:
+    def _report_idle_patterns(self, xp: Any, tree: Tree) -> None:
         for pattern in (*(self.only or ()), *self.spare):
             if not any(matches(pattern, path) for path in tree.leaves):
                 xp.trace.remark(
-                    f"The pattern {pattern!r} selects no leaf of "
+                    f"The pattern {pattern!r} matches no leaf of "
                     f"{shown(map(path_text, tree.leaves)) or 'this empty tree'}.",
                     "idle-pattern",
                 )
@@ -95,7 +95,7 @@ class StopGradient(Elementwise):
 class GradientScale(Elementwise):
     """Passes its input through and multiplies the gradient by ``scale``, ``out = x``.
 
-    A scale of 0 sends a gradient of 0, which is not a stop: a stop sends none.
+    A scale of 0 is not a stop: it sends a gradient of 0, a stop sends none.
     Raises DTypeError unless x is floating.
     """
 
@@ -115,10 +115,11 @@ class GradientScale(Elementwise):
 
 
 class GradientReversal(Elementwise):
-    """Passes its input through and turns the gradient round, ``out = x``.
+    """Passes its input through and reverses the sign of the gradient, ``out = x``.
 
-    What lies before it climbs where what lies behind it descends. Raises DTypeError unless x is
-    floating. Source: Ganin & Lempitsky, Unsupervised domain adaptation by backpropagation, 2015.
+    Variables upstream of it ascend the loss that variables downstream of it descend. Raises
+    DTypeError unless x is floating.
+    Source: Ganin & Lempitsky, Unsupervised domain adaptation by backpropagation, 2015.
     """
 
     symbol: ClassVar[str] = "⇄"
@@ -137,11 +138,11 @@ class GradientReversal(Elementwise):
 
 
 class StraightThrough(Elementwise):
-    """Has the value of ``hard`` and the gradient of ``soft``, ``out = hard``.
+    """Has the value of ``hard`` but sends its gradient to ``soft``, ``out = hard``.
 
-    Both have one shape; hard is cast to the dtype of soft, so that a comparison or a one-hot
-    choice may be the hard side. All gradient goes to soft, none to hard. Raises ShapeError where
-    the shapes differ, DTypeError unless soft is floating.
+    Both have the same shape; hard is cast to the dtype of soft, so it may be a comparison or a
+    one-hot choice. All gradient goes to soft, none to hard. Raises ShapeError if the shapes differ,
+    DTypeError unless soft is floating.
     Source: Bengio et al., Estimating or propagating gradients through stochastic neurons, 2013.
     """
 
@@ -155,10 +156,10 @@ class StraightThrough(Elementwise):
 
 
 class Gradient(Block):
-    """The gradient itself as a value, ``out = d sum(of) / d wrt``, of wrt's shape and dtype.
+    """The gradient as a value, ``out = d sum(of) / d wrt``, with the shape and dtype of wrt.
 
-    Differentiable again, to any order; stops on the way count. 0, with a warning, where no path
-    that passes gradient leads from wrt to of. Raises DTypeError unless both are floating.
+    Differentiable to any order; stops between wrt and of apply. If no path that passes gradient
+    leads from wrt to of, it is 0, with a warning. Raises DTypeError unless both are floating.
     """
 
     symbol: ClassVar[str] = "∇"

@@ -146,11 +146,11 @@ def test_equal_passive_leaves_and_empty_mappings_do_not_clash() -> None:
         (lambda: block("Merge", pack(ENCODER), leaf(1.0), name="m"), ["m.b", "must be a tree"]),
         (
             lambda: block("Merge", pack(ENCODER), block("Pack", leaf(1.0)), name="m"),
-            ["m.b", "Only mappings merge"],
+            ["m.b", "Only mappings can be merged"],
         ),
         (
             lambda: block("StopGradient", leaf(1.0), only="a", name="s"),
-            ["s.x", "no leaves to choose from"],
+            ["s.x", "has no leaves to select"],
         ),
         (
             lambda: block("Sum", pack(ENCODER), name="sum"),
@@ -172,15 +172,15 @@ def test_what_does_not_fit_is_told_with_its_place(made: Any, parts: list[str]) -
     [
         (Pack, {"keys": ["a", "a"]}, "'a' is given twice"),
         (Pack, {"keys": ["a"], "extras": {"a": 1}}, "'a' is given twice"),
-        (Pack, {"keys": ["a", "a/b"]}, "'a' can't be a leaf and hold 'a/b'"),
-        (Pack, {"keys": [""]}, "an empty key"),
+        (Pack, {"keys": ["a", "a/b"]}, "'a' is a leaf and can't contain 'a/b'"),
+        (Pack, {"keys": [""]}, "a key is empty"),
         (Pack, {"extras": {"a": float("nan")}}, "not finite"),
         (Pack, {"extras": "{"}, "extras"),
         (Pack, {"extras": "[" * 100_000}, "nested too deeply"),
         (Pack, {"extras": [1]}, "extras"),
         (Unpack, {"paths": ["a", "a"]}, "given twice"),
         (Unpack, {"paths": ["a", ""]}, "a path is empty"),
-        (Unpack, {"paths": ["a:b"]}, "written %3A"),
+        (Unpack, {"paths": ["a:b"]}, "write %3A"),
         (Merge, {"clash": "third"}, "clash"),
         (StopGradient, {"only": [None]}, "only"),
     ],
@@ -296,14 +296,14 @@ def test_sparing_changes_no_value() -> None:
 def test_a_pattern_that_spares_nothing_is_remarked() -> None:
     session = Session(build(block("StopGradient", pack(ENCODER), spare="encode", name="s")))
     (told,) = session.diagnostics
-    assert told.code == "idle-pattern" and "'encode' selects no leaf" in told.what
+    assert told.code == "idle-pattern" and "'encode' matches no leaf" in told.what
 
 
 def test_a_pattern_that_selects_nothing_is_remarked() -> None:
     session = Session(build(block("StopGradient", pack(ENCODER), only="encode, enc", name="s")))
     (told,) = session.diagnostics
     assert (told.severity, told.code, told.location.block) == ("warning", "idle-pattern", "s")
-    assert "'encode' selects no leaf of enc/w, enc/b, encoder2/w" in told.what
+    assert "'encode' matches no leaf of enc/w, enc/b, encoder2/w" in told.what
 
 
 def sequence(*values: Any) -> Expression:

@@ -57,7 +57,7 @@ def test_an_open_stop_lets_value_and_gradient_through() -> None:
 
 
 def test_there_are_no_leaves_to_spare_in_an_array() -> None:
-    with pytest.raises(GradwireError, match="no leaves to choose from"):
+    with pytest.raises(GradwireError, match="has no leaves to select"):
         value(StopGradient(spare="a"), x=X)
 
 

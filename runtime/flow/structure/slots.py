@@ -1,4 +1,4 @@
-"""Closed slots by name: the block and input of a closed edge, and how to bypass it."""
+"""Names closed slots: the block and input of a closed edge, and how to bypass it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _FROM_INTEGERS = NoDerivative("reads integers or booleans, and only floats have 
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A StraightThrough that bypasses a slot: value of ``hard``, gradient to ``soft``, wired into
-    ``target``; all by path.
+    """A StraightThrough block that bypasses a slot: it has the value of ``hard``, sends gradient to
+    ``soft``, and drives ``target``.
     """
 
     cutter: Cutter
@@ -57,7 +57,7 @@ class Slots:
         return self._cutters[edge]
 
     def opening(self, edge: Edge) -> Cutter:
-        """The same with the leaf, where a StopGradient block stops one of a tree."""
+        """As ``cutter``, with the leaf if a StopGradient block stops a leaf of a tree."""
         if edge not in self._openings:
             cutter = self.cutter(edge)
             leaf = self._leaf(edge) if self.openable(cutter) else ""
@@ -65,13 +65,13 @@ class Slots:
         return self._openings[edge]
 
     def openable(self, cutter: Cutter) -> bool:
-        """Whether the cutter is a StopGradient block, which can be switched open."""
+        """Whether the cutter is a StopGradient block, which has a parameter to open it."""
         return isinstance(self.program.block(cutter.block), StopGradient)
 
     def bypass(self, edge: Edge, path: Sequence[Value]) -> Bypass | str:
-        """The straight-through bypass of a slot on a route from the loss, or why there is none.
+        """The bypass of a slot on ``path``, a route from the loss, or why there is none.
 
-        It runs from the last float wire before the slot to the first one after it.
+        It leads from the float wire nearest upstream of the slot to the one nearest downstream.
         """
         cutter = self.cutter(edge)
         if edge.gate is Gate.NO_RULE and cutter.remedy is None:
@@ -80,16 +80,16 @@ class Slots:
         before = next(filter(_is_float_wire, path[at:]), None)
         target = next(filter(_is_float_wire, reversed(path[:at])), None)
         if before is None or target is None:
-            return sentences.unfit(cutter.block, "no wire with floats passes it by")
+            return sentences.unfit(cutter.block, "there is no float wire on both sides of it")
         sources = self.program.wire_sources
         soft, key = sources[self._keys[before]], self._keys[target]
         shape = self.program.ports[soft].shape
         if shape != target.shape:
             return sentences.unfit(
-                cutter.block, f"the shape before it is {shape}, and {target.shape} behind it"
+                cutter.block, f"the shape is {shape} before it and {target.shape} after it"
             )
         if soft.leaf or key.leaf:
-            return sentences.unfit(cutter.block, "it would have to stand on one leaf of a tree")
+            return sentences.unfit(cutter.block, "it would have to act on one leaf of a tree")
         return Bypass(cutter, sources[key], soft, key)
 
     def _leaf(self, edge: Edge) -> str:
@@ -101,11 +101,11 @@ class Slots:
         return next((leaves[value] for value in _within(edge) if value in leaves), "")
 
     def _leaves_into(self, path: InstancePath) -> Iterator[tuple[Value, str]]:
-        """The markers of what a StopGradient block stops, each with the path that selects it."""
+        """The wire markers that a StopGradient block stops, with the paths that select them."""
         tree, block = self.program.wire_trees.get(path.wire("x")), self.program.block(path)
         if tree is not None and isinstance(block, StopGradient):
-            taken = block.taken(tree.map(lambda _, wire: (wire,)), _joined)
-            for leaf, wires in taken.arrays.items():
+            selectable = block.selectable(tree.map(lambda _, wire: (wire,)), _joined)
+            for leaf, wires in selectable.arrays.items():
                 yield from ((self.program.wires[wire], path_text(leaf)) for wire in wires)
 
     def _named(self, edge: Edge) -> Cutter:
@@ -123,7 +123,7 @@ class Slots:
 
 
 def _reason(edge: Edge) -> NoDerivative:
-    """Why a slot has no derivative: what its primitive states, or the dtypes at its ends."""
+    """Why a slot has no derivative: because of its primitive, or of the dtypes at its ends."""
     primitive = edge.value.primitive
     if primitive.rule(edge.slot) is None and primitive.no_derivative is not None:
         return primitive.no_derivative
@@ -135,7 +135,7 @@ def _joined(items: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _within(edge: Edge) -> set[Value]:
-    """The values of its block that a slot reads from, and the wires into the block among them."""
+    """The values of its block, including wires into it, from which a slot's input is computed."""
     within, pending = {edge.source}, [edge.source]
     while pending:
         value = pending.pop()

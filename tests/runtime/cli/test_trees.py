@@ -106,7 +106,7 @@ def test_a_pattern_that_selects_nothing_is_a_warning(gradwire, diagram):
     )
     done = gradwire("check", file)
     assert done.code == 0
-    assert "The pattern 'enc' selects no leaf of encoder." in done.out
+    assert "The pattern 'enc' matches no leaf of encoder." in done.out
 
 
 def test_the_blocks_are_documented(gradwire):

@@ -1,4 +1,4 @@
-"""Why a wire carries a gradient or not: states, witnesses, cutters, repairs, sentences."""
+"""Explains which wires carry gradient and why: states, witnesses, cutters, repairs, sentences."""
 
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.badges import Badge, Mark, badges

@@ -1,4 +1,4 @@
-"""Which wires carry gradient, and why the others don't: structure alone, linear time."""
+"""Determines from structure alone, in linear time, which wires carry gradient and why not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from runtime.engine.lookup import as_names
 from runtime.engine.lowering import lower
 from runtime.engine.program import Program
 from runtime.engine.session import Session
-from runtime.flow.structure.leaves import all_repairs, best_state, together
+from runtime.flow.structure.leaves import best_state, combined_verdict, merged_repairs
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts
 from runtime.flow.structure.searches import LEVELS, Searches
@@ -30,19 +30,18 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.flow.structure.slots import Bypass
 
-CLOSED = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
-"""The state by the worst slot that would have to open."""
-LOST = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.NOTHING_TO_TRAIN})
-"""States that could be others if what has an error were there."""
+STATE_BY_GATE = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
+"""The state of a wire by the worst gate that is needed to connect it."""
+_UNCERTAIN = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.NOTHING_TO_TRAIN})
+"""States that could change if blocks with errors could be traced."""
 
 
 @explained
 def analyse(subject: Program | Session | Diagram, losses: Sequence[str] | None = None) -> Flow:
-    """What every wire says about the gradient of ``losses``, all of the program's by default.
+    """Analyse how the gradient of ``losses``, by default all of the program's, flows on each wire.
 
-    ``subject`` is a program, or what has one: a session, a diagram. Losses are named by port or
-    block. The answers are kept with the program, which new numbers leave as it is. Raises RunError
-    for a loss that does not exist.
+    Losses are named by port or block. The result is cached with the program, and stays valid when
+    only numbers change. Raises RunError for a loss that does not exist.
     """
     program = _program_of(subject)
     if losses is None:
@@ -60,7 +59,7 @@ def _program_of(subject: Program | Session | Diagram) -> Program:
     if isinstance(subject, Program):
         return subject
     raise RunError(
-        "The flow of gradients is that of a diagram.",
+        "Only a diagram has gradient flow to analyse.",
         expected="a program, a session or a diagram",
         got=type(subject).__name__,
         next_step="Write analyse(build(...)) of expressions, analyse(load(...)) of a file.",
@@ -68,7 +67,7 @@ def _program_of(subject: Program | Session | Diagram) -> Program:
 
 
 def _leaf_heads(program: Program, name: str) -> tuple[PortPath, ...]:
-    """The leaves of a tree that is named as a loss; else the loss."""
+    """The port of a loss or, if it has a tree, the ports of its leaves."""
     port = program.flat.source(PortPath.named(name))
     return program.leaf_ports(port) if port in program.trees else (_head(program, name),)
 
@@ -87,38 +86,37 @@ def _head(program: Program, name: str) -> PortPath:
 
 
 def _best(states: Mapping[PortPath, State]) -> tuple[State, list[PortPath]]:
-    """The best of the states by head, and the heads that have it."""
+    """The best of the states, and the heads that have it."""
     state = best(states.values())
     return state, [head for head, other in states.items() if other is state]
 
 
 class Flow:
-    """Answers per wire and loss; ``loss=None`` asks for the best over all losses.
+    """States, verdicts and repairs per wire and loss; ``loss=None`` means the best over all losses.
 
-    States of all wires take linear time per loss, once, and so do the verdicts on all of them;
-    ``prepare`` spends it before the first verdict is asked for. What a Gradient block
-    differentiates was traced with its stops closed: what would pass through it if they were open
-    is not known here.
+    The states of all wires take linear time per loss, as do the verdicts on all of them;
+    ``prepare`` computes both in advance. Limitation: Gradient blocks were traced with stops closed,
+    so what would pass if a stop that they differentiate were open is unknown.
     """
 
     def __init__(self, program: Program, losses: tuple[PortPath, ...]) -> None:
         self.program = program
         self.losses = losses
         self._searches = Searches(program)
-        self._reasons = Verdicts(self._searches)
+        self._verdicts = Verdicts(self._searches)
         self.slots = self._searches.slots
         self._states: dict[str, dict[str, State]] = {}
         self._prepared = False
 
-    # ---- answers ------------------------------------------------------------------------------
+    # ---- verdicts -----------------------------------------------------------------------------
 
     @explained
     def state(self, wire: str, loss: str | None = None) -> State:
-        """The state of one wire; raises RunError when there is no such wire."""
-        return self.states(loss)[self.known(wire)]
+        """The state of one wire; raises RunError if there is no such wire."""
+        return self.states(loss)[self.require_wire(wire)]
 
     def states(self, loss: str | None = None) -> Mapping[str, State]:
-        """The states of all wires, by key."""
+        """The states of all wires, by path."""
         if loss is not None:
             return self._states_of(_head(self.program, loss))
         return self._best_states
@@ -132,41 +130,43 @@ class Flow:
 
     @explained
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
-        """Why a wire carries the gradient of a loss or not."""
-        key = self.known(wire)
+        """Why a wire carries the gradient of a loss or not; raises RunError if there is no such
+        wire.
+        """
+        key = self.require_wire(wire)
         heads = self._heads(loss)
         if not heads:
             return Verdict(wire, None, State.UNKNOWN, self._no_loss(self._culprit(key)))
         if key in self.program.wire_trees:
-            return together(key, heads[0], self.leaves(key, loss))
-        state, alike = _best({head: self._states_of(head)[key] for head in heads})
+            return combined_verdict(key, heads[0], self.leaves(key, loss))
+        state, best_heads = _best({head: self._states_of(head)[key] for head in heads})
         if state is State.UNKNOWN:
-            return Verdict(wire, alike[0], state, sentences.unknown(self._culprit(key)))
-        return self._reasons.explain(key, alike, state, self.program.wires[key])
+            return Verdict(wire, best_heads[0], state, sentences.unknown(self._culprit(key)))
+        return self._verdicts.explain(key, best_heads, state, self.program.wires[key])
 
     def prepare(self) -> Flow:
-        """Gather what verdicts say, so that from now on each takes next to no time."""
+        """Precompute what verdicts need, so that each of them then takes almost no time."""
         if self._prepared:
             return self
         self._prepared = True
         for loss in (None, *self.losses):
-            asked = set()
+            seen = set()
             for wire, state in self.states(loss).items():
-                if state not in asked:
-                    asked.add(state)
+                if state not in seen:
+                    seen.add(state)
                     self.verdict(wire, loss)
         return self
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
-        """The verdicts on the arrays of a tree on a wire, by path; empty where it carries none."""
-        tree = self.program.wire_trees.get(self.known(wire))
+        """The verdicts on the leaves of the tree on a wire, by path; empty without a tree."""
+        tree = self.program.wire_trees.get(self.require_wire(wire))
         arrays = {} if tree is None else tree.arrays
         return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
 
     @explained
     def variable(self, name: str, loss: str | None = None) -> Verdict:
-        """Why a variable gets the gradient of a loss or not; raises RunError where there is no
-        such variable.
+        """Why a variable gets the gradient of a loss or not; raises RunError if there is no such
+        variable.
         """
         program, path = self.program, InstancePath(self.program.flat.canonical(name))
         leaf = program.leaves.get(path)
@@ -178,19 +178,20 @@ class Flow:
         heads = self._heads(loss)
         if not heads:
             return Verdict(name, None, State.UNKNOWN, self._no_loss(self._broken.get(path)))
-        state, alike = _best({head: self._state_at(head, leaf.value) for head in heads})
-        if state in LOST and path in self._broken:
-            return Verdict(name, alike[0], State.UNKNOWN, sentences.unknown(self._broken[path]))
+        state, best_heads = _best({head: self._state_at(head, leaf.value) for head in heads})
+        if state in _UNCERTAIN and path in self._broken:
+            text = sentences.unknown(self._broken[path])
+            return Verdict(name, best_heads[0], State.UNKNOWN, text)
         if not is_float(leaf.value.dtype):
-            text = f"{name} holds {leaf.value.dtype}, and only floats have gradients."
-            return Verdict(name, alike[0], State.NO_RULE, text)
-        verdict = self._reasons.explain(path, alike, state, leaf.value)
+            text = f"{name} has dtype {leaf.value.dtype}, and only floats have gradients."
+            return Verdict(name, best_heads[0], State.NO_RULE, text)
+        verdict = self._verdicts.explain(path, best_heads, state, leaf.value)
         shared = sentences.shared(program.flat.names(path))
         return replace(verdict, sentence=f"{verdict.sentence} {shared}") if shared else verdict
 
     @explained
     def explain(self, key: str, loss: str | None = None) -> Verdict:
-        """The verdict of a wire or of a variable, whichever ``key`` names."""
+        """The verdict on the wire or variable ``key``."""
         if key in self.program.wire_sources:
             return self.verdict(key, loss)
         return self.variable(key, loss)
@@ -198,26 +199,27 @@ class Flow:
     # ---- repairs ------------------------------------------------------------------------------
 
     def repairs(self, loss: str | None = None) -> Mapping[str, Sequence[Cutter]]:
-        """The fewest slots to open for every wire that has any, from the loss on; linear time for
-        all of them together.
+        """The fewest slots to open for each wire that needs any, from the loss on.
+
+        Takes linear time for all wires together.
         """
         found: dict[str, Sequence[Cutter]] = {}
         states = self.states(loss)
         for wire in self.program.wire_sources:
             state = states[wire]
             if state in (State.STOPPED, State.NO_RULE, State.FROZEN):
-                alike = [w for w in self.program.leaf_wires(wire) if states[w] is state]
-                made = [self._repair(leaf, loss) for leaf in alike]
-                found[wire] = made[0] if alike == [wire] else all_repairs(made)
+                leaves = [w for w in self.program.leaf_wires(wire) if states[w] is state]
+                repairs = [self._repair(leaf, loss) for leaf in leaves]
+                found[wire] = repairs[0] if leaves == [wire] else merged_repairs(repairs)
         return {wire: repair for wire, repair in found.items() if repair}
 
     def _repair(self, wire: WirePath, loss: str | None) -> Sequence[Cutter]:
         heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
-        return self._reasons.repair(_best(heads)[1][0], self.program.wires[wire])
+        return self._verdicts.repair(_best(heads)[1][0], self.program.wires[wire])
 
     def bypasses(self, verdict: Verdict) -> tuple[Bypass | str, ...]:
-        """For each slot of a verdict's repair that is no StopGradient: the way past it, or why
-        there is none.
+        """A bypass of each slot in a verdict's repair that is not a StopGradient, or the reason
+        why there is none.
         """
         value, head = self._value(verdict.wire), verdict.loss
         if value is None or head is None:
@@ -229,8 +231,10 @@ class Flow:
             if not self.slots.openable(self.slots.cutter(edge))
         )
 
-    def past_steps(self, verdict: Verdict) -> tuple[Bypass | str, ...]:
-        """The ways past rounding and signs, where gradient arrives through those alone: it is 0."""
+    def step_bypasses(self, verdict: Verdict) -> tuple[Bypass | str, ...]:
+        """Bypasses of the step functions, such as rounding, through which all of the gradient must
+        pass, and which make it 0.
+        """
         value, head = self._value(verdict.wire), verdict.loss
         if value is None or head is None or verdict.state is not State.CARRIES:
             return ()
@@ -238,7 +242,7 @@ class Flow:
         return tuple(self.slots.bypass(edge, route) for edge in self._searches.steps(head, value))
 
     def to_train(self, verdict: Verdict) -> tuple[str, ...]:
-        """The variable at the end of the cheapest route, where it is frozen."""
+        """The variable at the end of the cheapest route if it is frozen; else empty."""
         value, head = self._value(verdict.wire), verdict.loss
         if value is None or head is None:
             return ()
@@ -247,44 +251,55 @@ class Flow:
         frozen = block is not None and not block.wants_gradient and is_float(end.dtype)
         return (str(end.owner),) if frozen else ()
 
-    # ---- ports, for those who read a run ------------------------------------------------------
+    # ---- ports --------------------------------------------------------------------------------
 
     def arrives(self, port: PortPath, loss: str) -> bool:
-        """S: whether the gradient of a loss comes to a port."""
+        """Whether the gradient of a loss arrives at a port."""
         found = self._searches.to_loss(_head(self.program, loss), Gate.OPEN).cost
         return port in self.program.ports and self.program.ports[port] in found
 
     def arrival(self, port: str, loss: str | None = None) -> State:
-        """Whether gradient comes to a port, whatever lies behind it, and what would have to open
-        if not: CARRIES, STOPPED, NO RULE or OFF ROUTE, UNKNOWN for a port that has no value.
+        """Whether gradient arrives at a port, regardless of the variables upstream, and what stops
+        it: CARRIES, STOPPED, NO RULE or OFF ROUTE, and UNKNOWN for a port without a value.
         """
         value = self.program.ports.get(self.program.flat.source(PortPath(port)))
         if value is None:
             return State.UNKNOWN
         levels = (self._searches.levels(head, value)[0] for head in self._heads(loss))
         known = [level for level in levels if level is not None]
-        return CLOSED[min(known)] if known else State.OFF_ROUTE
+        return STATE_BY_GATE[min(known)] if known else State.OFF_ROUTE
 
-    def trained_before(self, wire: WirePath) -> bool:
-        """T: whether a trained variable reaches a wire through slots that pass gradient."""
+    def trained_upstream(self, wire: WirePath) -> bool:
+        """Whether a trained variable reaches a wire through slots that pass gradient."""
         return self.program.wires.get(wire) in self._searches.trained[Gate.OPEN].cost
 
-    def ahead(self, port: PortPath) -> list[Cutter]:
+    def cutters_downstream(self, port: PortPath) -> list[Cutter]:
         """The first closed slots on the routes from all losses to a port."""
         value = self.program.ports[port]
-        found = (self._reasons.before(loss, value, Gate.NO_RULE) for loss in self.losses)
+        found = (self._verdicts.cutters_from(loss, value, Gate.NO_RULE) for loss in self.losses)
         return list(dict.fromkeys(cutter for cutters in found for cutter in cutters))
 
-    # ---- within -------------------------------------------------------------------------------
+    # ---- lookup -------------------------------------------------------------------------------
+
+    def require_wire(self, wire: str) -> WirePath:
+        """The path of a wire; raises RunError if there is no such wire."""
+        if (path := WirePath(wire)) not in self.program.wire_sources:
+            near = get_close_matches(wire, self.program.wire_sources, n=3)
+            nearest = f" Did you mean {', '.join(near)}?" if near else ""
+            raise RunError(
+                f"There is no wire into {wire!r}.",
+                next_step=f"A wire is named by the input it drives, such as mul1.a.{nearest}",
+            )
+        return path
 
     def _value(self, key: str) -> Value | None:
-        """The traced value of a wire or a variable, or None where it could not be traced."""
+        """The traced value of a wire or variable; None if it could not be traced."""
         if (leaf := self.program.leaves.get(self.program.flat.canonical(key))) is not None:
             return leaf.value
-        return self.program.wires.get(self.known(key))
+        return self.program.wires.get(self.require_wire(key))
 
     def _no_variable(self, name: str) -> RunError:
-        """Unknown, or another block; with the nearest names."""
+        """The error for a name that is unknown or belongs to another block."""
         known = [*self.program.sources("variable")]
         near = get_close_matches(name, known, n=3)
         block = self.program.instances.get(InstancePath(name))
@@ -299,7 +314,7 @@ class Flow:
         )
 
     def _no_loss(self, culprit: str | None) -> str:
-        """Why there is none: a Loss block behind an error, or none at all."""
+        """Why there is no loss: an error upstream of a Loss block, or no Loss block."""
         marked = (path for path, instance in self.program.instances.items() if instance.block.head)
         behind = next((self._broken[path] for path in marked if path in self._broken), None)
         return sentences.unknown(culprit or behind)
@@ -309,7 +324,7 @@ class Flow:
 
     @cached_property
     def _broken(self) -> dict[InstancePath, InstancePath]:
-        """Blocks that could not be traced, or from which one is reached, and the culprit."""
+        """Blocks that could not be traced, and all blocks upstream of them, with the culprit."""
         program = self.program
         found = {path: path for path in program.failed} | program.blocked
         feeding: dict[InstancePath, list[InstancePath]] = {}
@@ -340,11 +355,11 @@ class Flow:
         if marker is None:
             return State.UNKNOWN
         state = self._state_at(head, marker)
-        broken = state in LOST and self.program.wire_targets[wire] in self._broken
+        broken = state in _UNCERTAIN and self.program.wire_targets[wire] in self._broken
         return State.UNKNOWN if broken else state
 
     def _state_at(self, head: PortPath, value: Value) -> State:
-        """S and T, and the cheapest repair where one of them fails."""
+        """The state of a value, given what separates it from the loss and from variables."""
         loss, trained, frozen = self._searches.levels(head, value)
         variables = frozen if trained is None else trained
         if loss is None:
@@ -358,18 +373,7 @@ class Flow:
             return State.FROZEN
         if worst is Gate.STOP and trained is None:
             return State.FROZEN
-        return CLOSED[worst]
-
-    def known(self, wire: str) -> WirePath:
-        """The path of a wire, when there is such a wire; raises RunError."""
-        if (path := WirePath(wire)) not in self.program.wire_sources:
-            near = get_close_matches(wire, self.program.wire_sources, n=3)
-            nearest = f" Did you mean {', '.join(near)}?" if near else ""
-            raise RunError(
-                f"There is no wire into {wire!r}.",
-                next_step=f"A wire is named by the input it drives, such as mul1.a.{nearest}",
-            )
-        return path
+        return STATE_BY_GATE[worst]
 
     def _culprit(self, wire: WirePath) -> str | None:
         source = self.program.wire_sources[wire].block

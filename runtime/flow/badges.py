@@ -1,4 +1,4 @@
-"""Badges: remarks about blocks, ports and wires, beyond the states of wires."""
+"""Badges: remarks on blocks, ports and wires in addition to the states of wires."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """A mark on a block, a port, a wire (by its target) or, where ``key`` is empty, on all."""
+    """A mark on a block, a port or a wire (by its target); an empty ``key`` means the diagram."""
 
     mark: Mark
     key: str
@@ -56,8 +56,8 @@ def badges(
 ) -> list[Badge]:
     """All badges of an observed flow; those about numbers need a run.
 
-    ``contracts`` and ``updated`` (of a session) tell which variables are updated; ``diagram`` is
-    what is shown now.
+    ``contracts`` and a session's ``updated`` determine which variables are updated; ``diagram`` is
+    the current one.
     """
     return [
         *(Badge(Mark.VALUE, origin.block, origin.sentence) for origin in observed.origins),
@@ -73,7 +73,7 @@ def badges(
 
 
 def surrogate_badges(flow: Flow) -> list[Badge]:
-    """The badge ≈, which takes no run."""
+    """The badges ≈, which need no run."""
     return [Badge(Mark.SURROGATE, p, SURROGATE.format(p)) for p in surrogates(flow)]
 
 
@@ -94,7 +94,7 @@ def _open_stops(program: Program) -> Iterator[Badge]:
 
 
 def _leaves(observed: ObservedFlow) -> Iterator[Badge]:
-    """How many leaves of the trees on wires carry."""
+    """Badges that say how many leaves of the trees on wires carry gradient."""
     states = observed.states() if observed.losses else {}
     for wire, tree in observed.program.wire_trees.items():
         leaves = tree.arrays.values()

@@ -1,4 +1,4 @@
-"""A long sequence whose ends are known; the rest is computed on first use."""
+"""Lazy sequences: both ends are known, the rest is computed on first use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TypeVar, overload
 
 T = TypeVar("T")
 MANY = 32
-"""Items of a list that are kept for every wire; the others are computed on demand."""
+"""Number of items of a list that are kept for every wire; the others are computed on demand."""
 
 
 class LazySequence(Sequence[T]):
-    """Equal to the tuple that ``make`` returns.
+    """Behaves like the tuple that ``make`` returns.
 
-    Slices within ``first`` and ``last``, and ``len`` where ``count`` is given, do not call it.
+    Slices within ``first`` and ``last``, and ``len`` if ``count`` is given, don't call ``make``.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class LazySequence(Sequence[T]):
 
     @property
     def known_length(self) -> int | None:
-        """The length if it was given; None if it would have to be computed."""
+        """The length, if it is known without computing all items; else None."""
         return self._count
 
     @cached_property
@@ -67,5 +67,5 @@ class LazySequence(Sequence[T]):
 
 
 def known_length(items: Sequence[object]) -> int | None:
-    """The length of a sequence; None for a lazy one that would have to be computed."""
+    """The length of a sequence; None for a lazy one of unknown length."""
     return items.known_length if isinstance(items, LazySequence) else len(items)

@@ -1,4 +1,4 @@
-"""Flow after a run: structural states refined by the numbers, and their sentences."""
+"""Gradient flow after a run: structural states refined by the numbers, and their sentences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from runtime.flow.numbers.flat_spots import Zero
 from runtime.flow.numbers.magnitudes import measure
 from runtime.flow.numbers.origins import Origin, Values
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify, classify_each
-from runtime.flow.structure.leaves import together
+from runtime.flow.structure.leaves import combined_verdict
 from runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
 from runtime.flow.structure.surrogates import surrogates
 from runtime.flow.words.formatting import number
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 ALL = PortPath()
-"""Key of the run of all losses together."""
-_SUMMED = 4
-"""Losses that a sum names; of more the first two and the last."""
+"""Key of the run of the sum of all losses."""
+_MAX_NAMED = 4
+"""Maximum number of losses that a label lists; of more, it names the first two and the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Terms that cancel at a port: the size of their sum, and of the largest of them."""
+    """Contributions that cancel at a port: the RMS of their sum, and of the largest of them."""
 
     port: str
     total: float
@@ -51,7 +51,7 @@ class Cancel:
 
     @property
     def sentence(self) -> str:
-        """What the badge CANCELS says."""
+        """The sentence of the badge CANCELS."""
         share = self.total / self.largest
         return f"CANCELS: the sum at {self.port} is {number(share)} of its largest term."
 
@@ -63,11 +63,11 @@ def flow_of_run(
     thresholds: Thresholds = THRESHOLDS,
     diagram: Diagram | None = None,
 ) -> ObservedFlow:
-    """The states and sentences of a run.
+    """The observed flow of a run.
 
-    A run with several losses has their sum. For numbers per loss, pass a mapping with a run for
-    each under its port, and the sum under "". ``diagram`` is what was run; it shows what is stale.
-    Raises RunError for a loss that does not exist.
+    A run with several losses is about their sum. For numbers per loss, pass a mapping with the run
+    of each loss under its port, and that of the sum under "". ``diagram`` is the diagram that was
+    run, which ``ObservedFlow.stale`` needs. Raises RunError for a loss that does not exist.
     """
     runs: dict[str, Run] = dict(run) if isinstance(run, Mapping) else {_name(run): run}
     if losses is None:
@@ -83,10 +83,9 @@ def observe(
     feeds: Mapping[str, ArrayLike] | None = None,
     thresholds: Thresholds = THRESHOLDS,
 ) -> ObservedFlow:
-    """Run the losses together, and each by itself, and judge what comes back; raises what
-    ``backward`` does.
+    """Run the sum of the losses and each loss on its own, and refine the flow by the numbers.
 
-    The session's accumulated gradients stay as they are.
+    The session's accumulated gradients don't change. Raises what ``Session.backward`` does.
     """
     flow = analyse(session.program, losses)
     runs = run_losses(session, flow, feeds=feeds) if flow.losses else {}
@@ -101,11 +100,11 @@ def run_losses(
     most: int | None = None,
     superseded: Callable[[], bool] = lambda: False,
 ) -> dict[str, Run] | None:
-    """The runs that an observation is made of: of the sum of several losses, under ALL, and of each
-    loss, under its port. Of more than ``most`` losses only the sum is run.
+    """The runs that an observation needs: of the sum of several losses, under ALL, and of each
+    loss, under its port. With more than ``most`` losses only the sum is run.
 
-    None where the runs were superseded on the way. The session's accumulated gradients stay as
-    they are. Raises what ``backward`` does.
+    Returns None as soon as the runs are ``superseded``. The session's accumulated gradients don't
+    change. Raises what ``Session.backward`` does.
     """
     heads, kept = flow.losses, dict(session.gradients)
     groups = {ALL if len(heads) != 1 else heads[0]: heads}
@@ -129,7 +128,7 @@ def run_losses(
 
 
 def _differentiates(program: Program) -> bool:
-    """Whether there are Gradient blocks: what comes back through them is on no wire."""
+    """Whether there are Gradient blocks; no wire carries what flows back through them."""
     blocks = (instance.block for instance in program.instances.values())
     return program.derived(
         "differentiates", lambda: any(isinstance(block, Gradient) for block in blocks)
@@ -137,9 +136,10 @@ def _differentiates(program: Program) -> bool:
 
 
 class ObservedFlow:
-    """Answers per wire, variable and loss, after a run; ``loss=None`` is all losses together.
+    """States and verdicts per wire, variable and loss, after a run.
 
-    Where a loss was not run by itself its structural answer is given.
+    ``loss=None`` means the sum of all losses. For a loss that was not run on its own the results
+    are structural.
     """
 
     def __init__(
@@ -164,17 +164,17 @@ class ObservedFlow:
         return self.flow.losses
 
     def run(self, loss: str | None = None) -> Run | None:
-        """The run of one loss or of all together, where there was one."""
+        """The run of one loss or of the sum of all; None if there was none."""
         return self.runs.get(self._key(loss))
 
     # ---- wires --------------------------------------------------------------------------------
 
     def state(self, wire: str, loss: str | None = None) -> State:
-        """The state of one wire; raises RunError when there is no such wire."""
-        return self.states(loss)[self.flow.known(wire)]
+        """The state of one wire; raises RunError if there is no such wire."""
+        return self.states(loss)[self.flow.require_wire(wire)]
 
     def states(self, loss: str | None = None) -> Mapping[str, State]:
-        """The states of all wires, by key."""
+        """The states of all wires, by path."""
         key = self._key(loss)
         if key not in self._states:
             self._states[key] = self._refined(key, self.flow.states(key or None))
@@ -184,8 +184,8 @@ class ObservedFlow:
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
         """Why a wire carries the gradient of a loss or not, and how much of it."""
         key = self._key(loss)
-        if self.flow.known(wire) in self.program.wire_trees:
-            verdict = together(wire, key or None, self.leaves(wire, loss))
+        if self.flow.require_wire(wire) in self.program.wire_trees:
+            verdict = combined_verdict(wire, key or None, self.leaves(wire, loss))
             return replace(verdict, state=self.state(wire, loss))
         verdict = self.flow.verdict(wire, key or None)
         contributions = self._of(key)
@@ -201,20 +201,20 @@ class ObservedFlow:
         return replace(verdict, state=state, sentence=text, cure=cure)
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
-        """The verdicts on the arrays of a tree on a wire, by path; empty where it carries none."""
-        tree = self.program.wire_trees.get(self.flow.known(wire))
+        """The verdicts on the leaves of the tree on a wire, by path; empty without a tree."""
+        tree = self.program.wire_trees.get(self.flow.require_wire(wire))
         arrays = {} if tree is None else tree.arrays
         return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
 
     # ---- variables ----------------------------------------------------------------------------
 
     def gradient(self, name: str, loss: str | None = None) -> Array | None:
-        """The gradient of a variable, None where no path connects or the loss was not run."""
+        """The gradient of a variable; None if no path connects or the loss was not run."""
         run = self.run(loss)
         return None if run is None else run.gradients.get(name)
 
     def arriving(self, port: str, loss: str | None = None) -> Array | None:
-        """The adjoint of a port, None where nothing arrives or the loss was not run."""
+        """The adjoint of a port; None if nothing arrives or the loss was not run."""
         contributions = self._of(self._key(loss))
         source = self.program.flat.source(PortPath(port))
         return None if contributions is None else contributions.arriving(source)
@@ -243,16 +243,16 @@ class ObservedFlow:
         return [*dict.fromkeys(blame.block for blame in blames if not blame.cancelled)]
 
     def cancelling(self, name: str) -> list[WirePath]:
-        """The wires that bring back gradients which add up to exactly 0, for all losses, and so
-        leave a variable none.
+        """The wires whose contributions, over all losses, add up to exactly 0 and thus make the
+        gradient of a variable 0.
         """
         contributions = self._of(self._key(None))
         if contributions is None or self.variable(name).state is not State.ZERO:
             return []
-        ahead = contributions.leaving(InstancePath(name).port("out"))
-        if len(ahead) > 1 and not all(contributions.sizes[wire].is_zero for wire in ahead):
-            return ahead
-        blames = (contributions.zeroed_by(wire) for wire in ahead)
+        outgoing = contributions.leaving(InstancePath(name).port("out"))
+        if len(outgoing) > 1 and not all(contributions.sizes[wire].is_zero for wire in outgoing):
+            return outgoing
+        blames = (contributions.zeroed_by(wire) for wire in outgoing)
         blocks = dict.fromkeys(blame.block for blame in blames if blame.cancelled)
         return [
             wire
@@ -277,7 +277,7 @@ class ObservedFlow:
 
     @explained
     def explain(self, key: str, loss: str | None = None) -> Verdict:
-        """The verdict of a wire or of a variable, whichever ``key`` names."""
+        """The verdict on the wire or variable ``key``."""
         if key in self.program.wire_sources:
             return self.verdict(key, loss)
         return self.variable(key, loss)
@@ -286,8 +286,8 @@ class ObservedFlow:
 
     @cached_property
     def origins(self) -> tuple[Origin, ...]:
-        """The blocks whose values are the first that are not finite, with what they are made of:
-        those that spoil a loss first.
+        """The blocks at which values become non-finite, with their inputs; those that affect a
+        loss come first.
         """
         if not self.runs:
             return ()
@@ -297,15 +297,15 @@ class ObservedFlow:
     # ---- badges -------------------------------------------------------------------------------
 
     def cancels(self, loss: str | None = None) -> dict[PortPath, Cancel]:
-        """Ports at which contributions cancel."""
+        """The ports at which contributions cancel."""
         contributions, found = self._of(self._key(loss)), {}
         if contributions is None:
             return {}
         for port, largest in contributions.cancelling(self.thresholds.cancels):
             total = contributions.arriving(port)
-            summed = largest if total is None else rms(total)
-            if summed < self.thresholds.cancels * largest:
-                found[port] = Cancel(port, summed, largest)
+            size = largest if total is None else rms(total)
+            if size < self.thresholds.cancels * largest:
+                found[port] = Cancel(port, size, largest)
         return found
 
     @property
@@ -319,7 +319,7 @@ class ObservedFlow:
         return closed_stops(self.flow)
 
     def idle_stops(self) -> dict[InstancePath, str]:
-        """StopGradients that cut nothing, for any of the losses, and why in a sentence."""
+        """The StopGradients that cut nothing for any loss, each with a sentence that says why."""
         if not self.losses:
             return {}
         found = {}
@@ -331,7 +331,7 @@ class ObservedFlow:
         return found
 
     def stale(self, diagram: Diagram) -> bool:
-        """Whether blocks or wires have changed since the run (badge STALE); places don't count."""
+        """Whether blocks or wires have changed since the run (badge STALE); layout is ignored."""
         if self.diagram is None or diagram is self.diagram:
             return False
         return diagram.pages.keys() != self.diagram.pages.keys() or any(
@@ -340,10 +340,10 @@ class ObservedFlow:
             for name, page in diagram.pages.items()
         )
 
-    # ---- within -------------------------------------------------------------------------------
+    # ---- lookup -------------------------------------------------------------------------------
 
     def _key(self, loss: str | None) -> PortPath:
-        """The key of a loss in ``runs``; of all together ALL, or of the only one its port."""
+        """The key of a loss in ``runs``; for None that of the sum, or of the only loss."""
         if loss is None:
             return self.losses[0] if len(self.losses) == 1 else ALL
         head = self.program.flat.source(PortPath.named(loss))
@@ -371,17 +371,16 @@ class ObservedFlow:
     def _sentences_about(self, key: PortPath, contributions: Contributions) -> NumericSentences:
         if key not in self._sentences:
             names: list[str] = [loss.block for loss in contributions.run.losses]
-            if len(names) > _SUMMED:
+            if len(names) > _MAX_NAMED:
                 names[2:-1] = ["…"]
             label = names[0] if len(names) == 1 else f"({' + '.join(names)})"
             self._sentences[key] = NumericSentences(contributions, label, self.thresholds)
         return self._sentences[key]
 
     def _zero_at(self, stopped: StoppedPort) -> str | None:
-        """That what comes to a stop is 0 for every loss, where it is.
+        """The reason that the gradient at a stop is 0 for every loss; None if it is not.
 
-        With Gradient blocks that does not show that nothing is cut: opening the stop changes
-        values too.
+        Also None if there are Gradient blocks: opening the stop would change their values.
         """
         if _differentiates(self.program):
             return None

@@ -1,1 +1,1 @@
-"""Which slots pass gradient: reachability, searches, closed slots, reasons."""
+"""Structural analysis of gradient flow: reachability, searches, closed slots, reasons."""

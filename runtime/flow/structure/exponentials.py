@@ -1,4 +1,4 @@
-"""Functions written out with Exp that there are blocks for: Sigmoid, Softplus, Softmax, …."""
+"""Recognises functions written with Exp for which a block exists: Sigmoid, Softmax, Softplus, …."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 _SUMS = ("Add", "AddN", "Mean", "Sum")
-_BESIDES = SHAPES | {"Add", "Clip", "Maximum"}
-"""What may stand between a sum and the Log or Div that reads it: a small number is added."""
-_NEAR = 4
-"""How far before a quotient's numerator the Exp may stand."""
+_TRANSPARENT = SHAPES | {"Add", "Clip", "Maximum"}
+"""Blocks between a sum and the Log or Div that reads it, which may add or enforce an epsilon."""
+_MAX_STEPS = 4
+"""Maximum number of blocks between the Exp and the numerator of a quotient."""
 
 
 def function_of(program: Program, exp: InstancePath) -> str:
-    """The type of block that does the same as what is written with an Exp block, without
-    overflowing; empty where none is recognised.
+    """The block type that computes the function written with an Exp block without overflow; empty
+    if none is recognised.
     """
     near = neighbours_of(program)
     for wire in near.beyond(exp):
@@ -35,20 +35,20 @@ def function_of(program: Program, exp: InstancePath) -> str:
 
 
 def _of_sum(near: Neighbours, exp: InstancePath, total: InstancePath, one: bool) -> str:
-    """The same of what reads a sum of exponentials, or of one exponential and ``one``."""
-    for wire in near.beyond(total, _BESIDES):
+    """As ``function_of``, for a sum of exponentials; ``one`` if it is that of 1 and one of them."""
+    for wire in near.beyond(total, _TRANSPARENT):
         kind = near.kind(wire.block)
         if kind == "Log":
             return "Softplus" if one else "LogSumExp"
         if kind == "Div" and wire.port == "b" and one:
             return "Sigmoid"
-        if kind == "Div" and wire.port == "b" and _is_above(near, exp, wire.block):
+        if kind == "Div" and wire.port == "b" and _is_numerator(near, exp, wire.block):
             logs = any(near.kind(further.block) == "Log" for further in near.beyond(wire.block))
             return "LogSoftmax" if logs else "Softmax"
     return ""
 
 
-def _is_above(near: Neighbours, exp: InstancePath, quotient: InstancePath) -> bool:
+def _is_numerator(near: Neighbours, exp: InstancePath, quotient: InstancePath) -> bool:
     """Whether an Exp leads to the numerator of a quotient."""
     numerator = near.sources(quotient).get("a")
-    return numerator is not None and exp in near.before(numerator.block, _NEAR)
+    return numerator is not None and exp in near.before(numerator.block, _MAX_STEPS)

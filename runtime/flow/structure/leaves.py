@@ -1,4 +1,4 @@
-"""One verdict on a wire with a tree, combined from those on its leaves."""
+"""Combines the verdicts on the leaves of a tree to one on the wire that carries it."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _SHOWN = 3
 
 
 def best_state(states: Iterable[State]) -> State:
-    """The best of the leaves' states; without any there is nothing to train."""
+    """The best of the leaves' states; NOTHING TO TRAIN without leaves."""
     return best(states, default=State.NOTHING_TO_TRAIN)
 
 
-def together(wire: str, loss: PortPath | None, leaves: Mapping[str, Verdict]) -> Verdict:
-    """The verdict on a wire, from those on its leaves by path: the best, and how many carry."""
+def combined_verdict(wire: str, loss: PortPath | None, leaves: Mapping[str, Verdict]) -> Verdict:
+    """The verdict on a wire, given those on its leaves: the best state, and how many carry."""
     if not leaves:
         return Verdict(wire, loss, State.NOTHING_TO_TRAIN, NO_ARRAYS, leaves=(0, 0))
-    nearest = min(leaves.values(), key=lambda verdict: verdict.state.row.rank)
+    best_leaf = min(leaves.values(), key=lambda verdict: verdict.state.row.rank)
     return replace(
-        nearest,
+        best_leaf,
         wire=wire,
         sentence=_sentence(leaves),
         cutters=tuple(dict.fromkeys(c for v in leaves.values() for c in v.cutters)),
         frozen=tuple(dict.fromkeys(name for v in leaves.values() for name in v.frozen)),
-        repair=all_repairs(v.repair for v in leaves.values() if v.state is nearest.state),
+        repair=merged_repairs(v.repair for v in leaves.values() if v.state is best_leaf.state),
         leaves=(_carrying(leaves), len(leaves)),
     )
 
 
-def all_repairs(repairs: Iterable[Sequence[Cutter]]) -> tuple[Cutter, ...]:
+def merged_repairs(repairs: Iterable[Sequence[Cutter]]) -> tuple[Cutter, ...]:
     """The slots of several repairs, each once."""
     return tuple(dict.fromkeys(cutter for repair in repairs for cutter in repair))
 
@@ -52,7 +52,7 @@ def _carrying(leaves: Mapping[str, Verdict]) -> int:
 
 
 def _sentence(leaves: Mapping[str, Verdict]) -> str:
-    """How many leaves carry, then their sentences, equal ones together."""
+    """How many leaves carry, then the distinct sentences with their leaves."""
     by_sentence: dict[str, list[str]] = {}
     for path, verdict in leaves.items():
         by_sentence.setdefault(verdict.sentence, []).append(path)

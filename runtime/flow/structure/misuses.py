@@ -38,7 +38,7 @@ def swapped_inputs(flow: Flow) -> Iterator[tuple[InstancePath, str, str]]:
     for path, (predicted, target) in _losses(flow, _ASYMMETRIC):
         sources = near.sources(path)
         given = sources.get(predicted)
-        if target not in sources or not flow.trained_before(path.wire(target)):
+        if target not in sources or not flow.trained_upstream(path.wire(target)):
             continue
         before = [] if given is None else near.before(given.block)
         if not any(near.kind(block) == "Variable" for block in before):
@@ -111,7 +111,7 @@ def _is_logarithm(near: Neighbours, path: InstancePath, port: str) -> bool:
 def _is_fitted(flow: Flow, near: Neighbours, difference: InstancePath) -> bool:
     """Whether one side of a difference is trained, and a distance judges it or the difference."""
     for port, source in near.sources(difference).items():
-        if flow.trained_before(difference.wire(port)):
+        if flow.trained_upstream(difference.wire(port)):
             wires = [*near.beyond(difference, _SIGNS), *near.beyond(source.block, _SIGNS)]
             if any(_judges(near, wire, difference) for wire in wires):
                 return True

@@ -1,4 +1,4 @@
-"""The blocks around a block: what it reads, what reads it, and what lies beyond."""
+"""Finds the neighbours of a block: what it reads, what reads it, and what follows."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SHAPES = frozenset(
     {"Broadcast", "Concat", "Display", "ExpandDims", "Flatten", "Gather", "Pick", "PickAlong",
      "Reshape", "Slice", "Squeeze", "Stack", "Transpose"}
 )  # fmt: skip
-"""Blocks that only arrange numbers, by type."""
+"""Types of blocks that only rearrange or select elements."""
 
 
 class Neighbours:
-    """Who reads whom in a program, by the types of blocks."""
+    """Adjacency of the blocks of a program."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -30,12 +30,12 @@ class Neighbours:
             self._readers.setdefault(source.block, []).append(wire)
 
     def kind(self, path: InstancePath) -> str:
-        """The type of a block; empty where there is none."""
+        """The type of a block; empty if there is none at this path."""
         known = self._program.instances
         return known[path].block.type_name() if path in known else ""
 
     def sources(self, path: InstancePath) -> dict[str, PortPath]:
-        """The ports that a block reads, by input; without literals."""
+        """The ports that a block reads, by input; inputs with literals are omitted."""
         program = self._program
         wires = program.instances[path].wires if path in program.instances else {}
         return {name: program.flat.source(source) for name, (_, source) in wires.items()}
@@ -45,7 +45,7 @@ class Neighbours:
         return self._readers.get(path, [])
 
     def beyond(self, path: InstancePath, kinds: Collection[str] = SHAPES) -> Iterator[WirePath]:
-        """The wires that leave a block; past blocks of these types the wires that leave those."""
+        """The wires that leave a block, followed through blocks of these types."""
         pending, seen = [path], {path}
         while pending:
             for wire in self.readers(pending.pop()):
@@ -57,7 +57,7 @@ class Neighbours:
                     pending.append(at)
 
     def before(self, path: InstancePath, most: int | None = None) -> list[InstancePath]:
-        """A block and those that lead to it, the nearest first; at most ``most`` steps away."""
+        """The block and those upstream of it, nearest first; at most ``most`` steps away."""
         found, layer = {path: None}, [path]
         while layer and most != 0:
             further = [s.block for at in layer for s in self.sources(at).values()]
@@ -67,7 +67,7 @@ class Neighbours:
         return list(found)
 
     def is_given(self, path: InstancePath, port: str, value: float) -> bool:
-        """Whether an input is fixed to one number: by a literal or a Constant."""
+        """Whether all elements of an input are ``value``, by a literal or a Constant."""
         instance = self._program.instances[path]
         if port in instance.block.literals:
             array = instance.block.literals[port].tensor.array
@@ -81,5 +81,5 @@ class Neighbours:
 
 
 def neighbours_of(program: Program) -> Neighbours:
-    """The neighbours of a program, which new numbers leave as they are."""
+    """The neighbours of a program; cached, as new numbers don't change them."""
     return program.derived("neighbours", lambda: Neighbours(program))

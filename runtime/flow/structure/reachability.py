@@ -1,4 +1,4 @@
-"""The slots of a program as edges: open, closed by a stop, or closed for want of a rule."""
+"""The slots of a program as edges: open, closed by a stop, or closed because a rule is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Gate(IntEnum):
-    """How an edge lets gradient through; a search at one level opens all edges up to it."""
+    """Whether an edge passes gradient; a search at one level also follows all edges up to it."""
 
     OPEN = 0
     STOP = 1
@@ -25,9 +25,10 @@ class Gate(IntEnum):
 
 
 class Edge(NamedTuple):
-    """Gradient goes from ``value`` to ``source``, its input, when the edge is open.
+    """The step of gradient from ``value`` to ``source``, its input, through one slot.
 
-    Opening costs 1 for a stop and where floats end; where they begin again is the same slot.
+    Opening a closed edge costs 1 if its source is a float. Where integers turn into floats it
+    costs nothing: that is the other end of an edge that was counted where floats ended.
     """
 
     source: Value
@@ -38,60 +39,61 @@ class Edge(NamedTuple):
 
 
 class Reach:
-    """Result of a search: how many closed slots each value cost, and the edge it came by.
+    """The result of a search: the number of closed slots on the way to each value, and the last
+    edge of that way.
 
-    ``ahead`` tells a search that went forward. Values on one route share what is kept of it, so
-    that asking for the ends of all routes takes linear time.
+    ``is_forward`` is the direction of the search. Results are memoised along routes, so that
+    describing the routes of all values takes linear time.
     """
 
-    def __init__(self, cost: dict[Value, int], by: dict[Value, Edge], ahead: bool) -> None:
+    def __init__(self, cost: dict[Value, int], via: dict[Value, Edge], is_forward: bool) -> None:
         self.cost = cost
-        self.by = by
-        self._ahead = ahead
+        self.via = via
+        self._is_forward = is_forward
         self._first: dict[Value, tuple[Edge, ...]] = {}
         self._nearest: dict[Value, Value | None] = {}
         self._blocks: dict[Value, tuple[int, tuple[str, ...]]] = {}
 
-    def towards(self, value: Value) -> Value | None:
-        """The next value on the way back to where the search began; None at the beginning."""
-        edge = self.by.get(value)
+    def previous(self, value: Value) -> Value | None:
+        """The value before this one on its route; None at the start of the search."""
+        edge = self.via.get(value)
         if edge is None:
             return None
-        return edge.source if self._ahead else edge.value
+        return edge.source if self._is_forward else edge.value
 
     def route(self, value: Value) -> Iterator[Value]:
-        """The values on the way back to where the search began, from the value on."""
+        """The values on the route from this one back to the start of the search."""
         at: Value | None = value
         while at is not None:
             yield at
-            at = self.towards(at)
+            at = self.previous(at)
 
     def closed(self, value: Value) -> Iterator[Edge]:
-        """The slots to open between a value and where the search began, from the value on."""
+        """The closed slots on the route from this value back to the start of the search."""
         at = self._closed_at(value)
         while at is not None:
-            yield self.by[at]
-            ahead = self.towards(at)
-            at = None if ahead is None else self._closed_at(ahead)
+            yield self.via[at]
+            before = self.previous(at)
+            at = None if before is None else self._closed_at(before)
 
     def first_closed(self, value: Value) -> tuple[Edge, ...]:
-        """The first slots to open, ``MANY`` at most, from where the search began on."""
-        for at in self._unknown(value, self._first):
-            ahead, edge = self.towards(at), self.by.get(at)
-            found = () if ahead is None else self._first[ahead]
+        """The first closed slots on the route, from the start of the search; at most ``MANY``."""
+        for at in self._missing(value, self._first):
+            before, edge = self.previous(at), self.via.get(at)
+            found = () if before is None else self._first[before]
             if edge is not None and edge.cost and len(found) < MANY:
                 found = (*found, edge)
             self._first[at] = found
         return self._first[value]
 
     def blocks(self, value: Value) -> tuple[int, tuple[str, ...]]:
-        """How many blocks the route has, and the first, ``MANY`` at most, from the beginning."""
-        unknown = self._unknown(value, self._blocks)
-        if unknown:
-            ahead = self.towards(unknown[0])
-            count, found = (0, ()) if ahead is None else self._blocks[ahead]
-            last = None if ahead is None else ahead.owner
-            for at in unknown:
+        """The number of blocks on the route, and the first of them; at most ``MANY``."""
+        missing = self._missing(value, self._blocks)
+        if missing:
+            before = self.previous(missing[0])
+            count, found = (0, ()) if before is None else self._blocks[before]
+            last = None if before is None else before.owner
+            for at in missing:
                 if (owner := at.owner) != last:
                     found = (*found, str(owner)) if count < MANY else found
                     count, last = count + 1, owner
@@ -99,29 +101,29 @@ class Reach:
         return self._blocks[value]
 
     def _closed_at(self, value: Value) -> Value | None:
-        """The nearest value on the route, from this one on, that came by a closed slot."""
-        for at in self._unknown(value, self._nearest):
-            ahead, edge = self.towards(at), self.by.get(at)
-            nearest = None if ahead is None else self._nearest[ahead]
+        """The nearest value on the route, possibly this one, that was reached by a closed slot."""
+        for at in self._missing(value, self._nearest):
+            before, edge = self.previous(at), self.via.get(at)
+            nearest = None if before is None else self._nearest[before]
             self._nearest[at] = at if edge is not None and edge.cost else nearest
         return self._nearest[value]
 
-    def _unknown(self, value: Value, known: Container[Value]) -> list[Value]:
-        """The values of a route that are not known yet, the first of the route first."""
+    def _missing(self, value: Value, known: Container[Value]) -> list[Value]:
+        """The values on the route for which no result is memoised, in route order."""
         found: list[Value] = []
         at: Value | None = value
         while at is not None and at not in known:
             found.append(at)
-            edge = self.by.get(at)  # not ``towards``: on a long route the calls are what takes time
-            at = None if edge is None else edge.source if self._ahead else edge.value
+            edge = self.via.get(at)  # ``previous`` inlined: the calls are slow on long routes
+            at = None if edge is None else edge.source if self._is_forward else edge.value
         return found[::-1]
 
 
 class Graph:
-    """The forward part of a program as edges, both ways.
+    """The forward part of a program as edges, indexed by both ends.
 
-    A closed edge inside a block is left out where the same block has an open way between the same
-    ports: a softmax that holds its shift constant cuts nothing.
+    A closed edge inside a block is omitted if the block also has an open path between the same
+    ports: a softmax that treats its shift as a constant cuts nothing.
     """
 
     def __init__(self, program: Program) -> None:
@@ -148,24 +150,25 @@ class Graph:
                 self.readers[edge.source].append(edge)
 
     def backward(self, starts: Iterable[Value], level: Gate) -> Reach:
-        """Values that gradient from ``starts`` reaches with edges up to ``level`` opened, by the
-        fewest closed slots (0-1 breadth-first search: linear).
+        """Values that gradient from ``starts`` reaches through edges up to ``level``.
+
+        Routes have the fewest closed slots (0-1 breadth-first search, linear time).
         """
-        return self._search(starts, level, self.inputs, ahead=False)
+        return self._search(starts, level, self.inputs, is_forward=False)
 
     def forward(self, starts: Iterable[Value], level: Gate) -> Reach:
-        """Values whose gradient could come to ``starts``, likewise."""
-        return self._search(starts, level, self.readers, ahead=True)
+        """Values from which gradient reaches ``starts`` through edges up to ``level``, likewise."""
+        return self._search(starts, level, self.readers, is_forward=True)
 
     def _search(
         self,
         starts: Iterable[Value],
         level: Gate,
         edges: dict[Value, list[Edge]],
-        ahead: bool,
+        is_forward: bool,
     ) -> Reach:
         cost = {value: 0 for value in starts}
-        by: dict[Value, Edge] = {}
+        via: dict[Value, Edge] = {}
         queue = deque(cost)
         while queue:
             value = queue.popleft()
@@ -173,13 +176,13 @@ class Graph:
             for edge in edges.get(value, ()):
                 if edge.gate > level:
                     continue
-                there = edge.value if ahead else edge.source
-                price = here + edge.cost
-                if price < cost.get(there, 1 << 60):
-                    cost[there] = price
-                    by[there] = edge
+                there = edge.value if is_forward else edge.source
+                total = here + edge.cost
+                if total < cost.get(there, 1 << 60):
+                    cost[there] = total
+                    via[there] = edge
                     (queue.append if edge.cost else queue.appendleft)(there)
-        return Reach(cost, by, ahead)
+        return Reach(cost, via, is_forward)
 
 
 def _edge(value: Value, slot: int) -> Edge:
@@ -188,10 +191,10 @@ def _edge(value: Value, slot: int) -> Edge:
 
 
 def _gate(value: Value, slot: int) -> Gate:
-    """How a slot lets gradient through.
+    """Whether a slot passes gradient.
 
-    From one integer or boolean to another it counts as open: gradient is lost where floats end
-    and where they begin, and those are the slots to name.
+    A slot from integers or booleans to integers or booleans counts as open: gradient is lost where
+    floats end and where they begin again, and messages should name those slots.
     """
     if passes_gradient(value, slot) or not (
         is_float(value.dtype) or is_float(value.inputs[slot].dtype)
@@ -201,7 +204,7 @@ def _gate(value: Value, slot: int) -> Gate:
 
 
 def _redundant(edges: list[Edge], closed: list[Edge], outputs: set[Value]) -> set[Edge]:
-    """Closed edges of one block between whose ends the block has an open way as well."""
+    """The closed edges of one block that run parallel to an open path of the block."""
     into: dict[Value, list[Edge]] = defaultdict(list)
     out: dict[Value, list[Edge]] = defaultdict(list)
     for edge in edges:
@@ -210,7 +213,7 @@ def _redundant(edges: list[Edge], closed: list[Edge], outputs: set[Value]) -> se
             out[edge.source].append(edge)
 
     def entries(start: Value, only_open: bool) -> frozenset[Value]:
-        """The wires, and values of other blocks, from which the block gets to ``start``."""
+        """The wires, and values of other blocks, from which ``start`` is computed."""
         found, pending, seen = set(), [start], {start}
         while pending:
             value = pending.pop()

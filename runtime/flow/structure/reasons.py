@@ -1,4 +1,4 @@
-"""Verdicts: why a wire is in its state, with cutters, witness and the variables concerned."""
+"""Verdicts: why a wire is in its state, with cutters, witness and affected variables."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Verdicts:
-    """Verdicts on values whose state is known.
+    """Explains the states of values.
 
-    The first verdict of a kind takes linear time and the rest almost none: sentences draw on
-    sweeps over all values at once, and long lists are lazy.
+    The first verdict of a kind takes linear time and the others almost none, because sentences use
+    sweeps over all values and long lists are lazy.
     """
 
     def __init__(self, searches: Searches) -> None:
@@ -40,7 +40,7 @@ class Verdicts:
         self._nearby = Nearby(searches)
 
     def explain(self, key: str, heads: Sequence[PortPath], state: State, value: Value) -> Verdict:
-        """Why a value, named ``key``, is in ``state`` for ``heads``; the first is looked into."""
+        """Why a value, named ``key``, is in ``state`` for ``heads``; examines the first head."""
         head = heads[0]
         losses = [head.block for head in heads]
         if state is State.CARRIES:
@@ -66,16 +66,15 @@ class Verdicts:
         before = self._nearby.cutters_ahead(value, head, level)
         behind = self._nearby.cutters_behind(value, level, bool(trained))
         repair = self.repair(head, value)
-        nearest = map(self._slots.cutter, self._searches.first_cuts(head, value))
+        nearest = map(self._slots.cutter, self._searches.nearest_cuts(head, value))
         named = {cutter.block for cutter in (*before, *behind, *nearest)}
-        first = (replace(c, leaf="") if c.leaf else c for c in repair[:MANY])
-        needed = dict.fromkeys(first)
+        needed = dict.fromkeys(replace(c, leaf="") if c.leaf else c for c in repair[:MANY])
         further = [cutter for cutter in needed if cutter.block not in named]
         dtype = None if is_float(value.dtype) else value.dtype
         more = isinstance(repair, LazySequence)
         text = sentences.cut(head.block, before, behind, further, trained, frozen, dtype, more)
-        if passed := [name for name in map(self._head_before, before) if name]:
-            text = f"{text} {sentences.a_stop_wins(passed)}"
+        if stopped := [name for name in map(self._stopped_loss, before) if name]:
+            text = f"{text} {sentences.a_stop_wins(stopped)}"
         cutters: Sequence[Cutter] = tuple(dict.fromkeys((*before, *behind, *further)))
         if max(len(before), len(behind)) > MANY:
             exact = partial(self._all_cutters, head, value, level, bool(trained), further)
@@ -86,14 +85,14 @@ class Verdicts:
         cure = sentences.INDEX if is_index else ""
         return Verdict(key, head, state, text, cutters, witness, frozen, repair, cure=cure)
 
-    def _head_before(self, cutter: Cutter) -> str | None:
-        """The Loss block that a stop stands behind."""
+    def _stopped_loss(self, cutter: Cutter) -> str | None:
+        """The Loss block that a stop reads; None for another cutter."""
         source = self._program.wire_sources.get(cutter.wire)
         path = None if source is None or cutter.kind != "stop" else source.block
         return path if path is not None and self._program.block(path).head else None
 
     def repair(self, head: PortPath, value: Value) -> Sequence[Cutter]:
-        """The fewest slots to open for a value, from the loss on."""
+        """The fewest slots to open so that a value carries gradient, from the loss on."""
         edges = self._searches.repair(head, value)
         first = [self._slots.opening(edge) for edge in edges[:MANY]]
         if not isinstance(edges, LazySequence):
@@ -103,7 +102,7 @@ class Verdicts:
         )
 
     def _frozen(self, key: str, head: PortPath, value: Value) -> Verdict:
-        """A frozen variable is what gradient comes to, or what it would come to."""
+        """The verdict on a value that leads only to frozen variables, or does if slots open."""
         near = self._nearby
         reached = near.variables(value, Gate.OPEN, False)
         frozen = reached or near.variables(value, Gate.NO_RULE, False)
@@ -112,15 +111,15 @@ class Verdicts:
         if trained or not reached:
             behind = near.cutters_behind(value, Gate.NO_RULE, bool(trained))
         text = sentences.frozen(
-            frozen, trained, behind, self._passed_on(head, value), itself=[key] == frozen
+            frozen, trained, behind, self._reached_beyond(head, value), itself=[key] == frozen
         )
         if before := near.cutters_ahead(value, head, Gate.STOP):
             text = f"{text} {sentences.stopped_besides(before, head.block)}"
         repair = self.repair(head, value)
         return Verdict(key, head, State.FROZEN, text, frozen=tuple(frozen), repair=repair)
 
-    def _passed_on(self, head: PortPath, value: Value) -> list[str]:
-        """Trained variables that get gradient through the block that a value goes into."""
+    def _reached_beyond(self, head: PortPath, value: Value) -> list[str]:
+        """Trained variables that get gradient through a block that reads the value."""
         edges = self._graph.readers
         markers = [edge.value for edge in edges.get(value, ()) if edge.value.primitive is WIRE]
         readers = [edge.value for v in markers or [value] for edge in edges.get(v, ())]
@@ -128,16 +127,16 @@ class Verdicts:
         found = {name for several in names for name in several}
         return [name for name in self._program.trainable if name in found] if found else []
 
-    # ---- what cuts ----------------------------------------------------------------------------
+    # ---- cutters ------------------------------------------------------------------------------
 
-    def before(self, head: PortPath, value: Value, level: Gate) -> list[Cutter]:
-        """First closed slots met from the loss on the routes to ``value``, the first few."""
+    def cutters_from(self, head: PortPath, value: Value, level: Gate) -> list[Cutter]:
+        """The first few of the closed slots met first on the routes from the loss to ``value``."""
         return self._nearby.cutters_ahead(value, head, level)
 
     def _all_cutters(
         self, head: PortPath, value: Value, level: Gate, trained: bool, further: Sequence[Cutter]
     ) -> list[Cutter]:
-        """All closed slots first met on the way: from the loss, then from ``value``."""
+        """All closed slots met first on the routes from the loss, then on those from ``value``."""
         found: list[Cutter] = []
         opened = self._searches.to_loss(head, Gate.OPEN).cost
         if value not in opened:
@@ -151,7 +150,7 @@ class Verdicts:
     def _cutters(
         self, opened: Iterable[Value], towards: Mapping[Value, int], level: Gate
     ) -> list[Cutter]:
-        """The slots that close the way from the opened values towards others."""
+        """The closed slots on the border of the opened values that lead towards the others."""
         edges = {
             cause: None
             for value in opened
@@ -163,7 +162,7 @@ class Verdicts:
         return list({self._slots.cutter(edge): None for edge in ordered})
 
     def _causes(self, edge: Edge, towards: Mapping[Value, int]) -> Iterator[Edge]:
-        """The slot itself; for one that reads integers or booleans those where floats ended."""
+        """The slot itself or, if it reads integers or booleans, the slots where floats ended."""
         found = False
         pending, seen = [edge.source], {edge.source}
         while pending:

@@ -1,4 +1,4 @@
-"""The searches behind every answer, each made once per program."""
+"""The searches behind states, verdicts and repairs, each done once per program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 STEPS = frozenset({"round", "floor", "ceil", "sign"})
-"""Primitives that are step functions: gradient passes, but it is always 0."""
+"""Primitives that are step functions: they pass gradient, but it is always 0."""
 LEVELS = (Gate.OPEN, Gate.STOP, Gate.NO_RULE)
 
 
@@ -34,15 +34,15 @@ class Searches:
         self._smooth: dict[str, set[Value]] = {}
 
     def to_loss(self, head: PortPath, level: Gate) -> Reach:
-        """Values that the gradient of a head reaches with slots up to ``level`` opened."""
+        """Values that the gradient of a head reaches through slots up to ``level``."""
         key = head, level
         if key not in self._to_loss:
             self._to_loss[key] = self.graph.backward([self.program.ports[head]], level)
         return self._to_loss[key]
 
     def steps(self, head: PortPath, value: Value) -> list[Edge]:
-        """The slots of step functions on the route from a head over a value to a variable; empty
-        if some route has none.
+        """The slots of step functions on the route from a head through a value to a variable;
+        empty if the value can be reached without any.
         """
         if value not in self.to_loss(head, Gate.OPEN).cost or value in self._without_steps(head):
             return []
@@ -72,18 +72,18 @@ class Searches:
 
     @cached_property
     def trained(self) -> tuple[Reach, ...]:
-        """Values whose gradient reaches a variable that is trained, by level."""
+        """Values from which gradient reaches a trained variable, by level."""
         leaves = self.variables(trained=True)
         return tuple(self.graph.forward(leaves, level) for level in LEVELS)
 
     @cached_property
     def frozen(self) -> tuple[Reach, ...]:
-        """Values whose gradient reaches a variable that is frozen, by level."""
+        """Values from which gradient reaches a frozen variable, by level."""
         leaves = self.variables(trained=False)
         return tuple(self.graph.forward(leaves, level) for level in LEVELS)
 
     def variables(self, trained: bool) -> list[Value]:
-        """Float variables that are trained, or those that are frozen."""
+        """The trained, or else the frozen, float variables."""
         program = self.program
         return [
             program.leaves[path].value
@@ -94,14 +94,18 @@ class Searches:
         ]
 
     def levels(self, head: PortPath, value: Value) -> tuple[Gate | None, Gate | None, Gate | None]:
-        """What must open between a value and the head, trained variables, frozen variables."""
+        """The worst gate between a value and the head, trained variables and frozen variables.
+
+        None where no route exists.
+        """
         reaches = (self.to_loss(head, level) for level in LEVELS)
         return _first(value, reaches), _first(value, self.trained), _first(value, self.frozen)
 
     def repair(self, head: PortPath, value: Value) -> Sequence[Edge]:
-        """The fewest slots to open between a head and a value and on to a variable, from the head
-        on; stops rather than slots without a rule, trained variables rather than frozen ones, but
-        to train one rather than to do without a rule.
+        """The fewest slots to open from a head through a value to a variable, in this order.
+
+        Prefers stops to slots without a rule, and trained variables to frozen ones, unless a
+        trained one would need a slot without a rule and a frozen one needs none.
         """
         ahead, behind = self._cheapest(head, value)
         if ahead is None or behind is None:
@@ -116,14 +120,14 @@ class Searches:
             count=count,
         )
 
-    def first_cuts(self, head: PortPath, value: Value) -> list[Edge]:
-        """Of that repair the slot nearest the head, and the one nearest the value behind it."""
+    def nearest_cuts(self, head: PortPath, value: Value) -> list[Edge]:
+        """The slots of the repair nearest to the head, and nearest to the value upstream of it."""
         ahead, behind = self._cheapest(head, value)
         found = [] if ahead is None else [*ahead.first_closed(value)[:1]]
         return found if behind is None else [*found, *islice(behind.closed(value), 1)]
 
     def route(self, head: PortPath, value: Value) -> list[Value]:
-        """The route of that repair: from the head over the value to a variable."""
+        """The route of the repair, from the head through the value to a variable."""
         ahead, behind = self._cheapest(head, value)
         nearer = [] if ahead is None else [*ahead.route(value)][:0:-1]
         return [*nearer, *([value] if behind is None else behind.route(value))]

@@ -1,4 +1,4 @@
-"""StopGradient blocks that cut nothing, as far as structure alone shows it."""
+"""Finds StopGradient blocks that cut nothing, as far as structure alone shows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoppedPort:
-    """An output that a StopGradient stops, or the leaf of a tree.
+    """An output, or a leaf of one, that a StopGradient stops.
 
-    ``idle`` is why nothing is cut there, whatever the numbers; None where gradient of ``losses``
-    comes to it and would go on.
+    ``idle`` is the reason why it cuts nothing, whatever the numbers; None if gradient of
+    ``losses`` arrives and would continue.
     """
 
     port: PortPath
@@ -29,7 +29,7 @@ class StoppedPort:
 
 
 def stopped_ports(flow: Flow) -> dict[InstancePath, tuple[StoppedPort, ...]]:
-    """What every StopGradient that is not open stops; empty for one that nothing goes into."""
+    """The stopped ports of each StopGradient that is not open; empty if its input is not wired."""
     key = "stopped ports", flow.losses
     return flow.program.derived(
         key, lambda: {stop: _ports_of(flow, stop) for stop in closed_stops(flow)}
@@ -63,7 +63,7 @@ def _ports_of(flow: Flow, stop: InstancePath) -> tuple[StoppedPort, ...]:
 
 
 def _wires_into(flow: Flow, wire: WirePath, port: PortPath) -> tuple[WirePath, ...]:
-    """The wire of the same leaf as a port's; all leaves where sequences have changed."""
+    """The input wire of the same leaf as the port; all leaves if the stop stacks sequences."""
     leaves = flow.program.leaf_wires(wire)
     same = [leaf for leaf in leaves if leaf.leaf == port.leaf]
     return tuple(same) or leaves
@@ -73,13 +73,13 @@ def _port(flow: Flow, port: PortPath, wires: Sequence[WirePath]) -> StoppedPort:
     losses = tuple(loss for loss in flow.losses if flow.arrives(port, loss))
     if not losses:
         return StoppedPort(port, _why_nothing_arrives(flow, port))
-    if not any(map(flow.trained_before, wires)):
+    if not any(map(flow.trained_upstream, wires)):
         return StoppedPort(port, "no trained variable could get a gradient through it")
     return StoppedPort(port, None, losses)
 
 
 def _why_nothing_arrives(flow: Flow, port: PortPath) -> str:
-    if others := flow.ahead(port):
+    if others := flow.cutters_downstream(port):
         return f"{sentences.names(others)} already cut{'s' * (len(others) == 1)} its routes"
     if set(flow.losses) >= set(flow.program.heads()):
         return "no loss depends on its output"

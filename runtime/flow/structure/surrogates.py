@@ -1,4 +1,4 @@
-"""Blocks that deliberately send back a gradient other than their derivative (badge ≈)."""
+"""Finds blocks that deliberately send back a gradient other than their derivative (badge ≈)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 STEPS = (Round, Floor, Ceil, Sign)
-"""Blocks whose gradient passes and is 0."""
+"""Blocks that pass gradient, which is always 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surrogate:
-    """A straight-through estimator written as ``soft + stop(hard − soft)``, or where only soft is
-    stopped (``is_partial``) as ``hard − stop(soft) + soft``.
+    """A straight-through estimator written as ``soft + stop(hard − soft)`` or, if only soft is
+    stopped (``is_partial``), as ``hard − stop(soft) + soft``.
     """
 
     stop: InstancePath
@@ -34,7 +34,7 @@ class Surrogate:
 
     @property
     def advice(self) -> str:
-        """What it is, and what to do instead of opening the stop."""
+        """Identifies the pattern, and says what to do instead of opening the stop."""
         hard, soft = self.hard.block, self.soft.block
         form = f"{soft} + {self.stop}({hard} − {soft})"
         other = f" For a gradient of {hard}, add a loss that reads it before {self.stop}."
@@ -47,7 +47,7 @@ class Surrogate:
 
 
 def surrogate_of(flow: Flow, stop: InstancePath) -> Surrogate | None:
-    """The straight-through estimator that a StopGradient is part of, if it is."""
+    """The straight-through estimator that contains a StopGradient, or None."""
     stopped = _inputs(flow.program, stop).get("x")
     if stopped is None:
         return None
@@ -58,16 +58,16 @@ def _of_difference(program: Program, stop: InstancePath, stopped: PortPath) -> S
     """``soft + stop(hard − soft)``."""
     if not _is(program, stopped.block, Sub):
         return None
-    taken = _inputs(program, stopped.block)
-    if len(taken) < 2:
+    terms = _inputs(program, stopped.block)
+    if len(terms) < 2:
         return None
-    hard, soft = taken["a"], taken["b"]
+    hard, soft = terms["a"], terms["b"]
     sums = _readers(program, stop.port("out"), Add)
-    return Surrogate(stop, hard, soft) if any(soft in terms.values() for terms in sums) else None
+    return Surrogate(stop, hard, soft) if any(soft in inputs.values() for inputs in sums) else None
 
 
 def _of_soft(flow: Flow, stop: InstancePath, soft: PortPath) -> Surrogate | None:
-    """``hard − stop(soft) + soft``, in either order, of a hard value that brings no gradient."""
+    """``hard − stop(soft) + soft``, in either order, if hard passes no gradient back."""
     program, out = flow.program, stop.port("out")
     for path in _reading(program, out, Sub):
         taken = _inputs(program, path)
@@ -82,10 +82,10 @@ def _of_soft(flow: Flow, stop: InstancePath, soft: PortPath) -> Surrogate | None
 
 
 def _is_hard(flow: Flow, port: PortPath) -> bool:
-    """Whether what comes to a port goes no further, or is 0 behind it."""
+    """Whether no gradient, or only a gradient of 0, flows back from a port."""
     wires = (wire for wire, source in flow.program.wire_sources.items() if source == port)
     steps = any(_is(flow.program, port.block, kind) for kind in STEPS)
-    return steps or not any(map(flow.trained_before, wires))
+    return steps or not any(map(flow.trained_upstream, wires))
 
 
 def _reading(program: Program, port: PortPath, kind: type[Block]) -> list[InstancePath]:
@@ -96,7 +96,7 @@ def _reading(program: Program, port: PortPath, kind: type[Block]) -> list[Instan
 
 
 def _readers(program: Program, port: PortPath, kind: type[Block]) -> list[dict[str, PortPath]]:
-    """What the blocks of a kind that read a port read, by input."""
+    """The inputs of the blocks of a kind that read a port, by name."""
     return [_inputs(program, path) for path in _reading(program, port, kind)]
 
 
@@ -111,10 +111,10 @@ def _inputs(program: Program, path: InstancePath) -> dict[str, PortPath]:
 
 
 def surrogates(flow: Flow) -> tuple[InstancePath, ...]:
-    """These blocks, by path, except those whose parameters make the two equal.
+    """The surrogate blocks, except those whose parameters make the gradient the derivative.
 
-    A Loss is one if it has a scale of its own, or if the gradient of another loss arrives at it,
-    which it replaces with its own.
+    A Loss is one if it has a scale, or if the gradient of another loss arrives at it, which it
+    replaces by its own.
     """
     return flow.program.derived(("surrogates", flow.losses), lambda: _surrogates(flow))
 

@@ -170,7 +170,7 @@ def _repairable(flow: Flow, key: str, loss: str | None) -> list[Verdict]:
     """The verdict to repair; for a wire with a tree, those of its leaves in the same state."""
     if key not in flow.program.wire_trees:
         verdict = flow.explain(key, loss)
-        wanted = verdict.state in REPAIRABLE or flow.past_steps(verdict)
+        wanted = verdict.state in REPAIRABLE or flow.step_bypasses(verdict)
         return [verdict] if wanted and verdict.loss else []
     leaves = list(flow.leaves(key, loss).values())
     state = next((s for s in REPAIRABLE if any(v.state is s for v in leaves)), None)
@@ -184,7 +184,7 @@ def _plan(flow: Flow, verdict: Verdict) -> Fix | None:
     stops = [c for c in verdict.repair if flow.slots.openable(c)]
     others = [c for c in verdict.repair if not flow.slots.openable(c)]
     trained = flow.to_train(verdict)
-    bypasses = flow.past_steps(verdict) or flow.bypasses(verdict)
+    bypasses = flow.step_bypasses(verdict) or flow.bypasses(verdict)
     if not (verdict.repair or trained or bypasses):
         return None
     names = tuple(dict.fromkeys(c.block for c in stops))

@@ -134,7 +134,7 @@ def test_a_repair_that_can_be_made_gives_a_gradient_always() -> None:
                 whole = key in session.program.leaves and flow.variable(key).sentence.endswith(
                     "only floats have gradients."
                 )
-                steep = flow.past_steps(flow.explain(key, head))
+                steep = flow.step_bypasses(flow.explain(key, head))
                 wanted = (state in REPAIRABLE and not whole) or bool(steep)
                 assert (found is not None) == wanted, (seed, key)
                 if found is None or found.obstacle:
@@ -260,8 +260,8 @@ def test_where_nothing_can_stand_in_the_reason_is_said():
     found = fix(session, "x")
     assert found.gradient is None and found.change is None
     assert found.sentence == (
-        "A StraightThrough block cannot bypass choice alone: the shape before it is (2,), and () "
-        "behind it."
+        "A StraightThrough block cannot bypass choice alone: the shape is (2,) before it and () "
+        "after it."
     )
 
 

@@ -277,7 +277,7 @@ def test_nothing_to_train() -> None:
     assert says(counted, "loss.x") == (
         "NOTHING TO TRAIN: Only data, constants and i upstream, which holds no floats: normal."
     )
-    assert counted.variable("i").sentence == "i holds int64, and only floats have gradients."
+    assert counted.variable("i").sentence == "i has dtype int64, and only floats have gradients."
 
 
 def test_unknown() -> None:

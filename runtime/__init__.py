@@ -4,8 +4,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 
-def _require_neighbours() -> None:
-    """Raise ImportError where another package hides a floor of Gradwire, and name it."""
+def _require_own_packages() -> None:
+    """Raise ImportError if another package shadows ``blocks`` or ``app``."""
     home = Path(__file__).parents[1].resolve()
     for floor in ("blocks", "app"):
         spec = find_spec(floor)
@@ -14,8 +14,8 @@ def _require_neighbours() -> None:
         if Path(spec.origin).resolve().parents[1] != home:
             raise ImportError(
                 f"Gradwire needs its own package {floor!r} of {home}, but {spec.origin} comes "
-                "first on sys.path. Rename that one, or take its folder off PYTHONPATH."
+                "first on sys.path. Rename that package, or remove its folder from PYTHONPATH."
             )
 
 
-_require_neighbours()
+_require_own_packages()

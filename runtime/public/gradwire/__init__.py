@@ -1,4 +1,4 @@
-"""Diagrams of differentiable arithmetic that show which wires carry gradient, and why not.
+"""Diagrams of differentiable programs that show which wires carry gradient, and why others don't.
 
     import gradwire as gw
 
@@ -6,16 +6,16 @@
     session = gw.Session(gw.build(gw.loss(gw.stop_gradient(3 * b) + a)))
     print(session.backward().gradients, gw.analyse(session.program).variable("b").sentence)
 
-``__all__`` is the public interface. Every installed block is a function as well, in snake case:
-``gw.relu(x)``, ``gw.conv2d(x, w, stride=2)``. A name is imported when it is first used, so that
-``import gradwire`` alone loads neither numpy nor any block. The types are in ``__init__.pyi``.
+``__all__`` lists the public names. In addition, every installed block is a function in snake case:
+``gw.relu(x)``, ``gw.conv2d(x, w, stride=2)``. Names are imported on first use; ``import gradwire``
+alone loads neither numpy nor any block. Type checkers read ``__init__.pyi``.
 """
 
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-_HOMES = {
+_NAMES = {
     "blocks": ("Block", "InputPort", "registry"),
     "blocks.errors": (
         "BlockDefinitionError",
@@ -90,20 +90,23 @@ _HOMES = {
 }
 """The public names, by the module that defines or exports them."""
 
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
+__all__ = sorted(_MODULE_OF)
 
 
 def _require_own_runtime() -> None:
-    """Raise ImportError where another package hides Gradwire's own; runtime checks the others."""
-    homes = Path(__file__).resolve().parents  # installed beside it, or inside it in the sources
+    """Raise ImportError if another package called ``runtime`` shadows Gradwire's own.
+
+    ``runtime`` itself checks the other packages.
+    """
+    folders = Path(__file__).resolve().parents  # site-packages, or the root of the sources
     spec = find_spec("runtime")
     origin = None if spec is None else spec.origin
-    if origin is None or Path(origin).resolve().parents[1] not in (homes[1], homes[3]):
+    if origin is None or Path(origin).resolve().parents[1] not in (folders[1], folders[3]):
         raise ImportError(
             f"Gradwire needs its own package 'runtime', but {origin or 'none'} comes first on "
-            "sys.path. Rename that one, or take its folder off PYTHONPATH."
+            "sys.path. Rename that package, or remove its folder from PYTHONPATH."
         )
 
 
@@ -111,14 +114,14 @@ _require_own_runtime()
 
 
 def __getattr__(name: str) -> object:
-    if name.startswith("_") and name not in _HOME_OF:
+    if name.startswith("_") and name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # What is not listed may be an installed block, which runtime.build makes a function.
-    home = import_module(_HOME_OF.get(name, "runtime.build"))
+    # Other names may be installed blocks, for which runtime.build provides functions.
+    module = import_module(_MODULE_OF.get(name, "runtime.build"))
     try:
-        found = getattr(home, name)
+        found = getattr(module, name)
     except AttributeError as error:
-        raise AttributeError(str(error).replace(home.__name__, __name__)) from None
+        raise AttributeError(str(error).replace(module.__name__, __name__)) from None
     return globals().setdefault(name, found)
 
 

@@ -1,4 +1,4 @@
-"""``python -m gradwire``: the command ``gradwire`` without its entry point."""
+"""Runs the command ``gradwire`` as ``python -m gradwire``."""
 
 import sys
 

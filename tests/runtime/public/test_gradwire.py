@@ -130,4 +130,4 @@ def test_another_package_of_the_name_of_a_floor_is_named(floor, start, tmp_path)
     )
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"ImportError: Gradwire needs its own package {floor!r}")
-    assert str(tmp_path / floor) in last and "Rename that one" in last
+    assert str(tmp_path / floor) in last and "Rename that package" in last

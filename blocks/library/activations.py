@@ -71,8 +71,8 @@ class Elu(Elementwise):
 
     def forward(self, xp: Any, x: Any) -> Any:
         x = xp.as_float(x)
-        # Clipped, because the branch not taken would overflow and make the gradient NaN.
-        return xp.where(x > 0, x, self.alpha * xp.expm1(xp.clip(x, None, 0)))
+        # The branch not taken would overflow and make the gradient NaN.
+        return xp.where(x > 0, x, self.alpha * xp.expm1(xp.where(x > 0, 0.0, x)))
 
 
 class Gelu(Elementwise):

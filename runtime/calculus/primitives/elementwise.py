@@ -123,12 +123,14 @@ def _arctan2_rule(sign: int) -> Any:
 def _clip_rule(
     xp: Namespace, g: Value, out: Value, x: Value, *, lo: float | None, hi: float | None
 ) -> Value:
-    inside = xp.ones_like(g)
-    if lo is not None:
-        inside = inside * xp.astype(x >= lo, g.dtype)
-    if hi is not None:
-        inside = inside * xp.astype(x <= hi, g.dtype)
-    return g * inside
+    above, below = (None if lo is None else x >= lo), (None if hi is None else x <= hi)
+    inside = below if above is None else above if below is None else above & below
+    return g if inside is None else xp.where(inside, g, xp.zeros_like(g))
+
+
+def _relu_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    """``g`` where the output is above 0; elsewhere 0, even of a gradient that is ∞ or NaN."""
+    return xp.where(out > 0, g, xp.zeros_like(g))
 
 
 def _flat(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
@@ -168,7 +170,7 @@ TAN = _function("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
 TANH = _function("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out))
 SIGMOID = _function("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out)))
 SOFTPLUS = _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
-RELU = _unary("relu", _relu_kernel, lambda xp, g, out, x: g * xp.astype(out > 0, g.dtype))
+RELU = _unary("relu", _relu_kernel, _relu_rule)
 ERF = _function("erf", erf_kernel,
              lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x)))  # fmt: skip
 SIGN = _unary("sign", np.sign, _flat)

@@ -196,6 +196,22 @@ def test_nan_wins_elementwise(name: str) -> None:
     assert np.isnan(out[0]) and not np.isnan(out[1])
 
 
+@pytest.mark.parametrize("arriving", [inf, -inf, nan])
+@pytest.mark.parametrize(
+    ("function", "where"),
+    [
+        (lambda xp, x: xp.relu(x), [-1.0, 0.0]),
+        (lambda xp, x: xp.clip(x, 0, 1), [-1.0, 2.0]),
+        (lambda xp, x: xp.clip(x, None, 1), [1.5, 2.0]),
+        (lambda xp, x: xp.maximum(x, 5.0), [-1.0, 2.0]),
+    ],
+)
+def test_what_is_cut_off_stays_0_whatever_arrives(
+    function: Any, where: list[float], arriving: float
+) -> None:
+    assert gradient(function, array(*where), seed=arriving).tolist() == [0.0, 0.0]
+
+
 def test_nan_spreads_through_the_gradient_of_max() -> None:
     assert np.isnan(gradient(lambda xp, x: xp.max(x), array(1, nan))).all()
 

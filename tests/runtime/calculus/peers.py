@@ -19,14 +19,19 @@ import torch
 
 from blocks import Block, registry
 from runtime.calculus import sweep
+from runtime.calculus.choices.definitions import forward_in
 from tests.runtime.calculus.tracing import Traced
 
 if TYPE_CHECKING:
     from tests.runtime.calculus.tracing import Array
 
 Function = Callable[..., Any]
-Answers = dict[str, "Array"]
-"""Numbers by quantity: ``value``, ``gradient x`` and ``second x`` for each float input x."""
+Key = tuple[str, str, float]
+"""A quantity, the input that it is for (empty for the value), and the gradient that arrives."""
+Answers = dict[Key, "Array"]
+VALUE: Key = ("value", "", 1.0)
+ARRIVING = (1.0, 0.0, np.inf, np.nan)
+"""Gradients that arrive at the output; second derivatives are taken where 1 does."""
 
 SYSTEMS = ("PyTorch", "JAX")
 F = torch.nn.functional
@@ -60,6 +65,10 @@ class Comparison:
             warnings.simplefilter("ignore")  # of casts and overflows inside the other systems
             return {"Gradwire": _ours, "PyTorch": _pytorch, "JAX": _jax}[system](self)
 
+    def by_definition(self, system: str) -> Answers:
+        """What a system answers by the definitions that we have of it."""
+        return _ours(self, lambda xp, *x: forward_in(system, self.block, xp, x))
+
     def refused(self, system: str) -> bool:
         """Whether a system has no such function of these dtypes."""
         try:
@@ -73,23 +82,28 @@ class Comparison:
         return [(i, n) for i, (n, x) in enumerate(self.inputs.items()) if x.dtype.kind == "f"]
 
 
-def _ours(given: Comparison) -> Answers:
+def _ours(given: Comparison, forward: Function | None = None) -> Answers:
     inputs = given.inputs
-    traced = Traced(lambda xp, *x: given.block.forward(xp, *x), *inputs.values())
-    found = {"value": traced.value()}
+    traced = Traced(forward or given.block.forward, *inputs.values())
+    found = {VALUE: traced.value()}
     if not traced.out.dtype.startswith("float"):
         return found
     xp, leaves = traced.trace.xp, traced.leaves
-    first = sweep([(traced.out, xp.ones_like(traced.out))], leaves)
-    total = None
+    second: dict[Any, Any] = {}
+    for arriving in ARRIVING:
+        seed = xp.full_like(traced.out, arriving)
+        first = sweep([(traced.out, seed)], leaves)
+        for place, name in given.floats():
+            slope = first.get(leaves[place])
+            found["gradient", name, arriving] = _or_zeros(traced, slope, inputs[name])
+        sums = [xp.sum(first[leaves[i]]) for i, _ in given.floats() if leaves[i] in first]
+        if arriving == 1.0 and sums:
+            total = sum(sums[1:], sums[0])
+            second = sweep([(total, xp.ones_like(total))], leaves)
     for place, name in given.floats():
-        slope = first.get(leaves[place])
-        found[f"gradient {name}"] = _or_zeros(traced, slope, inputs[name])
-        if slope is not None:
-            total = xp.sum(slope) if total is None else total + xp.sum(slope)
-    second = {} if total is None else sweep([(total, xp.ones_like(total))], leaves)
-    for place, name in given.floats():
-        found[f"second {name}"] = _or_zeros(traced, second.get(leaves[place]), inputs[name])
+        found["second derivative", name, 1.0] = _or_zeros(
+            traced, second.get(leaves[place]), inputs[name]
+        )
     return found
 
 
@@ -100,23 +114,29 @@ def _or_zeros(traced: Traced, value: Any, like: Array) -> Array:
 def _pytorch(given: Comparison) -> Answers:
     tensors = [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in given.inputs.values()]
     out = given.functions["PyTorch"](*tensors)
-    found = {"value": out.detach().numpy(force=True)}
+    found = {VALUE: out.detach().numpy(force=True)}
     if not out.requires_grad:
         return found
     places = given.floats()
     wanted = [tensors[i] for i, _ in places]
-    first = torch.autograd.grad(
-        out, wanted, torch.ones_like(out), create_graph=True, allow_unused=True
-    )
-    total = sum(g.sum() for g in first if g is not None)
-    flat = not (isinstance(total, torch.Tensor) and total.requires_grad)
-    second = [None] * len(wanted) if flat else torch.autograd.grad(total, wanted, allow_unused=True)
-    for order, slopes in (("gradient", first), ("second", second)):
+
+    def keep(quantity: str, arriving: float, slopes: Any) -> None:
         for (_, name), slope in zip(places, slopes, strict=True):
             zeros = np.zeros_like(given.inputs[name])
-            found[f"{order} {name}"] = (
+            found[quantity, name, arriving] = (
                 zeros if slope is None else slope.detach().clone().numpy(force=True)
             )
+
+    for arriving in ARRIVING:
+        first = torch.autograd.grad(
+            out, wanted, torch.full_like(out, arriving), create_graph=True, allow_unused=True
+        )
+        keep("gradient", arriving, first)
+        if arriving == 1.0:
+            total = sum(g.sum() for g in first if g is not None)
+            flat = not (isinstance(total, torch.Tensor) and total.requires_grad)
+            keep("second derivative", 1.0, [None] * len(wanted) if flat else torch.autograd.grad(
+                total, wanted, retain_graph=True, allow_unused=True))  # fmt: skip
     return found
 
 
@@ -135,14 +155,18 @@ def _jax(given: Comparison) -> Answers:
         return pull(jnp.ones_like(out))
 
     wanted = [arrays[i] for i, _ in places]
-    out = np.asarray(of(*wanted))
-    found = {"value": out}
+    if not wanted:
+        return {VALUE: np.asarray(of())}
+    out, pull = jax.vjp(of, *wanted)
+    found = {VALUE: np.asarray(out)}
     if out.dtype.kind != "f":
         return found
+    answers = {("gradient", a): pull(jnp.full_like(out, a)) for a in ARRIVING}
     total, pull = jax.vjp(lambda *floats: sum(g.sum() for g in slopes(*floats)), *wanted)
-    for order, answers in (("gradient", slopes(*wanted)), ("second", pull(jnp.ones_like(total)))):
-        for (_, name), slope in zip(places, answers, strict=True):
-            found[f"{order} {name}"] = np.asarray(slope)
+    answers["second derivative", 1.0] = pull(jnp.ones_like(total))
+    for (quantity, arriving), parts in answers.items():
+        for (_, name), slope in zip(places, parts, strict=True):
+            found[quantity, name, arriving] = np.asarray(slope)
     return found
 
 
@@ -299,6 +323,8 @@ def comparisons(dtype: str) -> list[Comparison]:
     add("Where", {"condition": a > 0, "a": a, "b": b}, torch.where, jnp.where)
     for name, functions in ALONG.items():
         add(name, row, *functions, axis=-1)
+    never_0 = {"x": row["x"][(row["x"] != 0).all(1)]}
+    add("Prod", never_0, *ALONG["Prod"], axis=-1)
     add("Sum", {"x": np.ones((4, 0), dtype)}, *ALONG["Sum"], axis=-1)
     add("Prod", {"x": np.ones((4, 0), dtype)}, *ALONG["Prod"], axis=-1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,26 @@ import numpy as np
 import pytest
 
 from blocks import registry
-from runtime.calculus.choices import CHOICES, Choice, choices_of, conventions, notes, table
+from runtime.calculus.choices import (
+    CHOICES,
+    SYSTEMS,
+    Choice,
+    Site,
+    choices_of,
+    conventions,
+    notes,
+    table,
+)
+from runtime.calculus.choices.definitions import defines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.runtime.calculus.peers import Comparison
+    from tests.runtime.calculus.peers import Answers, Comparison
     from tests.runtime.calculus.tracing import Array
 
-Differences = dict[tuple[str, str, str], list[tuple[str, "Array", tuple["Array", ...]]]]
+Found = tuple[str, "Array", Site]
+"""What was compared, the places where it differs, and the site."""
 
 ROOT = Path(__file__).parents[3]
 FLOATS = ("float32", "float64")
@@ -51,75 +63,123 @@ def places(found: Array, count: int) -> Array:
     return found.any(axis=tuple(range(1, found.ndim)))
 
 
-def subnormal(given: Comparison, count: int) -> Array:
-    """Places that JAX takes as 0: on a CPU it flushes subnormal numbers."""
+def tiny(given: Comparison, value: Array, count: int) -> Array:
+    """Places whose numbers JAX takes as 0, or would on the way: a CPU flushes subnormal ones."""
     found = np.zeros(count, bool)
-    for x in given.inputs.values():
+    for x in (*given.inputs.values(), value):
         if x.dtype.kind == "f" and len(x) == count:
-            found |= places((np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0), count)
+            found |= places((np.abs(x) <= np.finfo(x.dtype).tiny) & (x != 0), count)
     return found
 
 
+@dataclass
+class Compared:
+    """Where this system differs from others, and where the definitions of those do from them."""
+
+    ours: dict[tuple[str, str, str], list[Found]]
+    definitions: dict[str, list[Found]]
+
+
 @pytest.fixture(scope="module")
-def differences(installed: None) -> Differences:
-    """By block, system and quantity: the comparison, where it differs, and the inputs."""
+def compared(installed: None) -> Compared:
+    """Differences by block, system and quantity; those of definitions by system."""
     from tests.runtime.calculus.peers import comparisons, of_integers
 
-    found = defaultdict(list)
+    found = Compared(defaultdict(list), defaultdict(list))
     for dtype in (*FLOATS, *INTEGERS):
         for given in comparisons(dtype) if dtype in FLOATS else of_integers(dtype):
-            inputs, ours = tuple(given.inputs.values()), given.of("Gradwire")
+            ours = given.of("Gradwire")
             for system in given.functions:
-                if (dtype, system) == ("float32", "JAX"):
-                    continue  # as in float64, and half of the time
                 if dtype in INTEGERS and given.refused(system):
                     continue
-                for quantity, name, wrong in _compared(given, ours, system):
-                    found[given.name, system, quantity].append((name, wrong, inputs))
-    return dict(found)
+                theirs = given.of(system)
+                for quantity, *rest in _differences(given, ours, theirs, system):
+                    found.ours[given.name, system, quantity].append((*rest,))
+                if dtype in FLOATS and defines(system, given.name):
+                    defined = given.by_definition(system)
+                    for quantity, *rest in _differences(given, defined, theirs, system):
+                        if quantity in ("value", "gradient"):
+                            found.definitions[system].append((*rest,))
+    return found
 
 
-def _compared(
-    given: Comparison, ours: dict[str, Array], system: str
-) -> Iterator[tuple[str, str, Array]]:
-    """Each quantity of a comparison, its name, and the places where it differs."""
-    theirs = given.of(system)
+def _differences(
+    given: Comparison, ours: Answers, theirs: Answers, system: str
+) -> Iterator[tuple[str, str, Array, Site]]:
+    """Each quantity of a comparison, its name, the places where it differs, and the site."""
     assert theirs.keys() == ours.keys(), given
-    count = len(next(iter(given.inputs.values())))
-    ignored = subnormal(given, count) if system == "JAX" else np.zeros(count, bool)
-    dtypes = ours["value"].dtype, theirs["value"].dtype
-    yield "dtype", f"{given} {dtypes}", np.full(count, dtypes[0] != dtypes[1])
-    for name, numbers in ours.items():
-        assert numbers.shape == theirs[name].shape, (str(given), system, name)
-        quantity = name.split()[0].replace("second", "second derivative")
-        wrong = places(differ(numbers, theirs[name]), count) & ~ignored
-        yield quantity, f"{given} {name}", wrong
+    inputs = tuple(given.inputs.values())
+    value, count = ours["value", "", 1.0], len(inputs[0])
+    ignored = tiny(given, value, count) if system == "JAX" else np.zeros(count, bool)
+    dtypes = value.dtype, theirs["value", "", 1.0].dtype
+    yield (
+        "dtype",
+        f"{given} {dtypes}",
+        np.full(count, dtypes[0] != dtypes[1]),
+        Site(given.block, inputs),
+    )
+    for key, numbers in ours.items():
+        assert numbers.shape == theirs[key].shape, (str(given), system, key)
+        quantity, name, arriving = key
+        wrong = places(differ(numbers, theirs[key]), count) & ~ignored
+        site = Site(given.block, inputs, np.array(arriving))
+        yield quantity, f"{given} {quantity} {name} of {arriving}", wrong, site
 
 
-def test_every_difference_is_a_choice(differences: Differences) -> None:
+def test_every_difference_is_a_choice(compared: Compared) -> None:
     """A difference that is not in the table is a fault, or a row that is missing."""
     unknown = []
-    for (block, system, quantity), found in differences.items():
-        for name, wrong, inputs in found:
-            rows = [c for c in choices_of(block, system) if c.quantity == quantity]
-            known = np.zeros(wrong.shape, bool)
-            for row in rows:
-                known |= row.marks(*inputs)
-            for place in np.flatnonzero(wrong & ~known)[:3]:
-                numbers = [x[place].tolist() for x in inputs if len(x) == len(wrong)]
-                unknown.append(f"{name}, {system}: {numbers}")
+    for (block, system, quantity), found in compared.ours.items():
+        rows = [c for c in choices_of(block, system) if c.quantity == quantity]
+        for name, wrong, site in found:
+            unknown += _unmarked(f"{name}, {system}", wrong, site, rows)
     assert not unknown, "\n".join(unknown)
+
+
+def test_definitions_give_the_numbers_of_their_systems(compared: Compared) -> None:
+    """But for the rows that say that they don't."""
+    wrong_there = []
+    for system, found in compared.definitions.items():
+        for name, wrong, site in found:
+            rows = [c for c in choices_of(site.block.type_name(), system) if not c.modelled]
+            wrong_there += _unmarked(f"{name}, {system}", wrong, site, rows)
+    assert not wrong_there, "\n".join(wrong_there)
+    assert len(compared.definitions["PyTorch"]) > 100 < len(compared.definitions["JAX"])
+
+
+def _unmarked(name: str, wrong: Array, site: Site, rows: list[Choice]) -> Iterator[str]:
+    """A line for places that are wrong and that no row marks."""
+    if wrong.any():
+        known = np.zeros(wrong.shape, bool)
+        for row in rows:
+            known |= row.marks(site)
+        for place in np.flatnonzero(wrong & ~known)[:3]:
+            numbers = [x[place].tolist() for x in site.inputs if len(x) == len(wrong)]
+            yield f"{name}: {numbers}"
 
 
 @pytest.mark.parametrize("system", INSTALLED)
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
-def test_every_choice_is_a_difference(
-    choice: Choice, system: str, differences: Differences
-) -> None:
+def test_every_choice_is_a_difference(choice: Choice, system: str, compared: Compared) -> None:
     """A row that names a system which agrees must go."""
+    if choice.further_back:
+        return  # no block shows it alone
     for block in choice.blocks if system in choice.elsewhere else ():
-        found = differences[block, system, choice.quantity]
-        assert any((wrong & choice.marks(*inputs)).any() for _, wrong, inputs in found), block
+        found = compared.ours[block, system, choice.quantity]
+        assert any((wrong & choice.marks(site)).any() for _, wrong, site in found), block
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_rows_and_definitions_belong_together(system: str) -> None:
+    """A row that definitions follow has one for each of its blocks, and each definition a row."""
+    for choice in CHOICES:
+        if choice.modelled and choice.quantity in ("value", "gradient"):
+            for block in choice.blocks if system in choice.elsewhere else ():
+                assert defines(system, block), (block, str(choice))
+    for block in registry().classes:
+        if defines(system, block):
+            rows = [c for c in choices_of(block, system) if c.modelled]
+            assert any(c.quantity in ("value", "gradient") for c in rows), block
 
 
 def test_jax_flushes_subnormal_numbers(installed: None) -> None:
@@ -139,7 +199,7 @@ def test_the_tables_have_all_rows() -> None:
     assert table().count("\n") + table(extreme=True).count("\n") == len(CHOICES) + 4
     assert "| Abs | gradient | x = 0 | 0 | 1 in JAX |" in table()
     assert "weight decay" in conventions()
-    assert notes("Norm")[0] == "Gradient at length 0: 0; NaN in JAX and TensorFlow and MXNet."
+    assert notes("Norm")[0] == "Gradient at length 0: 0; NaN in JAX, TensorFlow and MXNet."
 
 
 def test_the_manual_has_the_tables() -> None:

@@ -1,0 +1,160 @@
+"""What JAX computes where it differs. Run against JAX in the tests, on the CPU with 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from runtime.calculus.choices.definitions.operations import (
+    Definition,
+    FirstOfWindow,
+    as_written,
+    closed,
+    with_rules,
+)
+from runtime.calculus.primitives.elementwise import (
+    ABS,
+    ARCTAN2,
+    CEIL,
+    DIVIDE,
+    FLOOR,
+    MAXIMUM,
+    MINIMUM,
+    POWER,
+    REMAINDER,
+    ROUND,
+    SIGN,
+    TANH,
+)
+
+if TYPE_CHECKING:
+    from runtime.calculus.namespace import Namespace
+    from runtime.calculus.primitives.base import Axis
+    from runtime.calculus.value import Value
+
+
+def _balanced(x: str, other: str) -> Callable[..., Any]:
+    """``g`` times 1 for the winner, 1/2 for a tie and 0 else: ∞ times 0 is NaN."""
+
+    def rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+        sides = {"a": a, "b": b}
+        share = xp.where(xp.equal(sides[other], out), 0.5, xp.ones_like(g))
+        return g * xp.where(xp.equal(sides[x], out), share, xp.zeros_like(g))
+
+    return rule
+
+
+def _remainder_divisor(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+    """Of the remainder with the sign of a, to which b is added where the signs differ."""
+    quotient = a / b
+    whole = xp.sign(quotient) * xp.floor(xp.abs(quotient))
+    apart = xp.logical_xor((a < 0) & xp.logical_not(xp.isnan(out)), b < 0) & xp.not_equal(out, 0)
+    return -g * whole + xp.where(apart, g, xp.zeros_like(g))
+
+
+_ABS = with_rules(ABS, lambda xp, g, out, x: xp.where(x >= 0, g, -g))
+_TANH = with_rules(TANH, lambda xp, g, out, x: (g + g * out) * (1 - out))
+_DIVIDE = with_rules(DIVIDE, DIVIDE.rules[0], lambda xp, g, out, a, b: -g * a * (1 / xp.square(b)))
+_REMAINDER = with_rules(REMAINDER, REMAINDER.rules[0], _remainder_divisor)
+_POWER = with_rules(
+    POWER, lambda xp, g, out, a, b: g * (b * a ** (b - 1)),
+    lambda xp, g, out, a, b: g * (xp.log(xp.where(xp.equal(a, 0), 1.0, a)) * out),
+)  # fmt: skip
+_MAXIMUM = with_rules(MAXIMUM, _balanced("a", "b"), _balanced("b", "a"))
+_MINIMUM = with_rules(MINIMUM, _balanced("a", "b"), _balanced("b", "a"))
+_ARCTAN2 = with_rules(
+    ARCTAN2,
+    lambda xp, g, out, a, b: g * (b / (a * a + b * b)),
+    lambda xp, g, out, a, b: g * (-a / (a * a + b * b)),
+)
+_CLOSED = {primitive: closed(primitive) for primitive in (ROUND, FLOOR, CEIL, SIGN)}
+
+
+class Operations(FirstOfWindow):
+    """The operations of JAX that differ."""
+
+    __slots__ = ()
+
+    def abs(self, x: Any) -> Value:
+        """``|x|``; gradient 1 at 0, −1 at NaN."""
+        return self._numeric(_ABS, x)
+
+    def tanh(self, x: Any) -> Value:
+        """``tanh x``; gradient ``(g + g·out)(1 − out)``."""
+        return self._function(_TANH, x)
+
+    def round(self, x: Any) -> Value:
+        """To the nearest integer; nothing comes back."""
+        return self._rounding(_CLOSED[ROUND], x)
+
+    def floor(self, x: Any) -> Value:
+        """The integer at or below; nothing comes back."""
+        return self._rounding(_CLOSED[FLOOR], x)
+
+    def ceil(self, x: Any) -> Value:
+        """The integer at or above; nothing comes back."""
+        return self._rounding(_CLOSED[CEIL], x)
+
+    def sign(self, x: Any) -> Value:
+        """−1, 0 or 1; nothing comes back."""
+        return self._numeric(_CLOSED[SIGN], x)
+
+    def divide(self, a: Any, b: Any) -> Value:
+        """``a / b``; gradient ``−a/b²`` for b."""
+        return self._arithmetic(_DIVIDE, a, b, floats=True)
+
+    def remainder(self, a: Any, b: Any) -> Value:
+        """``a mod b``, made of the remainder with the sign of a."""
+        return self._arithmetic(_REMAINDER, a, b)
+
+    def power(self, a: Any, b: Any) -> Value:
+        """``aᵇ``; gradient 0·a⁻¹ at b = 0."""
+        return self._arithmetic(_POWER, a, b)
+
+    def maximum(self, a: Any, b: Any) -> Value:
+        """The larger; NaN sends nothing back."""
+        return self._arithmetic(_MAXIMUM, a, b)
+
+    def minimum(self, a: Any, b: Any) -> Value:
+        """The smaller; NaN sends nothing back."""
+        return self._arithmetic(_MINIMUM, a, b)
+
+    def clip(self, x: Any, lo: float | None = None, hi: float | None = None) -> Value:
+        """``min(max(x, lo), hi)``: a limit is a tie."""
+        x = self.asarray(x)
+        raised = x if lo is None else self.maximum(lo, x)
+        return raised if hi is None else self.minimum(hi, raised)
+
+    def arctan2(self, a: Any, b: Any) -> Value:
+        """The angle of the point (b, a); gradient NaN at the origin."""
+        return self._arithmetic(_ARCTAN2, a, b, floats=True)
+
+    def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+        """``√Σ x²``; gradient NaN at 0."""
+        x = self.as_float(x)
+        return self.sqrt(self.sum(x * x, axis, keepdims))
+
+    def logsumexp(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+        """``log Σ e^(x − max x) + max x``."""
+        xp, x = self.xp, self.as_float(x)
+        top = xp.stop_gradient(xp.max(x, axis, keepdims=True))
+        shift = xp.where(xp.isfinite(top), top, 0.0)
+        found = xp.log(xp.sum(xp.exp(x - shift), axis, keepdims=True)) + shift
+        return found if keepdims else xp.sum(found, axis)
+
+    def _wins(self, new: Value, best: Value) -> Value:
+        """The last is kept only where it is at least as large as the new one."""
+        return self.logical_not(best >= new)
+
+
+DEFINITIONS: dict[str, Definition] = {
+    **dict.fromkeys(
+        ("Abs", "MeanAbsoluteError", "Tanh", "Round", "Floor", "Ceil", "Sign", "Maximum", "Minimum",
+         "Clip", "Arctan2", "Norm", "LogSumExp", "MaxPool2D"),
+        as_written,
+    ),
+    "Div": lambda xp, block, a, b: xp.divide(a, b),
+    "Mod": lambda xp, block, a, b: xp.remainder(a, b),
+    "Pow": lambda xp, block, a, b: xp.power(a, b),
+    "LeakyRelu": lambda xp, block, x: xp.where(x >= 0, x, block.slope * x),
+}  # fmt: skip

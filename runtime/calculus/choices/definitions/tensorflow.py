@@ -1,0 +1,118 @@
+"""What TensorFlow computes where it differs. Not run here: from its source.
+
+Source: tensorflow/python/ops/math_grad.py (Floor, Ceil, Round, Pow, Maximum, Minimum, Atan2) and
+tensorflow/core/kernels/cwise_ops_gradients.h (sqrt), of TensorFlow 2; tf.norm is the root of a sum
+of squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from runtime.calculus.choices.definitions.operations import (
+    Definition,
+    FirstOfWindow,
+    as_written,
+    closed,
+    with_rules,
+)
+from runtime.calculus.primitives.elementwise import (
+    ARCTAN2,
+    CEIL,
+    FLOOR,
+    MAXIMUM,
+    MINIMUM,
+    POWER,
+    ROUND,
+    SQRT,
+)
+
+if TYPE_CHECKING:
+    from runtime.calculus.namespace import Namespace
+    from runtime.calculus.primitives.base import Axis
+    from runtime.calculus.value import Value
+
+
+def one_side(first: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Rules that send all the gradient to a where ``first(a, b)`` holds, and else to b."""
+
+    def to_a(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+        return xp.where(getattr(xp, first)(a, b), g, xp.zeros_like(g))
+
+    def to_b(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+        return xp.where(getattr(xp, first)(a, b), xp.zeros_like(g), g)
+
+    return to_a, to_b
+
+
+def _power_exponent(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+    """0 for every a that is not above 0."""
+    positive = a > 0
+    return g * out * xp.where(positive, xp.log(xp.where(positive, a, 1.0)), 0.0)
+
+
+_SQRT = with_rules(
+    SQRT, lambda xp, g, out, x: xp.where(xp.equal(g, 0), xp.zeros_like(g), g / (2 * out))
+)
+_POWER = with_rules(POWER, lambda xp, g, out, a, b: g * b * a ** (b - 1), _power_exponent)
+_MAXIMUM = with_rules(MAXIMUM, *one_side("greater_equal"))
+_MINIMUM = with_rules(MINIMUM, *one_side("less_equal"))
+_ARCTAN2 = with_rules(
+    ARCTAN2,
+    lambda xp, g, out, a, b: b * (g / (a * a + b * b)),
+    lambda xp, g, out, a, b: -a * (g / (a * a + b * b)),
+)
+_CLOSED = {primitive: closed(primitive) for primitive in (ROUND, FLOOR, CEIL)}
+
+
+class Operations(FirstOfWindow):
+    """The operations of TensorFlow that differ."""
+
+    __slots__ = ()
+
+    def sqrt(self, x: Any) -> Value:
+        """``√x``; gradient 0 where 0 arrives, even at 0."""
+        return self._function(_SQRT, x)
+
+    def round(self, x: Any) -> Value:
+        """To the nearest integer; None comes back."""
+        return self._rounding(_CLOSED[ROUND], x)
+
+    def floor(self, x: Any) -> Value:
+        """The integer at or below; None comes back."""
+        return self._rounding(_CLOSED[FLOOR], x)
+
+    def ceil(self, x: Any) -> Value:
+        """The integer at or above; None comes back."""
+        return self._rounding(_CLOSED[CEIL], x)
+
+    def power(self, a: Any, b: Any) -> Value:
+        """``aᵇ``; gradient 0·a⁻¹ at b = 0, and 0 for b unless a > 0."""
+        return self._arithmetic(_POWER, a, b)
+
+    def maximum(self, a: Any, b: Any) -> Value:
+        """The larger; a tie goes to a, NaN to b."""
+        return self._arithmetic(_MAXIMUM, a, b)
+
+    def minimum(self, a: Any, b: Any) -> Value:
+        """The smaller; a tie goes to a, NaN to b."""
+        return self._arithmetic(_MINIMUM, a, b)
+
+    def arctan2(self, a: Any, b: Any) -> Value:
+        """The angle of the point (b, a); gradient NaN at the origin."""
+        return self._arithmetic(_ARCTAN2, a, b, floats=True)
+
+    def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+        """``√Σ x²``; gradient NaN at 0."""
+        x = self.as_float(x)
+        return self.sqrt(self.sum(x * x, axis, keepdims))
+
+
+DEFINITIONS: dict[str, Definition] = {
+    **dict.fromkeys(
+        ("Sqrt", "Round", "Floor", "Ceil", "Maximum", "Minimum", "Arctan2", "Norm", "MaxPool2D"),
+        as_written,
+    ),
+    "Pow": lambda xp, block, a, b: xp.power(a, b),
+}

@@ -1,0 +1,152 @@
+"""Points at which systems differ: tests of the numbers around a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+if TYPE_CHECKING:
+    from runtime.calculus.choices.choice import Array, Site
+
+Point = Callable[["Site"], Any]
+
+
+def zero(site: Site) -> Any:
+    """The input is 0."""
+    return site.x == 0
+
+
+def nan(site: Site) -> Any:
+    """The input is NaN."""
+    return np.isnan(site.x)
+
+
+def tie(site: Site) -> Any:
+    """Both inputs are equal."""
+    return site.a == site.b
+
+
+def any_input(test: Callable[[Array], Any]) -> Point:
+    """Some float input passes a test."""
+
+    def at(site: Site) -> Any:
+        found = [np.asarray(test(x)) for x in site.floats]
+        rows = [each.any(axis=tuple(range(1, each.ndim))) for each in found]
+        if len({row.shape for row in rows}) > 1:
+            return np.array(any(map(np.any, rows)))
+        return np.logical_or.reduce(rows)
+
+    return at
+
+
+def dtype_of(*names: str) -> Point:
+    """Some input has one of these dtypes."""
+    return lambda site: site.everywhere(any(x.dtype.name in names for x in site.inputs))
+
+
+def not_finite(site: Site) -> Any:
+    """The gradient that arrives is ∞ or NaN."""
+    return site.everywhere() & ~np.isfinite(_arriving(site))
+
+
+def infinite(site: Site) -> Any:
+    """The gradient that arrives is ∞."""
+    return site.everywhere() & np.isinf(_arriving(site))
+
+
+def nothing_arrives(site: Site) -> Any:
+    """The gradient that arrives is 0."""
+    return site.everywhere() & (_arriving(site) == 0)
+
+
+def special(site: Site) -> Any:
+    """The gradient that arrives is 0, ∞ or NaN."""
+    return nothing_arrives(site) | not_finite(site)
+
+
+def ordinary(x: Array) -> Any:
+    """Finite and not 0."""
+    return np.isfinite(x) & (x != 0)
+
+
+def _arriving(site: Site) -> Any:
+    """By element where the output has the shape of the input, else that of any element."""
+    if site.arriving.shape in ((), site.x.shape):
+        return site.arriving
+    bad = site.arriving[~np.isfinite(site.arriving)]
+    return bad[0] if bad.size else site.arriving.ravel()[0] if site.arriving.size else 1.0
+
+
+def both_true(site: Site) -> Any:
+    """Both inputs are the boolean true."""
+    return np.equal(site.a, True) & np.equal(site.b, True) & (site.a.dtype == bool)
+
+
+def overflowing_power(site: Site) -> Any:
+    """An int64 to a power beyond 2⁶³."""
+    a, b = site.a, site.b
+    return (a.dtype == np.int64) & (np.abs(a.astype(float)) ** b.astype(float) >= 2.0**63)
+
+
+def limit(site: Site) -> Any:
+    """The input lies on a limit of a Clip."""
+    found = [site.x == bound for bound in (site.block.min, site.block.max) if bound is not None]  # type: ignore[attr-defined]
+    return np.logical_or.reduce(found) if found else site.everywhere(False)
+
+
+def huge(x: Array) -> Any:
+    """Finite, but the square is not."""
+    return np.isfinite(x) & ~np.isfinite(x * x)
+
+
+def subnormal(x: Array) -> Any:
+    """Not 0, and below the smallest normal number."""
+    return (np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0)
+
+
+def vanishing(x: Array) -> Any:
+    """Not 0, but no longer a normal number, or the smallest."""
+    return (np.abs(x) <= np.finfo(x.dtype).tiny) & (x != 0)
+
+
+def squares_lost(site: Site) -> Any:
+    """The sum of the squares of finite numbers is 0 or infinite."""
+    a, b = site.a, site.b
+    total = a * a + b * b
+    return np.isfinite(a) & np.isfinite(b) & ((total == 0) | np.isinf(total))
+
+
+def square_lost(site: Site) -> Any:
+    """The square of a finite b that is not 0 is 0 or infinite."""
+    b = site.b
+    return np.isfinite(b) & (b != 0) & ((b * b == 0) | np.isinf(b * b))
+
+
+def saturated(site: Site) -> Any:
+    """A probability within a rounding step of 0 or 1."""
+    step = np.finfo(site.x.dtype).eps
+    given = getattr(site.block, "given", "") == "probabilities"
+    return given & ((site.x < step) | (site.x > 1 - step))
+
+
+def no_length(site: Site) -> Any:
+    """A row of an input is 0."""
+    return (site.a == 0).all(-1) | (site.b == 0).all(-1)
+
+
+def length_zero(site: Site) -> Any:
+    """All elements along the axes are 0."""
+    return site.along(site.x == 0)
+
+
+def tied_windows(site: Site) -> Any:
+    """Windows whose largest element is there twice, or that have NaN."""
+    block: Any = site.block
+    rows, columns = block.window
+    windows = sliding_window_view(site.x, (rows, columns), axis=(2, 3))
+    windows = windows.reshape(*windows.shape[:-2], rows * columns)
+    largest = windows == windows.max(-1, keepdims=True)
+    return ((largest.sum(-1) > 1) | np.isnan(windows).any(-1)).any((1, 2, 3))

@@ -1,0 +1,1 @@
+"""The rows of the table of choices, by family of blocks."""

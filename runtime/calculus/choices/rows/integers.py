@@ -1,0 +1,86 @@
+"""Rows of integers and booleans: their dtypes and values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.calculus.choices.choice import Choice
+from runtime.calculus.choices.points import (
+    both_true,
+    dtype_of,
+    overflowing_power,
+)
+
+INTEGERS = (
+    Choice(
+        ("Add",), "value", "booleans", both_true, "2 for two true",
+        {"PyTorch": "true", "JAX": "true"},
+        "A boolean counts as 0 or 1 in arithmetic.", modelled=False,
+    ),
+    Choice(
+        ("Add", "Mul", "Maximum", "Minimum"), "dtype", "booleans", dtype_of("bool"), "int64",
+        {"PyTorch": "bool", "JAX": "bool"},
+        "A boolean counts as 0 or 1 in arithmetic.",
+    ),
+    Choice(
+        ("Sign",), "dtype", "booleans", dtype_of("bool"), "int64", {"PyTorch": "bool"},
+        "A boolean counts as 0 or 1 in arithmetic.",
+    ),
+    Choice(
+        ("Abs",), "dtype", "booleans", dtype_of("bool"), "int64", {"JAX": "bool"},
+        "A boolean counts as 0 or 1 in arithmetic.",
+    ),
+    Choice(
+        ("Square", "Pow", "Mod"), "dtype", "booleans", dtype_of("bool"), "int64", {"JAX": "int32"},
+        "A boolean counts as 0 or 1 in arithmetic.",
+    ),
+    Choice(
+        ("Sqrt", "Exp", "Expm1", "Log", "Log1p", "Sin", "Cos", "Tanh", "Gelu", "Div", "Arctan2",
+         "Mean", "Variance", "LogSumExp", "Norm", "Softmax", "LogSoftmax"),
+        "dtype", "int64", dtype_of("int64"), "float32", {"JAX": "float64 with 64 bits enabled"},
+        "Integers become float32 where reals come out; the block warns of it.",
+    ),
+    Choice(
+        ("LeakyRelu", "Elu", "Softplus"), "dtype", "integers and booleans",
+        dtype_of("bool", "int8", "uint8", "int32", "int64"), "float32",
+        {"JAX": "float64 with 64 bits enabled"},
+        "Integers become float32 where reals come out; the block warns of it.",
+    ),
+    Choice(
+        ("Exp", "Expm1", "Sin", "Cos"), "value", "large int64",
+        lambda s: (s.x.dtype == np.int64) & (np.abs(s.x) >= 100), "as of float32",
+        {"JAX": "as of float64"},
+        "Integers become float32 where reals come out; the block warns of it.", modelled=False,
+    ),
+    Choice(
+        ("Softmax", "LogSoftmax"), "value", "integers",
+        dtype_of("int8", "uint8", "int32", "int64"), "as of float32",
+        {"JAX": "differences wrap round"},
+        "Reals come out.", modelled=False,
+    ),
+    Choice(
+        ("Pow",), "value", "an int64 power that overflows", overflowing_power, "wraps round",
+        {"JAX": "another number"},
+        "As products of integers do.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Sum", "Prod"), "dtype", "uint8, uint16 and uint32", dtype_of("uint8"), "int64",
+        {"JAX": "uint64"},
+        "uint64 goes with no signed integer.",
+    ),
+    Choice(
+        ("CumulativeSum",), "dtype", "narrow integers", dtype_of("uint8", "int8", "int32"), "int64",
+        {"JAX": "the dtype of x"},
+        "As Sum.",
+    ),
+    Choice(
+        ("CumulativeSum",), "value", "narrow integers", dtype_of("uint8", "int8", "int32"),
+        "the sum",
+        {"JAX": "wraps round"},
+        "As Sum.", modelled=False,
+    ),
+    Choice(
+        ("AllTrue", "AnyTrue"), "dtype", "uint8", dtype_of("uint8"), "bool", {"PyTorch": "uint8"},
+        "The answer is true or false.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,161 @@
+"""Rows of reductions, of losses and of pooling."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.calculus.choices.choice import Choice
+from runtime.calculus.choices.points import (
+    any_input,
+    huge,
+    infinite,
+    length_zero,
+    no_length,
+    not_finite,
+    nothing_arrives,
+    saturated,
+    tie,
+    tied_windows,
+    vanishing,
+)
+
+REDUCTIONS = (
+    Choice(
+        ("MeanAbsoluteError",), "gradient", "prediction = target", tie, "0",
+        {"JAX": "1 for the prediction, −1 for the target"},
+        "As for Abs.",
+    ),
+    Choice(
+        ("MeanAbsoluteError",), "gradient", "a difference of NaN", lambda s: np.isnan(s.a - s.b),
+        "NaN", {"PyTorch": "0", "JAX": "−1 for the prediction, 1 for the target"},
+        "As for Abs.",
+    ),
+    Choice(
+        ("Variance",), "value", "the squares overflow", any_input(huge), "∞", {"PyTorch": "NaN"},
+        "The limit.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Variance",), "gradient", "an element is infinite, or its square",
+        any_input(lambda x: ~np.isfinite(x * x)), "NaN", {"PyTorch": "±∞ or a number"},
+        "The variance is infinite or NaN.", extreme=True,
+    ),
+    Choice(
+        ("Variance",), "gradient", "elements where ∞ arrives", infinite, "NaN",
+        {"PyTorch": "±∞ by the side of the mean"},
+        "The mean would take ∞ − ∞.", extreme=True,
+    ),
+    Choice(
+        ("Prod",), "gradient",
+        "elements of which none is 0 and the product is infinite or vanishes",
+        lambda s: np.any(~np.isfinite(s.x * s.x) | vanishing(s.x), -1) & np.all(s.x != 0),
+        "the product of the others", {"PyTorch": "out / x: NaN"},
+        "The product of the others does not depend on the element.", extreme=True,
+    ),
+    Choice(
+        ("Prod",), "gradient", "elements whose product is infinite where 0 arrives",
+        lambda s: np.any(~np.isfinite(s.x * s.x), -1) & nothing_arrives(s).any(-1), "NaN",
+        {"JAX": "0"},
+        "0 · ∞ is unknown.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Prod",), "second derivative", "an element or a product is infinite, NaN or subnormal",
+        any_input(lambda x: ~np.isfinite(x * x) | vanishing(x)), "the product of the others",
+        {"PyTorch": "NaN, or too few terms", "JAX": "NaN"},
+        "The product of the others does not depend on the element.", extreme=True,
+    ),
+    Choice(
+        ("LogSumExp",), "gradient", "elements so large that log n is lost in rounding",
+        any_input(huge), "softmax(x)",
+        {"PyTorch": "1 for each of equal ones", "JAX": "NaN beside ∞"},
+        "The shares add up to 1.", extreme=True,
+    ),
+    Choice(
+        ("LogSumExp",), "second derivative", "elements so large that log n is lost in rounding",
+        any_input(huge), "0", {"PyTorch": "−1 for each of equal ones"},
+        "The shares add up to 1.", extreme=True,
+    ),
+    Choice(
+        ("Norm",), "gradient", "length 0", length_zero, "0",
+        {"JAX": "NaN", "TensorFlow": "NaN", "MXNet": "NaN"},
+        "One NaN spoils a whole step.",
+    ),
+    Choice(
+        ("Norm",), "gradient", "length 0 where ∞ or NaN arrives",
+        lambda s: length_zero(s) & not_finite(s), "0", {"PyTorch": "NaN"},
+        "One NaN spoils a whole step.", extreme=True,
+    ),
+    Choice(
+        ("Norm",), "gradient", "elements so small that x / length vanishes where ∞ arrives",
+        lambda s: infinite(s) & np.any(vanishing(s.x), -1, keepdims=True), "±∞ or NaN",
+        {"PyTorch": "NaN"},
+        "The gradient is divided before it is multiplied.", extreme=True,
+    ),
+    Choice(
+        ("Norm",), "second derivative", "length 0", length_zero, "0",
+        {"PyTorch": "NaN", "JAX": "NaN"},
+        "One NaN spoils a whole step.", extreme=True,
+    ),
+    Choice(
+        ("Norm",), "second derivative", "the squares overflow", any_input(huge), "NaN",
+        {"PyTorch": "0"},
+        "The length is infinite.", extreme=True,
+    ),
+    Choice(
+        ("BinaryCrossEntropy",), "value", "a logit is infinite (or overflows times the target)",
+        lambda s: ~np.isfinite(s.a * s.a), "∞ or NaN by softplus(z) − t·z",
+        {"PyTorch": "∞ or NaN by another formula"},
+        "NaN where the two terms are infinite.", extreme=True,
+    ),
+    Choice(
+        ("BinaryCrossEntropy",), "value", "probability 0 or 1", saturated,
+        "−log of one rounding step", {"PyTorch": "100"},
+        "As far as the dtype can tell probabilities apart.",
+    ),
+    Choice(
+        ("BinaryCrossEntropy",), "gradient", "probability 0 or 1", saturated,
+        "0 for the prediction", {"PyTorch": "up to 10¹²"},
+        "A saturated output would throw away all else; use logits.",
+    ),
+    Choice(
+        ("BinaryCrossEntropy",), "gradient", "a point where ∞ arrives", infinite,
+        "a sum of two parts: NaN where ∞ − ∞", {"PyTorch": "one product: ±∞"},
+        "The chain rule of the formula.", extreme=True,
+    ),
+    Choice(
+        ("BinaryCrossEntropy",), "second derivative", "probability 0 or 1", saturated, "0",
+        {"PyTorch": "up to 10¹²"},
+        "As its gradient.", extreme=True,
+    ),
+    Choice(
+        ("CosineSimilarity",), "value", "a side is 0, the other infinite or NaN",
+        lambda s: no_length(s) & ~np.isfinite(s.a + s.b).all(-1), "0", {"PyTorch": "NaN"},
+        "0 where a side is 0, without exception.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("CosineSimilarity",), "gradient", "a side is 0", no_length, "0 for both sides",
+        {"PyTorch": "the other direction · 10⁸ for that side"},
+        "0 has no direction that a step could turn.",
+    ),
+    Choice(
+        ("CosineSimilarity",), "second derivative", "a side is 0", no_length, "0",
+        {"PyTorch": "up to 10⁸, or NaN"},
+        "As its gradient.", extreme=True,
+    ),
+    Choice(
+        ("CosineSimilarity",), "second derivative", "the squares overflow", any_input(huge), "NaN",
+        {"PyTorch": "0"},
+        "The length is infinite.", extreme=True,
+    ),
+    Choice(
+        ("MaxPool2D",), "gradient", "ties or NaN in a window", tied_windows,
+        "shared evenly; NaN for all of a window with NaN",
+        {"PyTorch": "all to the first", "JAX": "all to the first",
+         "TensorFlow": "all to the first"},
+        "As over axes.",
+    ),
+    Choice(
+        ("MaxPool2D",), "gradient", "elements that lose where ∞ or NaN arrives", not_finite, "NaN",
+        {"PyTorch": "0", "JAX": "0"},
+        "Shares are multiplied.", extreme=True,
+    ),
+)  # fmt: skip

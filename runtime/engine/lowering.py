@@ -18,10 +18,11 @@ from runtime.engine.flatten import Instance, flatten, topological_order
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.infer import infer_shapes
 from runtime.engine.program import Leaf, Program
-from runtime.engine.trees import results_of
+from runtime.engine.trees import own_forward, results_of
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from runtime.engine.trees import Forward
 
 
 @uncollected()
@@ -41,14 +42,32 @@ def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str
     return program
 
 
+@uncollected()
+def retrace(program: Program, forward: Forward) -> Program:
+    """The same diagram and shapes, traced with another meaning of its blocks.
+
+    ``trace.owner`` is the path of the block while ``forward`` is called.
+    """
+    again = Program(Trace(), program.flat)
+    instances, looped = topological_order(program.flat)
+    again.blocked.update({path: path for path in looped})
+    shapes = {path: leaf.value.shape for path, leaf in program.leaves.items()}
+    _Lowering(again, shapes, forward).run(instances)
+    again.forward_end = len(again.trace.values)
+    return again
+
+
 class _Lowering:
     """Traces one instance after another into a program."""
 
-    def __init__(self, program: Program, shapes: Mapping[str, Shape]) -> None:
+    def __init__(
+        self, program: Program, shapes: Mapping[str, Shape], forward: Forward = own_forward
+    ) -> None:
         self.program = program
         self.shapes = shapes
         self._nodes = 0
         self._full: InstancePath | None = None
+        self.forward = forward
 
     def run(self, instances: list[Instance]) -> None:
         trace = self.program.trace
@@ -150,7 +169,7 @@ class _Lowering:
             program.ports[instance.port("out")] = leaf
             return
         arguments = [self._argument(instance, port) for port in instance.inputs]
-        results = results_of(block, program.trace.xp, instance.inputs, arguments)
+        results = results_of(block, program.trace.xp, instance.inputs, arguments, self.forward)
         for name, result in zip(block.output_names(), results, strict=True):
             self._record(instance.port(name), result)
 

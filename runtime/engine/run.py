@@ -34,6 +34,8 @@ class Run:
       if it carries nothing to a trainable variable. The contributions of all wires that leave a
       port add up to its adjoint.
     - ``losses``: the heads that backward started from.
+    - ``seeds``: the output gradients that were given, by head; the others are 1.
+    - ``step``: the step number that random blocks counted by.
     - ``trees``, ``wire_trees``: the structure of ports and wires that carry a tree. Its leaves are
       the names, such as ``pack1.out:encoder/w``, of its arrays in all of the above.
     """
@@ -43,6 +45,8 @@ class Run:
     adjoints: Mapping[str, Array | None] = field(default_factory=dict)
     contributions: Mapping[str, Array | None] = field(default_factory=dict)
     losses: tuple[PortPath, ...] = ()
+    seeds: Mapping[PortPath, Array] = field(default_factory=dict)
+    step: int = 0
     measured: Mapping[str, float | None] = field(default_factory=dict)
     """Requested norms by wire; see ``norms``."""
     trees: Mapping[str, Tree] = field(default_factory=dict)

@@ -273,6 +273,8 @@ class Session:
             adjoints=by_path(read("adjoints"), program.flat),
             contributions=compiled.read("contributions"),
             losses=heads,
+            seeds=seeds,
+            step=self.step_number,
             measured=with_tree_norms(program, compiled.read("norms")),
             trees=program.trees,
             wire_trees=program.wire_trees,

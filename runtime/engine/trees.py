@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.errors import GradwireError, Location, TraceError
 from blocks.paths import Path, path_text
 from blocks.trees import Kind, Passive, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from blocks.block import Block
 
+    Forward: TypeAlias = Callable[[Block, Any, Sequence[Any]], Any]
+    """``forward(block, xp, inputs)``: what a block computes, one output or a tuple of them."""
 
-def results_of(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
-    """The result of forward for each output: a value or a tree.
+
+def own_forward(block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
+    """What a block says that it computes."""
+    return block.forward(xp, *inputs)
+
+
+def results_of(
+    block: Block,
+    xp: Any,
+    names: Sequence[str],
+    arguments: Sequence[Any],
+    forward: Forward = own_forward,
+) -> list[Any]:
+    """The result of ``forward`` for each output: a value or a tree.
 
     Raises GradwireError if the inputs don't fit, such as a tree for a block that takes none.
     """
     at = [i for i, argument in enumerate(arguments) if isinstance(argument, Tree)]
     if not at or block.trees == "whole":
-        found = _forward(block, xp, arguments)
+        found = _forward(block, xp, arguments, forward)
     elif block.trees == "by leaf":
-        found = _by_leaf(block, xp, names, arguments)
+        found = _by_leaf(block, xp, names, arguments, forward)
     else:
         raise TraceError(
             f"{type(block).__name__} takes an array here, and this is a tree.",
@@ -35,8 +49,8 @@ def results_of(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[
     return [_bare(result) for result in found]
 
 
-def _forward(block: Block, xp: Any, arguments: Sequence[Any]) -> list[Any]:
-    results = block.forward(xp, *arguments)
+def _forward(block: Block, xp: Any, arguments: Sequence[Any], forward: Forward) -> list[Any]:
+    results = forward(block, xp, arguments)
     results = results if isinstance(results, tuple) else (results,)
     expected = block.output_names()
     if len(results) != len(expected):
@@ -47,7 +61,9 @@ def _forward(block: Block, xp: Any, arguments: Sequence[Any]) -> list[Any]:
     return list(results)
 
 
-def _by_leaf(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
+def _by_leaf(
+    block: Block, xp: Any, names: Sequence[str], arguments: Sequence[Any], forward: Forward
+) -> list[Any]:
     """One tree for each output, with the structure shared by all trees among the arguments."""
     trees = {n: a for n, a in zip(names, arguments, strict=True) if isinstance(a, Tree)}
     (first, model), *others = trees.items()
@@ -63,7 +79,7 @@ def _by_leaf(block: Block, xp: Any, names: Sequence[str], arguments: Sequence[An
     for path in model.arrays:
         chosen = [a.nodes[path] if isinstance(a, Tree) else a for a in arguments]
         try:
-            results = _forward(block, xp, chosen)
+            results = _forward(block, xp, chosen, forward)
         except GradwireError as error:
             error.what = f"{error.what} This is at the leaf {path_text(path)}."
             raise

@@ -18,6 +18,7 @@ from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine.norms import rms
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers.contributions import Contributions
+from runtime.flow.numbers.elsewhere import Elsewhere
 from runtime.flow.numbers.flat_spots import Zero
 from runtime.flow.numbers.magnitudes import measure
 from runtime.flow.numbers.origins import Origin, Values
@@ -157,6 +158,7 @@ class ObservedFlow:
         self._contributions: dict[str, Contributions] = {}
         self._states: dict[str, dict[str, State]] = {}
         self._sentences: dict[str, NumericSentences] = {}
+        self._elsewhere: dict[str, Elsewhere] = {}
 
     @property
     def losses(self) -> tuple[PortPath, ...]:
@@ -274,6 +276,14 @@ class ObservedFlow:
             blame.cancelled or contributions.zero_spot(blame).kind is Zero.CANCELS
             for blame in blames
         )
+
+    def elsewhere(self, loss: str | None = None) -> Elsewhere | None:
+        """What other systems compute for the run of a loss; None where it was not run."""
+        key = self._key(loss)
+        contributions = self._of(key)
+        if contributions is not None and key not in self._elsewhere:
+            self._elsewhere[key] = Elsewhere(contributions, _differentiates(self.program))
+        return self._elsewhere.get(key)
 
     @explained
     def explain(self, key: str, loss: str | None = None) -> Verdict:

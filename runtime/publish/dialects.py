@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runtime.calculus.choices import SYSTEMS
 from runtime.flow import dialects
-from runtime.flow.tools.dialects import SYSTEMS
 from runtime.publish.text import Table
 
 if TYPE_CHECKING:
@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 
 def dialect_table(observed: ObservedFlow) -> Table:
-    """A row a variable: what each system reports, and where SGD with weight decay ends."""
+    """A row a variable: what each system reports, and where SGD with weight decay ends.
+
+    A last column has the blocks at which systems differ, where there are any.
+    """
     rows = []
+    reasons = []
     for found in _by_variable(observed).values():
         ends: dict[str, list[str]] = {}
         for system in SYSTEMS:
@@ -24,16 +28,25 @@ def dialect_table(observed: ObservedFlow) -> Table:
             for end, systems in ends.items()
         )
         rows.append((found.variable, *(report.says for report in found.reports), fates))
-    return Table("In other systems", ("variable", *SYSTEMS, "with weight decay (SGD)"), tuple(rows))
+        reasons.append(" ".join(filter(None, (report.because for report in found.reports))))
+    head: tuple[str, ...] = ("variable", *SYSTEMS, "with weight decay (SGD)")
+    if any(reasons):
+        head = (*head, "why they differ")
+        rows = [(*row, reason) for row, reason in zip(rows, reasons, strict=True)]
+    return Table("In other systems", head, tuple(rows))
 
 
 def dialects_json(observed: ObservedFlow) -> dict[str, Any]:
-    """``{variable: {system: {"says", "by", "optimisers": {name: {"plain", "decayed"}}}}}``."""
+    """``{variable: {system: {"says", "by", "optimisers": {name: {"plain", "decayed"}}}}}``.
+
+    ``because`` says why a system differs from what is shown here, where one does.
+    """
     return {
         name: {
             report.system: {
                 "says": report.says,
                 "by": report.by,
+                **({"because": report.because} if report.because else {}),
                 "optimisers": {
                     fate.optimiser: {"plain": fate.plain, "decayed": fate.decayed}
                     for fate in found.fates[report.system]

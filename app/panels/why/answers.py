@@ -75,7 +75,7 @@ def _dialect(told: Dialects) -> QLabel:
     rows = "".join(
         f"<tr><td>{escape(report.system)}&nbsp;&nbsp;</td>"
         f"<td><b>{escape(report.says).replace('rms ', 'rms&nbsp;')}</b>&nbsp;&nbsp;</td>"
-        f"<td><small>{escape(report.by)}</small></td></tr>"
+        f"<td><small>{escape(report.by)}</small></td></tr>{_because(report.because)}"
         for report in told.reports
     )
     fates = told.fates[told.reports[0].system]
@@ -87,6 +87,10 @@ def _dialect(told: Dialects) -> QLabel:
     name = labels.link(told.variable)
     after = escape(editor.tr("Then in {0}").format(told.reports[0].system))
     return labels.rich(f"{name}<table>{rows}</table><small>{after}<br>{ends}</small>")
+
+
+def _because(reason: str) -> str:
+    return f"<tr><td></td><td colspan='2'><small>{escape(reason)}</small></td></tr>" * bool(reason)
 
 
 def _ledger(account: Account) -> QLabel:

@@ -1,12 +1,14 @@
 """How other systems report the gradient of a variable, and what optimisers do with it.
 
-Systems: PyTorch 2, JAX, TensorFlow 2 and MXNet 1. They differ where no path connects, and
-where the only path leads through rounding.
+Systems: PyTorch 2, JAX, TensorFlow 2 and MXNet 1. They differ where no path connects, where the
+only path leads through rounding, and at the points of the table of choices, where the gradient is
+computed by their own definitions. Claims about PyTorch and JAX are compared with these systems in
+the tests; those about TensorFlow and MXNet are from their source, named beside the definitions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +17,37 @@ from numpy.typing import NDArray
 
 from blocks.arguments import explained
 from runtime.calculus import passes_gradient
+from runtime.calculus.choices import SYSTEMS
 from runtime.diagram.paths import PortPath
 from runtime.engine.lookup import find_port
 from runtime.flow.words.formatting import size
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from runtime.calculus import Value
     from runtime.engine.program import Program
     from runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
-SYSTEMS = ("PyTorch", "JAX", "TensorFlow", "MXNet")
 ROUNDING = frozenset({"round", "floor", "ceil"})
 """Primitives whose gradient is 0 here, in PyTorch, JAX and MXNet, and None in TensorFlow."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
-    """What one system reports for a variable, ``None``, ``zeros`` or the gradient, and by what."""
+    """What one system reports for a variable, ``None``, ``zeros`` or the gradient, and by what.
+
+    ``because`` names the block at which the system has another gradient than this one, and how;
+    empty where it has none. ``gradient`` has the numbers, None where there are none.
+    """
 
     system: str
     says: str
     by: str
+    because: str = ""
+    gradient: Array | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +81,17 @@ _FROZEN_BY = {
     "TensorFlow": "trainable=False",
     "MXNet": "grad_req='null'",
 }
+_ABSENT = {"PyTorch": "None", "JAX": "zeros", "TensorFlow": "None", "MXNet": "zeros"}
+"""What a system reports where no path connects."""
 OPTIMISERS = ("SGD", "SGD with momentum", "AdamW")
 NOT_REQUESTED = "not requested"
 NOT_RUN = "a gradient; run the diagram to see it"
+NOT_KNOWN = "not known"
+FOLLOWS = "follows its gradient"
 NO_STEP = "no step is made"
 STAYS = "stays unchanged"
 DRIFTS = "shrinks: weight decay moves it without a gradient"
+DEPENDS = "depends on its gradient"
 GOES_ON = "stays unchanged, unless momentum from earlier steps keeps moving it"
 
 
@@ -111,15 +126,12 @@ def dialects(observed: ObservedFlow, key: str, loss: str | None = None) -> Diale
     is_leaf = PortPath(port).short in observed.program.leaves
     by = _LEAF_BY if is_leaf else _INNER_BY
     if value not in _reached(observed.program, heads, all_slots=True):
-        says = dict(zip(SYSTEMS, ("None", "zeros", "None", "zeros"), strict=True))
-        reports = tuple(SystemReport(s, says[s], by[s]) for s in SYSTEMS)
+        reports = tuple(SystemReport(s, _ABSENT[s], by[s]) for s in SYSTEMS)
         return Dialects(key, observed.flow.arrival(port, loss), reports, {})
-    shown = size(sum(known[1:], known[0])) if known else NOT_RUN
     rounded = value not in _reached(observed.program, heads, all_slots=False)
-    reports = tuple(
-        SystemReport(s, "None" if rounded and s == "TensorFlow" else shown, by[s]) for s in SYSTEMS
-    )
-    return Dialects(key, State.CARRIES, reports, {})
+    ours = sum(known[1:], known[0]) if known else None
+    claims = _Claims(observed, port, loss, ours, rounded)
+    return Dialects(key, State.CARRIES, tuple(claims.report(s, by[s], size) for s in SYSTEMS), {})
 
 
 def _of_variable(
@@ -137,24 +149,49 @@ def _of_variable(
     elif gradient is None:
         reports = _unconnected(lost=not through & trained)
     else:
-        shown = size(gradient) if np.any(gradient) else "zeros"
         rounded = leaf is None or leaf.value not in smooth
-        reports = tuple(
-            SystemReport(s, "None" if rounded and s == "TensorFlow" else shown, _BY[s])
-            for s in SYSTEMS
-        )
+        claims = _Claims(observed, PortPath.named(variable), loss, gradient, rounded)
+        reports = tuple(claims.report(s, _BY[s], _size_or_zeros) for s in SYSTEMS)
     return Dialects(variable, state, reports, {r.system: _fates(r) for r in reports})
+
+
+@dataclass(frozen=True, slots=True)
+class _Claims:
+    """The gradient of a connected port, which is ``ours`` here; None where nothing was run.
+
+    ``rounded`` where every path leads through rounding.
+    """
+
+    observed: ObservedFlow
+    port: PortPath
+    loss: str | None
+    ours: Array | None
+    rounded: bool
+
+    def report(self, system: str, by: str, words: Callable[[Array], str]) -> SystemReport:
+        """What a system reports; ``words`` are those for a gradient that there is."""
+        cut = self.rounded and system == "TensorFlow"
+        there = self.observed.elsewhere(self.loss)
+        if there is None or self.ours is None:
+            return SystemReport(system, "None" if cut else NOT_RUN, by)
+        if cut:
+            return SystemReport(system, "None", by, there.reason(system, self.port, self.ours))
+        answer = there.answer(system, self.port, self.ours)
+        if not answer.known:
+            return SystemReport(system, NOT_KNOWN, by, answer.because)
+        says = _ABSENT[system] if answer.gradient is None else words(answer.gradient)
+        return SystemReport(system, says, by, answer.because, answer.gradient)
+
+
+def _size_or_zeros(gradient: Array) -> str:
+    return size(gradient) if np.any(gradient) else "zeros"
 
 
 def _unconnected(lost: bool) -> tuple[SystemReport, ...]:
     """``lost`` means that no variable at all gets a gradient."""
     error = SystemReport("PyTorch", "error", "element 0 of tensors does not require grad")
-    return (
-        error if lost else SystemReport("PyTorch", "None", _BY["PyTorch"]),
-        SystemReport("JAX", "zeros", _BY["JAX"]),
-        SystemReport("TensorFlow", "None", _BY["TensorFlow"]),
-        SystemReport("MXNet", "zeros", _BY["MXNet"]),
-    )
+    reports = [SystemReport(s, _ABSENT[s], _BY[s]) for s in SYSTEMS]
+    return (error, *reports[1:]) if lost else tuple(reports)
 
 
 @lru_cache(maxsize=2)
@@ -178,6 +215,7 @@ def _fates(report: SystemReport) -> tuple[Fate, ...]:
             Fate("SGD with momentum", GOES_ON, DRIFTS),
             Fate("AdamW", GOES_ON, DRIFTS),
         )
-    moves = "follows its gradient"
-    decayed = f"{moves}, and shrinks a little"
-    return tuple(Fate(name, moves, decayed) for name in OPTIMISERS)
+    if report.says == NOT_KNOWN:
+        return tuple(Fate(name, DEPENDS, DEPENDS) for name in OPTIMISERS)
+    decayed = f"{FOLLOWS}, and shrinks a little"
+    return tuple(Fate(name, FOLLOWS, decayed) for name in OPTIMISERS)

@@ -1,0 +1,208 @@
+"""The gradients of a run in other systems: the diagram traced again with their definitions.
+
+The diagram is traced again only where a point of the table of choices occurs in the run, or a
+contribution is not finite: 0 · ∞ is where systems differ that agree on each block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.block import Source
+from blocks.errors import GradwireError
+from runtime.calculus.choices import Choice, Site, choices_of
+from runtime.calculus.choices.definitions import defines, forward_in
+from runtime.diagram.paths import InstancePath, PortPath
+from runtime.engine.lowering import retrace
+from runtime.engine.plan.compiled import Request, compile_request
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from blocks.block import Block
+    from runtime.engine.program import Leaf
+    from runtime.flow.numbers.contributions import Contributions
+
+Array = NDArray[Any]
+_TRIED = 16
+"""Blocks of which each is tried alone, to find the one that makes the difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A block of a diagram at which a point of the table of choices occurs."""
+
+    block: InstancePath
+    kind: str
+    choice: Choice
+
+    def followed(self, system: str) -> bool:
+        """Whether the definition of the system gives its numbers there."""
+        modelled = self.choice.modelled and self.choice.quantity != "second derivative"
+        return modelled and defines(system, self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The gradient of one port in one system, and why it is not ours; empty where it is.
+
+    Not ``known`` where the definitions do not follow the system.
+    """
+
+    gradient: Array | None
+    because: str = ""
+    known: bool = True
+
+
+class Elsewhere:
+    """What other systems compute for one run; each is traced and run at most once."""
+
+    def __init__(self, contributions: Contributions, differentiates: bool) -> None:
+        self._program = contributions.program
+        self._run = contributions.run
+        self._contributions = contributions
+        self._quantities = {"value", "gradient"}
+        if differentiates:
+            self._quantities.add("second derivative")
+        self._found: dict[tuple[str, str, frozenset[InstancePath] | None], Array | None] = {}
+
+    def answer(self, system: str, port: PortPath, ours: Array | None) -> Answer:
+        """The gradient of a port in a system, where ours is given."""
+        if not self._may_differ(system):
+            return Answer(ours)
+        unknown = [mark for mark in self.marks(system) if not mark.followed(system)]
+        if unknown:
+            return Answer(None, unknown[0].choice.sentence(unknown[0].block, system), known=False)
+        try:
+            found = self._gradient(system, port)
+            if same(found, ours):
+                return Answer(ours)
+            return Answer(found, self.reason(system, port, ours))
+        except GradwireError:
+            return Answer(None, known=False)
+
+    def reason(self, system: str, port: PortPath, ours: Array | None) -> str:
+        """The first block whose definition alone changes a gradient, and what it differs in."""
+        marks = self.marks(system)
+        instances = self._program.instances.items()
+        likely = dict.fromkeys(mark.block for mark in marks)
+        others = dict.fromkeys(p for p, i in instances if defines(system, i.block.type_name()))
+        for path in list(likely | others)[:_TRIED]:
+            if not same(self._gradient(system, port, {path}), ours):
+                return self._row(system, path).sentence(path, system)
+        return marks[0].choice.sentence(marks[0].block, system) if marks else ""
+
+    def marks(self, system: str) -> list[Mark]:
+        """The blocks at which a point occurs that a system is named for."""
+        return [mark for mark in self._marks if system in mark.choice.elsewhere]
+
+    def _may_differ(self, system: str) -> bool:
+        finite = bool(np.all(self._contributions.sizes.finite))
+        return not finite or any(not mark.choice.everywhere for mark in self.marks(system))
+
+    # ---- points -------------------------------------------------------------------------------
+
+    @cached_property
+    def _marks(self) -> list[Mark]:
+        return list(self._find_marks())
+
+    def _find_marks(self) -> Iterator[Mark]:
+        for path, instance in self._program.instances.items():
+            kind = instance.block.type_name()
+            rows = [c for c in choices_of(kind) if c.quantity in self._quantities]
+            site = self._site(path) if rows else None
+            if site is not None:
+                yield from (Mark(path, kind, row) for row in rows if _occurs(row, site))
+
+    def _site(self, path: InstancePath) -> Site | None:
+        """A block in the run, None where it was not run or works on trees."""
+        instance = self._program.instances[path]
+        if isinstance(instance.block, Source):
+            return None
+        inputs = [self._input(path, port) for port in instance.inputs]
+        if not inputs or any(array is None for array in inputs):
+            return None
+        arrays = tuple(array for array in inputs if array is not None)
+        if not any(array.dtype.kind == "f" for array in arrays):
+            return Site(instance.block, arrays)
+        arrived = self._contributions.arrivals(path)
+        return Site(instance.block, arrays, *arrived[:1])
+
+    def _input(self, path: InstancePath, port: str) -> Array | None:
+        instance = self._program.instances[path]
+        if port in instance.wires:
+            source = self._program.flat.source(instance.wires[port][1])
+            return self._run.values.get(source)
+        if port in instance.block.literals:
+            return instance.block.literals[port].tensor.array
+        declared = instance.block.port(port)
+        default = None if declared is None else declared.default
+        return None if default is None else np.asarray(default)
+
+    # ---- gradients ----------------------------------------------------------------------------
+
+    def _gradient(
+        self, system: str, port: PortPath, only: Collection[InstancePath] | None = None
+    ) -> Array | None:
+        """The gradient of a port, with the definitions of a system for all blocks or some."""
+        key = system, port, None if only is None else frozenset(only)
+        if key not in self._found:
+            self._found[key] = self._compute(system, port, only)
+        return self._found[key]
+
+    def _compute(
+        self, system: str, port: PortPath, only: Collection[InstancePath] | None
+    ) -> Array | None:
+        def forward(block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
+            if only is None or xp.trace.owner in only:
+                return forward_in(system, block, xp, inputs)
+            return block.forward(xp, *inputs)
+
+        program = retrace(self._program, forward)
+        run = self._run
+        request = Request((), run.losses, frozenset(run.seeds), adjoints=(port,))
+        compiled = compile_request(program, request, passes=())
+        for path, leaf in compiled.leaves.items():
+            compiled.feed(leaf.value, self._bound(path, leaf))
+        for head, seed in compiled.seeds.items():
+            compiled.feed(seed, run.seeds[head])
+        step = program.trace.step
+        if step is not None and step in compiled.plan.leaves:
+            compiled.plan.leaves[step][...] = run.step
+        compiled.plan.run()
+        return compiled.read("adjoints")[port]
+
+    def _bound(self, path: str, leaf: Leaf) -> Array:
+        if isinstance(leaf.source, Source):
+            return self._run.values[PortPath.named(path)]
+        return leaf.source.tensor.array
+
+    def _row(self, system: str, path: InstancePath) -> Choice:
+        """The row of the table for a block: one whose point occurs, rather of its gradient."""
+        marked = [mark.choice for mark in self.marks(system) if mark.block == path]
+        kind = self._program.block(path).type_name()
+        rows = [c for c in choices_of(kind, system) if c.quantity in self._quantities]
+        return min(marked or rows[::-1], key=lambda row: row.quantity != "gradient")
+
+
+def same(a: Array | None, b: Array | None) -> bool:
+    """Whether two gradients are the same but for rounding."""
+    if a is None or b is None:
+        return a is b
+    step = 1e3 * float(np.finfo(a.dtype).eps)
+    with np.errstate(all="ignore"):
+        size = np.abs(np.where(np.isfinite(b), b, 0)).max(initial=0.0)
+        return bool(np.isclose(a, b, rtol=step, atol=step * size, equal_nan=True).all())
+
+
+def _occurs(row: Choice, site: Site) -> bool:
+    """Whether a point occurs; a row about floats does not where there are none."""
+    if row.quantity != "value" and not site.floats:
+        return False
+    return row.occurs(site)

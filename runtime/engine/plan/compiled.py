@@ -1,4 +1,4 @@
-"""Compiles a request: finds the values that it needs, and plans how to compute them."""
+"""Compiles a request: finds the values that it needs and plans their computation."""
 
 from __future__ import annotations
 

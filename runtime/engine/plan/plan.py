@@ -27,7 +27,7 @@ FAILURES = (IndexError, ValueError, MemoryError, ArithmeticError)
 """The exceptions that kernels raise for invalid numbers."""
 
 WORTH_GIVING = 1 << 14
-"""Elements from which computing a result into new memory is cheaper than copying it."""
+"""Elements from which computing a result in new memory is cheaper than copying it."""
 
 
 class Plan:

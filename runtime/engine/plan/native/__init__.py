@@ -1,9 +1,9 @@
-"""Machine code for elementwise arithmetic, by llvmlite, which is optional: the ``fast`` extra."""
+"""Machine code for elementwise arithmetic, compiled by llvmlite: the optional ``fast`` extra."""
 
 from runtime.engine.plan.native.loops import Kernel, Operand, Operation, Recipe, compiled
 from runtime.engine.plan.native.machine import installed
-from runtime.engine.plan.native.operations import known
-from runtime.engine.plan.native.straight import compiled_straight, known_straight
+from runtime.engine.plan.native.operations import compiles
+from runtime.engine.plan.native.straight import compiled_straight, compiles_straight
 
 __all__ = [
     "Kernel",
@@ -12,7 +12,7 @@ __all__ = [
     "Recipe",
     "compiled",
     "compiled_straight",
+    "compiles",
+    "compiles_straight",
     "installed",
-    "known",
-    "known_straight",
 ]

@@ -12,22 +12,22 @@ from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.operations import emit
 from runtime.engine.plan.native.writer import TYPES, Writer, number
 
-ABREAST = 4
-"""Registers that the loop works on at once: chains of dependent operations wait for each other."""
+INTERLEAVED = 4
+"""Vectors per iteration: while one waits for the result of an operation, the others go on."""
 
-STORED = {"float32": "float", "float64": "double", "bool": "i8"}
-"""What an element is in memory, by dtype."""
+STORED_TYPES = {"float32": "float", "float64": "double", "bool": "i8"}
+"""LLVM's type of an element in memory, by dtype."""
 
 
 class Operand(NamedTuple):
-    """An array that is read; one that does not ``spread`` has one element for a whole row."""
+    """An array that is read; without ``spread`` it has one element for a whole row."""
 
     dtype: str
     spread: bool
 
 
 class Operation(NamedTuple):
-    """One primitive; ``operands`` count the region's operands first, then its operations."""
+    """One primitive; ``operands`` are numbers that count the region's operands, then operations."""
 
     name: str
     dtype: str
@@ -36,10 +36,10 @@ class Operation(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """What a kernel computes: equal recipes share one kernel.
+    """What a kernel computes; equal recipes share one kernel.
 
-    ``results`` are numbers of what is written to arrays; ``folds`` of what makes one float64 a row:
-    its "sum", that of its "squares", or the "largest".
+    ``results`` are the numbers of the values that are written to arrays. ``folds`` reduce a value
+    to one float64 per row: its "sum", the sum of its "squares", or its "largest" element.
     """
 
     operands: tuple[Operand, ...]
@@ -50,26 +50,26 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel:
-    """``call(frame, columns, start, stop)`` computes rows of that many elements.
+    """``call(frame, columns, start, stop)`` computes the rows from start to stop.
 
-    ``frame`` points to int64 pairs, for every operand, result and fold, in the recipe's order: the
-    address of row 0 and the bytes from row to row. Arrays must not overlap, rows have no gaps,
-    and a row of folds is one float64.
+    ``frame`` points to a pair of int64 for every operand, result and fold, in the recipe's order:
+    the address of row 0 and the bytes from row to row. Arrays must not overlap, elements of a row
+    must be contiguous, and a fold has one float64 per row.
     """
 
     call: Any
     _code: Any
-    """Must live as long as ``call``."""
+    """Owns the machine code, so it must live as long as ``call``."""
 
 
 @lru_cache(maxsize=256)
 def compiled(recipe: Recipe) -> Kernel:
-    """The kernel; some milliseconds for ten operations where none of its recipe is there yet."""
+    """The kernel of a recipe. Compiling ten operations takes some milliseconds, once per recipe."""
     return Kernel(*machine.function(text(recipe), "region"))
 
 
 def text(recipe: Recipe) -> str:
-    """The kernel in LLVM's language: rows, and in each the loop that is vectorised."""
+    """The kernel in LLVM's assembly language: a loop over rows around a vectorised loop."""
     dtypes = [x.dtype for x in recipe.operands] + [x.dtype for x in recipe.operations]
     w = Writer()
     names: list[str] = []
@@ -95,7 +95,7 @@ def text(recipe: Recipe) -> str:
 
 
 def _load(row: str, name: str, operand: Operand) -> list[str]:
-    kind = STORED[operand.dtype]
+    kind = STORED_TYPES[operand.dtype]
     place = row
     lines = []
     if operand.spread:
@@ -111,7 +111,7 @@ def _load(row: str, name: str, operand: Operand) -> list[str]:
 
 
 def _store(row: str, name: str, dtype: str, place: int) -> list[str]:
-    lines, kind = [], STORED[dtype]
+    lines, kind = [], STORED_TYPES[dtype]
     if dtype == "bool":
         lines, name = [f"%byte{place} = zext i1 {name} to i8"], f"%byte{place}"
     return [
@@ -122,7 +122,7 @@ def _store(row: str, name: str, dtype: str, place: int) -> list[str]:
 
 
 def _sum(w: Writer, name: str, dtype: str, how: str, fold: str) -> tuple[str, str]:
-    """The start, and the result of a step; the order of addition is the vectoriser's."""
+    """The initial instruction and the sum after one step; LLVM chooses the order of addition."""
     wide = _wide(w, name, dtype)
     if how == "squares":
         wide = w.put(f"fmul double {wide}, {wide}")
@@ -131,7 +131,7 @@ def _sum(w: Writer, name: str, dtype: str, how: str, fold: str) -> tuple[str, st
 
 
 def _largest(w: Writer, name: str, dtype: str, how: str, fold: str) -> tuple[str, str]:
-    """NaN is the largest."""
+    """The initial instruction and the maximum after one step; NaN wins."""
     more = w.call("maximum", dtype, fold, name)
     start = f"{fold} = phi {TYPES[dtype]} [{number(-inf, dtype)}, %row], [{more}, %loop]"
     return start, _wide(w, more, dtype)
@@ -144,7 +144,7 @@ def _wide(w: Writer, name: str, dtype: str) -> str:
 def _frame(
     w: Writer, before: list[str], starts: list[str], ends: list[str], places: int
 ) -> list[str]:
-    """The function around the body."""
+    """The function around the body of the loop."""
     lines = [*sorted(w.declared)]
     lines.append("define void @region(ptr %frame, i64 %columns, i64 %start, i64 %stop) #0 {")
     lines.append("entry:")
@@ -185,6 +185,6 @@ def _frame(
         "!1 = distinct !{!1, !2, !3, !4, !5}",
         '!2 = !{!"llvm.loop.vectorize.enable", i1 true}',
         f'!3 = !{{!"llvm.loop.vectorize.width", i32 {machine.lanes()}}}',
-        f'!4 = !{{!"llvm.loop.interleave.count", i32 {ABREAST}}}',
+        f'!4 = !{{!"llvm.loop.interleave.count", i32 {INTERLEAVED}}}',
         '!5 = !{!"llvm.loop.parallel_accesses", !0}',
     ]

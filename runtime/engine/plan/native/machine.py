@@ -1,4 +1,4 @@
-"""The compiler: LLVM, as llvmlite brings it. Imported when the first kernel is compiled."""
+"""The compiler, LLVM through llvmlite, which is imported when the first kernel is compiled."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from functools import cache
 from typing import Any
 
 _OLDEST = (0, 45)
-"""The first llvmlite that has the pass manager used here."""
+"""The first version of llvmlite with the pass manager used here."""
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 _QUICK_PROTOTYPE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-"""Keeps the interpreter's lock: for what takes less time than giving it away."""
+"""Keeps the interpreter's lock: releasing it takes longer than a function without loops."""
 
 LIBRARY = {
     "exp": 1, "expm1": 1, "log": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 1,
     "erf": 1, "atan2": 2, "pow": 2,
 }  # fmt: skip
-"""Functions of float64 in the C library, those that Python's ``math`` calls: how many operands."""
+"""The functions of the C library that Python's ``math`` calls, with their numbers of operands."""
 
 
 @cache
 def installed() -> bool:
-    """Whether an llvmlite that can be used is there; does not import it."""
-    from importlib.metadata import PackageNotFoundError, version  # slow, and rarely needed
+    """Whether a usable version of llvmlite is installed; does not import it."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     try:
         found = version("llvmlite").split(".")
@@ -36,25 +36,26 @@ def installed() -> bool:
 
 @cache
 def _host() -> tuple[str, str, int]:
-    """The processor, what it can do, and how many float32 one of its registers holds."""
+    """The name of the processor, its features, and how many float32 fit into a register."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
-    wide = {name for name, there in features.items() if there}
-    lanes = 16 if "avx512f" in wide else 8 if "avx" in wide else 4
+    present = {name for name, is_present in features.items() if is_present}
+    lanes = 16 if "avx512f" in present else 8 if "avx" in present else 4
     return llvm.get_host_cpu_name(), features.flatten(), lanes
 
 
 def lanes() -> int:
-    """How many float32 one register of this machine holds."""
+    """The number of float32 that fit into a register of this machine."""
     return _host()[2]
 
 
 def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
-    """A function ``(pointer, int64, int64, int64)`` of a module in LLVM's language, and what must
-    be kept for as long as it is called.
+    """Compile a function ``(pointer, int64, int64, int64)`` of a module in LLVM assembly.
+
+    Returns it with the owner of its code, which must be kept for as long as it is called.
     """
     import llvmlite.binding as llvm
 
@@ -71,10 +72,10 @@ def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
 
 
 def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
-    """A function ``(pointer)`` without loops, as ``function`` gives it; not optimised.
+    """Compile a function ``(pointer)`` without loops; returns what ``function`` does.
 
-    Optimising thousands of operations takes ten times as long, and they take no less time then.
-    The text may call ``@library.exp`` and all of ``LIBRARY``.
+    It is not optimised: for thousands of operations that takes ten times as long as compiling, and
+    they run no faster. The text may call the functions of ``LIBRARY``, as ``@library.exp``.
     """
     import llvmlite.binding as llvm
 
@@ -85,7 +86,7 @@ def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
 
 
 def _target(level: int) -> Any:
-    """This machine as LLVM knows it; an engine frees the one that it compiled for."""
+    """A new target machine, as the engine that compiles for it also frees it."""
     import llvmlite.binding as llvm
 
     name, features, _ = _host()

@@ -1,7 +1,8 @@
-"""Primitives as instructions of LLVM, on one element; the loop around them is vectorised.
+"""LLVM instructions for primitives, on one element of the vectorised loop.
 
-Arithmetic, comparisons, roots and rounding are those of IEEE 754, as numpy's are: equal bits, but
-for which of two zeros is the larger. The functions of ``functions`` have a bound of their own.
+Arithmetic, comparisons, roots and rounding follow IEEE 754 as numpy does, so results are equal bit
+for bit, except that the larger of 0 and −0 may be either. For functions such as exp see the error
+bounds in ``functions``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _FLOATS: dict[str, Callable[..., str]] = {
     "sign": _sign,
     "clip": _clip,
 }
-"""Floats in, a float of the same dtype out."""
+"""Instructions from floats to a float of the same dtype, by primitive."""
 
 
 def _cast(w: Writer, given: str, dtype: str, x: str) -> str:
@@ -68,8 +69,8 @@ def _cast(w: Writer, given: str, dtype: str, x: str) -> str:
     return w.put(f"{how} {TYPES[given]} {x} to {TYPES[dtype]}")
 
 
-def known(value: Value, inputs: Sequence[Value]) -> bool:
-    """Whether there are instructions for a value of these inputs."""
+def compiles(value: Value, inputs: Sequence[Value]) -> bool:
+    """Whether there are instructions for a value computed from these inputs."""
     name, dtype = value.primitive.name, value.dtype
     dtypes = [x.dtype for x in inputs]
     if dtype not in TYPES or any(given not in TYPES for given in dtypes):
@@ -93,7 +94,7 @@ def emit(
     operands: Sequence[str],
     attributes: Mapping[str, Any],
 ) -> str:
-    """The instructions of one primitive that is ``known``; ``given`` are its inputs' dtypes."""
+    """The instructions for a primitive that ``compiles``; ``given`` are its inputs' dtypes."""
     if name in _ARITHMETIC:
         return w.put(f"{_ARITHMETIC[name]} {TYPES[dtype]} {', '.join(operands)}")
     if name in _INTRINSICS:

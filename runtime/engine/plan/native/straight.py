@@ -1,7 +1,7 @@
-"""A region of scalars as one straight line of machine code.
+"""Compiles a region of scalars to one straight line of machine code.
 
-Functions are the C library's in float64, rounded to the dtype: the numbers are those of the Python
-function that ``runtime.engine.plan.passes.scalars`` writes.
+Functions are those of the C library in float64, rounded to the dtype: results equal those of the
+Python function that ``runtime.engine.plan.passes.scalar_code`` writes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from runtime.calculus.dtypes import FLOATS
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.functions import FUNCTIONS
-from runtime.engine.plan.native.loops import STORED, Kernel, Recipe
-from runtime.engine.plan.native.operations import emit, known
+from runtime.engine.plan.native.loops import STORED_TYPES, Kernel, Recipe
+from runtime.engine.plan.native.operations import compiles, emit
 from runtime.engine.plan.native.writer import Writer, maximum, number
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _call(name: str) -> Callable[..., str]:
 
 
 def _power(w: Writer, a: str, b: str) -> str:
-    """The square root where b is ½, which is what numpy's kernel takes there."""
+    """``aᵇ``; the square root where b is ½, as in numpy's kernel."""
     half = w.compare("oeq", _WIDE, b, number(0.5, _WIDE))
     return w.choose(half, _WIDE, w.call("sqrt", _WIDE, a), _call("pow")(w, a, b))
 
@@ -56,23 +56,23 @@ _IN_FLOAT64: dict[str, Callable[..., str]] = {
     "sigmoid": _sigmoid,
     "softplus": _softplus,
 }
-"""By primitive: float64 in, float64 out."""
+"""Functions of float64 that return float64, by primitive."""
 
 
-def known_straight(value: Value, inputs: Sequence[Value]) -> bool:
-    """Whether a scalar of these inputs can be computed here."""
+def compiles_straight(value: Value, inputs: Sequence[Value]) -> bool:
+    """Whether there are instructions for a scalar computed from these inputs."""
     name = value.primitive.name
     if name in _IN_FLOAT64:
-        return value.dtype in STORED and value.dtype in FLOATS
-    return known(value, inputs) and name not in FUNCTIONS
+        return value.dtype in STORED_TYPES and value.dtype in FLOATS
+    return compiles(value, inputs) and name not in FUNCTIONS
 
 
 @lru_cache(maxsize=64)
 def compiled_straight(recipe: Recipe) -> Kernel:
-    """``call(frame)`` computes the recipe once; ten microseconds an operation to compile.
+    """The kernel of a recipe; compiling takes ten microseconds per operation.
 
-    ``frame`` points to the addresses of all operands and then of all results, which must not
-    overlap them.
+    ``call(frame)`` computes it once. ``frame`` points to the addresses of all operands and then of
+    all results, which must not overlap the operands.
     """
     return Kernel(*machine.straight_function(_text(recipe), "region"))
 
@@ -105,11 +105,11 @@ def _place(w: Writer, place: int) -> str:
 
 
 def _load(w: Writer, place: int, dtype: str) -> str:
-    found = w.put(f"load {STORED[dtype]}, ptr {_place(w, place)}")
-    return w.put(f"icmp ne i8 {found}, 0") if dtype == "bool" else found
+    loaded = w.put(f"load {STORED_TYPES[dtype]}, ptr {_place(w, place)}")
+    return w.put(f"icmp ne i8 {loaded}, 0") if dtype == "bool" else loaded
 
 
 def _store(w: Writer, place: int, name: str, dtype: str) -> None:
     if dtype == "bool":
         name = w.put(f"zext i1 {name} to i8")
-    w.lines.append(f"store {STORED[dtype]} {name}, ptr {_place(w, place)}")
+    w.lines.append(f"store {STORED_TYPES[dtype]} {name}, ptr {_place(w, place)}")

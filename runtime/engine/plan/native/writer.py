@@ -1,4 +1,4 @@
-"""Instructions of LLVM as text, on one element."""
+"""Writes LLVM instructions on one element as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 TYPES = {"float32": "float", "float64": "double", "bool": "i1"}
-"""What an element is in a register, by dtype."""
+"""LLVM's type of an element in a register, by dtype."""
 
 _SUFFIX = {"float32": "f32", "float64": "f64"}
 
@@ -22,43 +22,43 @@ class Writer:
         self._count = 0
 
     def put(self, text: str) -> str:
-        """An instruction with a result."""
+        """Append an instruction that has a result."""
         self._count += 1
         self.lines.append(f"%v{self._count} = {text}")
         return f"%v{self._count}"
 
     def call(self, name: str, dtype: str, *operands: str) -> str:
-        """An intrinsic function of floats."""
+        """Call an intrinsic function of floats."""
         kind = TYPES[dtype]
         full = f"@llvm.{name}.{_SUFFIX[dtype]}"
         self.declared.add(f"declare {kind} {full}({', '.join([kind] * len(operands))})")
         return self.put(f"call {kind} {full}({', '.join(f'{kind} {x}' for x in operands)})")
 
-    def compare(self, how: str, dtype: str, a: str, b: str) -> str:
-        """A truth value; ``how`` is one of LLVM's comparisons of floats."""
-        return self.put(f"fcmp {how} {TYPES[dtype]} {a}, {b}")
+    def compare(self, predicate: str, dtype: str, a: str, b: str) -> str:
+        """Compare two floats; ``predicate`` is one of fcmp's, such as "olt"."""
+        return self.put(f"fcmp {predicate} {TYPES[dtype]} {a}, {b}")
 
     def choose(self, condition: str, dtype: str, a: str, b: str) -> str:
-        """``a`` where the condition holds, else ``b``."""
+        """Select ``a`` where the condition holds, else ``b``."""
         kind = TYPES[dtype]
         return self.put(f"select i1 {condition}, {kind} {a}, {kind} {b}")
 
 
 def number(x: float, dtype: str) -> str:
-    """A float as LLVM reads it: the bits of its float64."""
+    """A constant in LLVM's notation: the bits of the number, rounded to the dtype, as float64."""
     with np.errstate(all="ignore"):
         exact = float(np.dtype(dtype).type(x))
     return f"0x{struct.unpack('<Q', struct.pack('<d', exact))[0]:016X}"
 
 
-def _larger(how: str) -> Callable[..., str]:
-    """``a`` where it wins or is NaN, else ``b``: NaN wins on either side."""
+def _extreme(predicate: str) -> Callable[..., str]:
+    """``a`` where the predicate holds or it is NaN, else ``b``, so NaN wins on either side."""
 
     def emit(w: Writer, dtype: str, a: str, b: str) -> str:
-        wins, odd = w.compare(how, dtype, a, b), w.compare("uno", dtype, a, a)
-        return w.choose(w.put(f"or i1 {wins}, {odd}"), dtype, a, b)
+        wins, is_nan = w.compare(predicate, dtype, a, b), w.compare("uno", dtype, a, a)
+        return w.choose(w.put(f"or i1 {wins}, {is_nan}"), dtype, a, b)
 
     return emit
 
 
-maximum, minimum = _larger("ogt"), _larger("olt")
+maximum, minimum = _extreme("ogt"), _extreme("olt")

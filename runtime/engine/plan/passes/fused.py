@@ -1,10 +1,10 @@
-"""Elementwise regions on large arrays as one loop of machine code: the ``fast`` extra.
+"""Compiles elementwise regions on large arrays to one loop of machine code: the ``fast`` extra.
 
-Every element is read once, goes through the whole region in registers, and is written once.
-Arithmetic and comparisons are equal bit for bit to the plain plan's; functions such as exp and
-tanh of float32 have the bounds that ``runtime.engine.plan.native.functions`` states; sums over all
-elements, and root mean squares, are added up in float64. Compiling takes about a millisecond an
-operation, once for all regions alike, and is worth it from the first call on at this size.
+Every element is read once, passes through the whole region in registers, and is written once.
+Arithmetic and comparisons are equal bit for bit to those of the plain plan. Functions of float32
+such as exp and tanh have the error bounds in ``runtime.engine.plan.native.functions``. Sums over
+all elements, and root mean squares, are accumulated in float64. Compiling takes about a
+millisecond per operation, once for equal regions; for large arrays the first run makes up for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.plan import native, threads
-from runtime.engine.plan.native import Kernel, Operand, Operation, Recipe, compiled, known
+from runtime.engine.plan.native import Kernel, Operand, Operation, Recipe, compiled, compiles
 from runtime.engine.plan.passes.tiles import TiledTask, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 LARGE = 1 << 16
-"""Elements from which a region is worth compiling."""
+"""Elements from which compiling a region is worthwhile."""
 
 SMALLEST = 2
-"""Operations from which it is."""
+"""Operations from which compiling a region is worthwhile."""
 
 COLUMNS = 1 << 14
-"""Elements of a row where a region has no rows of its own."""
+"""Elements of a row if all arrays of a region are contiguous."""
 
 SHORTEST = 64
-"""Elements under which a row is too short for the loop."""
+"""Elements from which a row is long enough for the vectorised loop."""
 
 
 def fused(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region of at least ``SMALLEST`` large elementwise tasks by one.
 
-    Without a compiler all stays as it is.
+    Does nothing without a compiler.
     """
     if all(_kind(task) is None for task in tasks) or not native.installed():
         return tasks
@@ -53,14 +53,14 @@ def _kind(task: Task) -> Shape | None:
     if not isinstance(task, PlainTask) or not task.value.primitive.elementwise:
         return None
     value = task.value
-    fits = value.size >= LARGE and not task.can_fail and known(value, task.inputs)
+    fits = value.size >= LARGE and not task.can_fail and compiles(value, task.inputs)
     return value.shape if fits else None
 
 
-class Sheet(NamedTuple):
-    """A region's arrays as rows, all of ``columns`` elements but for one of ``last`` at the end.
+class Layout(NamedTuple):
+    """A region's arrays as rows of ``columns`` elements, and a row of ``last`` at the end if not 0.
 
-    ``steps`` are, for each array, the bytes from row to row and from element to element.
+    ``steps`` are the bytes from row to row and from element to element, for each array.
     """
 
     rows: int
@@ -70,31 +70,31 @@ class Sheet(NamedTuple):
 
 
 class FusedTask(TiledTask):
-    """A region as one loop; by tiles where its arrays don't lie in rows."""
+    """A region as one loop, or as tiles if its arrays don't consist of rows."""
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step, its rows divided among threads; results don't depend on how many there are."""
+        """One step. Threads share the rows; results don't depend on the number of threads."""
         shape = self.tasks[0].value.shape
         whole = [np.broadcast_to(arrays[x], shape) for x in (*self.inputs, *self.results)]
-        sheet = _sheet(whole)
-        if sheet is None:
+        layout = _layout(whole)
+        if layout is None:
             return super().bind(arrays)
-        rows = sheet.rows + (sheet.last > 0)
+        rows = layout.rows + (layout.last > 0)
         parts = [np.zeros(rows) for _ in self.folds]
         frame = np.array(
-            [(_place(a), step) for a, (step, _) in zip(whole, sheet.steps, strict=True)]
-            + [(_place(a), a.itemsize) for a in parts]
+            [(_address(a), step) for a, (step, _) in zip(whole, layout.steps, strict=True)]
+            + [(_address(a), a.itemsize) for a in parts]
         )
-        kernel = compiled(self._recipe([inner > 0 for _, inner in sheet.steps]))
+        kernel = compiled(self._recipe([inner > 0 for _, inner in layout.steps]))
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
-        lanes = _lanes(kernel, frame, sheet)
-        held = whole, parts  # by the addresses in the frame
+        shares = _shares(kernel, frame, layout)
+        kept = whole, parts  # alive, since the frame has only their addresses
 
-        def run(_held: object = held) -> None:
-            if len(lanes) == 1:
-                lanes[0]()
+        def run(_kept: object = kept) -> None:
+            if len(shares) == 1:
+                shares[0]()
             else:
-                threads.together(lanes)
+                threads.together(shares)
             for end in ends:
                 end()
 
@@ -119,8 +119,8 @@ class FusedTask(TiledTask):
         )
 
 
-def _sheet(arrays: Sequence[Array]) -> Sheet | None:
-    """Arrays of one shape as rows without gaps, or None where they don't lie so."""
+def _layout(arrays: Sequence[Array]) -> Layout | None:
+    """The layout of arrays of one shape, or None if their elements don't form contiguous rows."""
     lengths: list[int] = []
     steps: list[tuple[int, ...]] = []
     for axis, length in enumerate(arrays[0].shape):
@@ -140,31 +140,31 @@ def _sheet(arrays: Sequence[Array]) -> Sheet | None:
     if len(lengths) == 1:
         rows, last = divmod(lengths[0], COLUMNS)
         outer = tuple(step * COLUMNS for step in steps[0])
-        return Sheet(rows, COLUMNS, last, list(zip(outer, steps[0], strict=True)))
+        return Layout(rows, COLUMNS, last, list(zip(outer, steps[0], strict=True)))
     if lengths[1] < SHORTEST:
         return None
-    return Sheet(lengths[0], lengths[1], 0, list(zip(*steps, strict=True)))
+    return Layout(lengths[0], lengths[1], 0, list(zip(*steps, strict=True)))
 
 
-def _lanes(kernel: Kernel, frame: NDArray[np.int64], sheet: Sheet) -> list[Step]:
-    """Runs of rows for as many threads as there may be; the short row goes with the last."""
+def _shares(kernel: Kernel, frame: NDArray[np.int64], layout: Layout) -> list[Step]:
+    """The share of rows of each thread; the short row belongs to the last."""
 
-    def rows(start: int, stop: int, last: bool) -> Step:
+    def share(start: int, stop: int, last: bool) -> Step:
         def run() -> None:
             if start < stop:
-                kernel.call(frame.ctypes.data, sheet.columns, start, stop)
-            if last and sheet.last:
-                kernel.call(frame.ctypes.data, sheet.last, stop, stop + 1)
+                kernel.call(frame.ctypes.data, layout.columns, start, stop)
+            if last and layout.last:
+                kernel.call(frame.ctypes.data, layout.last, stop, stop + 1)
 
         return run
 
-    most = sheet.rows * sheet.columns // threads.EACH
-    count = max(1, min(threads.count(), sheet.rows, most))
-    cuts = [sheet.rows * i // count for i in range(count + 1)]
-    return [rows(cuts[i], cuts[i + 1], i + 1 == count) for i in range(count)]
+    most = layout.rows * layout.columns // threads.EACH
+    count = max(1, min(threads.count(), layout.rows, most))
+    cuts = [layout.rows * i // count for i in range(count + 1)]
+    return [share(cuts[i], cuts[i + 1], i + 1 == count) for i in range(count)]
 
 
-def _place(array: Array) -> int:
-    """The address of its first element."""
-    place: int = array.__array_interface__["data"][0]
-    return place
+def _address(array: Array) -> int:
+    """The address of the first element."""
+    address: int = array.__array_interface__["data"][0]
+    return address

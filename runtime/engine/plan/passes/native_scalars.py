@@ -1,6 +1,6 @@
-"""Regions of scalars as machine code, once they have run often enough: the ``fast`` extra.
+"""Compiles regions of scalars to machine code after their first runs: the ``fast`` extra.
 
-The numbers are those of the Python function that runs until then.
+Until then they run as Python functions, with equal results.
 """
 
 from __future__ import annotations
@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtime.engine.plan import native
-from runtime.engine.plan.native import Operand, Operation, Recipe, compiled_straight, known_straight
-from runtime.engine.plan.passes.scalar_code import by_kernel
+from runtime.engine.plan.native import (
+    Operand,
+    Operation,
+    Recipe,
+    compiled_straight,
+    compiles_straight,
+)
 from runtime.engine.plan.passes.scalars import ScalarTask, in_scalar_regions
 
 if TYPE_CHECKING:
@@ -20,13 +25,13 @@ if TYPE_CHECKING:
     from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 WARM = 20
-"""Runs before a region is compiled, which takes as long as some hundred runs."""
+"""Runs before a region is compiled; compiling takes as long as some hundred runs."""
 
 
 def native_scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace every region that needs no kernel, as ``scalars`` does with all.
+    """Replace every region of scalar tasks that machine code can compute.
 
-    Without a compiler all stays as it is.
+    Does nothing without a compiler.
     """
     if not native.installed():
         return tasks
@@ -34,14 +39,14 @@ def native_scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 
 def _fits(task: PlainTask) -> bool:
-    return known_straight(task.value, task.inputs) and not by_kernel(task.value)
+    return compiles_straight(task.value, task.inputs)
 
 
 class NativeScalarTask(ScalarTask):
-    """A region as one function, of Python at first."""
+    """A region as one function: of Python at first, later of machine code."""
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step."""
+        """One step, which compiles the region when it has run ``WARM`` times."""
         (step,) = super().bind(arrays)
         runs = 0
 
@@ -55,11 +60,11 @@ class NativeScalarTask(ScalarTask):
         return [run]
 
     def _compiled(self, arrays: Arrays) -> Step:
-        held = [arrays[x] for x in (*self.inputs, *self.values)]
-        frame = np.array([array.ctypes.data for array in held])
+        operands = [arrays[x] for x in (*self.inputs, *self.values)]
+        frame = np.array([array.ctypes.data for array in operands])
         call, address = compiled_straight(self._recipe()).call, frame.ctypes.data
 
-        def run(_held: object = (held, frame)) -> None:
+        def run(_kept: object = (operands, frame)) -> None:
             call(address)
 
         return run

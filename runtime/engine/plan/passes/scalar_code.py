@@ -144,10 +144,10 @@ class _Code:
         self._results = {value: f"o{i}" for i, value in enumerate(results)}
         self._uses = _uses(tasks)
         for level in _levels(tasks):
-            self._call_kernels([task for task in level if by_kernel(task.value)])
+            self._call_kernels([task for task in level if _by_kernel(task.value)])
             self._round([task for task in level if _needs_rounding(task)])
             for task in level:
-                if not by_kernel(task.value) and not _needs_rounding(task):
+                if not _by_kernel(task.value) and not _needs_rounding(task):
                     self._assign(task)
         self.lines[:0] = [f" {name}={name}()" for name in inputs.readers]
         self.bound |= inputs.readers
@@ -232,7 +232,7 @@ class _Code:
         return f"{operands[0]}!=0" if dtype == "bool" else f"float({operands[0]})"
 
 
-def by_kernel(value: Value) -> bool:
+def _by_kernel(value: Value) -> bool:
     """Whether a value is computed by its kernel."""
     return value.primitive.name in KERNELS
 
@@ -244,7 +244,7 @@ def _is_cast(task: PlainTask) -> bool:
 def _needs_rounding(task: PlainTask) -> bool:
     """Whether the number that Python computes may not be one of its dtype."""
     value = task.value
-    if value.dtype != "float32" or value.primitive.name in _EXACT or by_kernel(value):
+    if value.dtype != "float32" or value.primitive.name in _EXACT or _by_kernel(value):
         return False
     return not _is_cast(task) or task.inputs[0].dtype == "float64"
 
@@ -255,7 +255,7 @@ def _levels(tasks: Sequence[PlainTask]) -> list[list[PlainTask]]:
     found: dict[int, list[PlainTask]] = defaultdict(list)
     for task in tasks:
         here = max((level.get(x, 0) for x in task.inputs), default=0)
-        here += by_kernel(task.value) or _needs_rounding(task)
+        here += _by_kernel(task.value) or _needs_rounding(task)
         level[task.value] = here
         found[here].append(task)
     return [found[number] for number in sorted(found)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
 
 SMALLEST = 4
-"""Tasks from which a region is worth the way in and out."""
+"""Tasks from which a function is faster than calls of kernels."""
 
 _RAISED = (ZeroDivisionError, OverflowError, ValueError)
 _DTYPES = ("float32", "float64", "bool")
@@ -37,7 +37,7 @@ def in_scalar_regions(
     kind: type[ScalarTask],
     fits: Callable[[PlainTask], bool] = lambda _: True,
 ) -> list[Task]:
-    """Replace every region by a task of this kind; one stays where a task does not fit."""
+    """Replace every region in which all tasks fit by a task of this kind."""
     if not any(map(_kind, tasks)):
         return tasks
     items = partition(tasks, _kind)

@@ -48,9 +48,9 @@ def in_regions(
     kept: Collection[Value],
     kind: Callable[[Task], Hashable | None],
     smallest: int,
-    made: Callable[[list[PlainTask], list[Value], list[Fold]], Task],
+    make: Callable[[list[PlainTask], list[Value], list[Fold]], Task],
 ) -> list[Task]:
-    """Replace every region of at least ``smallest`` tasks of a kind by the task ``made`` of it.
+    """Replace every region of at least ``smallest`` tasks of a kind by a task that ``make`` makes.
 
     Folds over all elements of one of its values become part of the region.
     """
@@ -76,7 +76,7 @@ def in_regions(
             absorbed |= {fold.task for fold in ours}
             for fold in ours:
                 readers[fold.source] -= 1
-            result.append(made(plain, results_of(item, readers, kept), ours))
+            result.append(make(plain, results_of(item, readers, kept), ours))
     return result
 
 
@@ -148,10 +148,10 @@ class TiledTask(Task):
         return [*(task.value for task in self.tasks), *(fold.task.value for fold in self.folds)]
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step that goes through the tiles, its calls bound beforehand.
+        """One step that computes tile by tile, with all calls bound beforehand.
 
-        Several threads take a run of tiles each, with scratch memory of their own; results don't
-        depend on how many there are.
+        Each thread computes consecutive tiles in scratch memory of its own; results don't depend on
+        the number of threads.
         """
         shape = self.tasks[0].value.shape
         whole = {x: _cut(arrays[x], shape) for x in (*self.inputs, *self.results)}
@@ -164,12 +164,12 @@ class TiledTask(Task):
         rows = max(1, TILE // max(1, prod(shape[1:])))
         starts = range(0, shape[0], rows)
         parts = [np.zeros(len(starts)) for _ in self.folds]
-        lanes: list[list[Step]] = []
+        shares: list[list[Step]] = []
         for number, start in enumerate(starts):
-            if number * threads.count() >= len(lanes) * len(starts):
+            if number * threads.count() >= len(shares) * len(starts):
                 scratch = self._scratch((min(rows, shape[0]), *shape[1:]))
                 calls: list[Step] = []
-                lanes.append(calls)
+                shares.append(calls)
             stop = min(start + rows, shape[0])
             tile = {x: a[start:stop] if _spans(a, shape) else a for x, a in whole.items()}
             tile |= {x: a[: stop - start] for x, a in scratch.items()}
@@ -180,25 +180,25 @@ class TiledTask(Task):
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
 
         def run() -> None:
-            if len(lanes) == 1:
-                _go(lanes[0])
+            if len(shares) == 1:
+                _go(shares[0])
             else:
-                threads.together([partial(_go, calls) for calls in lanes])
+                threads.together([partial(_go, calls) for calls in shares])
             for end in ends:
                 end()
 
         return [run]
 
     def _scratch(self, shape: tuple[int, ...]) -> dict[Value, Array]:
-        """Tile-sized arrays for the values that stay inside, used again when they are free."""
+        """Tile-sized arrays for values that don't leave the region, reused once they are free."""
         last = {x: i for i, task in enumerate(self.tasks) for x in task.inputs}
-        held = set(self.results)
+        kept = set(self.results)
         until_end = {fold.source for fold in self.folds}
         free: dict[str, list[Array]] = {}
         found: dict[Value, Array] = {}
         for i, task in enumerate(self.tasks):
             value = task.value
-            if value not in held:
+            if value not in kept:
                 spare = free.setdefault(value.dtype, [])
                 found[value] = spare.pop() if spare else np.empty(shape, NUMPY[value.dtype])
             for x in dict.fromkeys(task.inputs):

@@ -50,7 +50,10 @@ def badges_of(flow: ObservedFlow) -> Badges:
             if shown in about:
                 about[key] = about[shown]
     leaves: dict[str | None, dict[str, tuple[int, int]]]
-    leaves = {loss: _leaves(flow, loss) for loss in (None, *flow.losses)}
+    leaves = {None: _leaves(flow, None)}
+    for loss in flow.losses:
+        only = flow.states(loss) is flow.states(None)
+        leaves[loss] = leaves[None] if only else _leaves(flow, loss)
     return Badges(about, origins=_origins(flow), leaves=leaves)
 
 
@@ -60,7 +63,8 @@ def _origins(flow: ObservedFlow) -> frozenset[str]:
     wild: set[WirePath] = set()
     for states in {id(found): found for found in map(flow.states, (None, *flow.losses))}.values():
         wild.update(w for w in program.wire_sources if states.get(w) is State.NONFINITE)
-    victims = {_blocks_read(program)[wire] for wire in wild} if wild else set()
+    starts = _blocks_read(program) if wild else {}
+    victims = {starts[wire] for wire in wild}
     return frozenset(wire for wire in wild if program.wire_targets[wire] not in victims)
 
 

@@ -66,6 +66,18 @@ class _Forks(NamedTuple):
     starts: NDArray[np.int64]
 
 
+def _wires_leaving(program: Program) -> dict[PortPath, list[WirePath]]:
+    """The wires that leave each port."""
+
+    def found() -> dict[PortPath, list[WirePath]]:
+        leaving: dict[PortPath, list[WirePath]] = {}
+        for wire, source in program.wire_sources.items():
+            leaving.setdefault(source, []).append(wire)
+        return leaving
+
+    return program.derived("wires leaving ports", found)
+
+
 def _forks(program: Program) -> _Forks:
     return program.derived("forks", lambda: _find_forks(program))
 
@@ -119,15 +131,8 @@ class Contributions:
 
     def leaving(self, port: PortPath) -> list[WirePath]:
         """The wires that leave a port and bring something back."""
-        return self._leaving.get(port, [])
-
-    @cached_property
-    def _leaving(self) -> dict[PortPath, list[WirePath]]:
-        found: dict[PortPath, list[WirePath]] = {}
-        for wire, source in self.program.wire_sources.items():
-            if self.run.contributions.get(wire) is not None:
-                found.setdefault(source, []).append(wire)
-        return found
+        wires = _wires_leaving(self.program).get(port, ())
+        return [wire for wire in wires if self.run.contributions.get(wire) is not None]
 
     def cancelling(self, share: float) -> Iterator[tuple[PortPath, float]]:
         """Ports whose wires may cancel to less than a share of the largest, each with the size of

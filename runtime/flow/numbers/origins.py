@@ -130,7 +130,7 @@ class Values:
     # ---- within -------------------------------------------------------------------------------
 
     @cached_property
-    def _not_finite(self) -> tuple[frozenset[PortPath], ...]:
+    def _not_finite(self) -> tuple[frozenset[PortPath], frozenset[PortPath]]:
         return _ports_not_finite(self._values)
 
     @property
@@ -170,16 +170,18 @@ class Values:
 
     def _makers(self) -> Iterator[InstancePath]:
         """Blocks that make NaN of no NaN, or infinities of finite inputs."""
-        nans = {port.block for port in self._nans}
+        wild, nans = self._not_finite
+        nan_blocks = {port.block for port in nans}
         for path in self._wild_blocks:
-            instance = self._program.instances[path]
-            literals = [x.tensor.array for x in instance.block.literals.values()]
             read = self._sources.get(path, {})
-            if path in nans and self._nans.isdisjoint(read) and not any(map(_has_nan, literals)):
+            if not nans.isdisjoint(read):
+                continue
+            block = self._program.block(path)
+            literals = (literal.tensor.array for literal in block.literals.values())
+            if path in nan_blocks and not any(map(_has_nan, literals)):
                 yield path
-            elif not isinstance(instance.block, Source) and self._wild.isdisjoint(read):
-                if all(map(is_finite, literals)):
-                    yield path
+            elif wild.isdisjoint(read) and not self._is_given(path):
+                yield path
 
     def _origin(
         self, path: InstancePath, maker: InstancePath, losses: tuple[PortPath, ...]
@@ -262,7 +264,9 @@ def _sources_of(program: Program) -> dict[InstancePath, dict[PortPath, InstanceP
     }
 
 
-def _ports_not_finite(values: Mapping[str, Array]) -> tuple[frozenset[PortPath], ...]:
+def _ports_not_finite(
+    values: Mapping[str, Array],
+) -> tuple[frozenset[PortPath], frozenset[PortPath]]:
     """The ports whose values are not finite, and those of them whose values have NaN."""
     floats = {port: array for port, array in values.items() if array.dtype.kind in "fc"}
     ports, arrays = list(floats), list(floats.values())
@@ -275,7 +279,10 @@ def _ports_not_finite(values: Mapping[str, Array]) -> tuple[frozenset[PortPath],
         elif not (finite := np.isfinite(rows)).all():
             wild += np.array(places)[~finite.all(axis=1)].tolist()
             nans += np.array(places)[np.isnan(rows).any(axis=1)].tolist()
-    return tuple(frozenset(PortPath(ports[place]) for place in places) for places in (wild, nans))
+    return (
+        frozenset(PortPath(ports[place]) for place in wild),
+        frozenset(PortPath(ports[place]) for place in nans),
+    )
 
 
 def is_finite(array: Array | None) -> bool:

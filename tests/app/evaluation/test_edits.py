@@ -82,7 +82,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
             monkeypatch.setattr(user, name, counted(name, getattr(user, name)))
     for user, name in (
         ("runtime.engine.session", "lower"),
-        ("runtime.engine.session", "compile_request"),
+        ("runtime.engine.execution", "compile_request"),
         ("runtime.flow.analyse", "Flow"),
         ("runtime.flow.structure.searches", "Graph"),
     ):

@@ -49,6 +49,7 @@ def test_large_unsigned_integers_are_exact() -> None:
     assert Tensor([0, 2**63 + 1]).array.tolist() == [0, 2**63 + 1]
     assert Tensor([0, 2**63 + 1]).dtype == "uint64"
     assert Tensor([2**63 + 2**40 + 1]).array.tolist() == [2**63 + 2**40 + 1]
+    assert Tensor([0, 2**64 - 1]).array.tolist() == [0, 2**64 - 1]
     assert Tensor([0.5, 2**63]).dtype == "float64"
     assert Tensor([1e300, math.inf]).dtype == "float64"
 
@@ -88,7 +89,7 @@ def test_short_floats_are_written_short() -> None:
 
 def test_equality_is_by_dtype_shape_and_bytes() -> None:
     assert Tensor([1.0, math.nan]) == Tensor([1.0, math.nan])
-    different = [[1], [2], [1.0], [1, 2], [[1, 2]], [0.0], [-0.0]]
+    different = [[1], [2], [1.0], [1, 2], [[1, 2]], [0], [0.0], [-0.0]]
     for one, other in itertools.permutations(different, 2):
         assert Tensor(one) != Tensor(other)
     assert Tensor([1]) != [1]
@@ -142,7 +143,10 @@ def test_weak_literals_keep_full_precision() -> None:
     assert len({PortLiteral(1), PortLiteral(1), PortLiteral(2)}) == 2
 
 
-@pytest.mark.parametrize("data", [{"dtype": "x", "value": 1}, {"value": 1}, "abc", None])
+EXTRA = {"dtype": "int8", "value": 1, "x": 1}
+
+
+@pytest.mark.parametrize("data", [{"dtype": "x", "value": 1}, {"value": 1}, EXTRA, "abc", None])
 def test_what_is_no_literal(data: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         PortLiteral(data)
@@ -193,3 +197,8 @@ def test_a_number_that_a_dtype_has_is_taken(data: list[float], dtype: str) -> No
     assert found.dtype == dtype
     np.testing.assert_array_equal(found.array, np.array(data).astype(dtype))
     assert fitted(found, dtype) is found
+
+
+def test_the_first_number_that_does_not_fit_is_named() -> None:
+    with pytest.raises(ValueError, match="300 is not representable as int8"):
+        fitted(Tensor([1, 300, 400]), "int8")

@@ -52,7 +52,7 @@ __all__ = [
 
 @explained
 def variable(name: str, value: Any = None, **parameters: Any) -> Expression:
-    """A Variable: numbers that training changes, starting at ``value`` or at an initialiser's."""
+    """A Variable: numbers that training changes, with an initial ``value`` or an initialiser."""
     return _source("Variable", name, value, parameters)
 
 

@@ -28,9 +28,9 @@ class Optimiser(Protocol):
 
 
 def _require_rate(name: str, rate: object) -> None:
-    """Raise RunError unless a rate is a finite number, and not below 0."""
+    """Raise RunError unless a rate is a finite number and not negative."""
     if isinstance(rate, bool) or not isinstance(rate, int | float | np.number):
-        raise RunError(f"{name} is no number.", expected="a number from 0 on", got=repr(rate))
+        raise RunError(f"{name} is not a number.", expected="a number from 0 on", got=repr(rate))
     if not 0 <= rate < np.inf:
         raise RunError(
             f"{name} must not be negative, infinite or NaN.",

@@ -104,7 +104,7 @@ class Store:
 
 
 def _initial_of(source: Source | PortLiteral, value: Value, path: str) -> Array | None:
-    """The array that a source starts with; raises RunError where there is no memory for it."""
+    """The initial array of a source; raises RunError if there is not enough memory for it."""
     if not isinstance(source, Source):
         return source.array
     needed = value.size * _DRAWN

@@ -98,6 +98,6 @@ def _bare(result: Any) -> Any:
 def _described(tree: Tree) -> str:
     root = tree.nodes[()]
     if not isinstance(root, Kind):
-        return f"{root.value!r}, which is no array"
+        return f"{root.value!r}, which is not an array"
     count = len(tree.arrays)
     return f"a {root.value} of {count} array" + "s" * (count != 1)

@@ -236,12 +236,12 @@ class ObservedFlow:
         return replace(verdict, state=state, sentence=text, cure=cure)
 
     def zeroed_by(self, name: str) -> list[InstancePath]:
-        """The blocks that make the gradient of a variable 0, for all losses, where it is 0."""
+        """The blocks that make the gradient of a variable 0 over all losses; empty if it isn't."""
         contributions = self._of(self._key(None))
         if contributions is None or self.variable(name).state is not State.ZERO:
             return []
-        ahead = contributions.leaving(InstancePath(name).port("out"))
-        blames = map(contributions.zeroed_by, ahead)
+        outgoing = contributions.leaving(InstancePath(name).port("out"))
+        blames = map(contributions.zeroed_by, outgoing)
         return [*dict.fromkeys(blame.block for blame in blames if not blame.cancelled)]
 
     def cancelling(self, name: str) -> list[WirePath]:

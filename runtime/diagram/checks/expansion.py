@@ -1,4 +1,4 @@
-"""How large a page becomes once every page that it uses is opened, found without opening any."""
+"""Computes the size of pages with all uses expanded, without expanding any."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from runtime.diagram.model import DiagramView
 
 
-_COUNTED = 10**15
-"""Where counting ends: the numbers themselves could fill the memory."""
+_MAX_COUNT = 10**15
+"""Counts saturate here, because with nested uses the numbers themselves could fill the memory."""
 
 
 class Size(NamedTuple):
-    """The size of a page: blocks that run, characters in their paths, pages inside one another."""
+    """The size of an expanded page: instances, characters in their paths, depth of nesting."""
 
     instances: int
     characters: int
@@ -30,7 +30,7 @@ class Size(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether a page of this size may be opened."""
+        """Whether a page of this size may be expanded."""
         return (
             self.instances <= MAX_INSTANCES
             and self.characters <= MAX_PATH_CHARACTERS
@@ -39,22 +39,22 @@ class Size(NamedTuple):
 
 
 class Expansion:
-    """The sizes of the pages of a diagram; the uses of a page inside itself count for nothing."""
+    """The sizes of the expanded pages of a diagram; uses of a page inside itself don't count."""
 
     def __init__(self, diagram: DiagramView, dependencies: Dependencies | None = None) -> None:
         self._pages = diagram.pages
         self._dependencies = dependencies or Dependencies(diagram)
 
     def opens(self, page: str, name: str) -> bool:
-        """Whether the page that a block of ``page`` stands for is opened.
+        """Whether the block ``name`` of ``page`` is a use that is expanded.
 
-        Not opened are pages inside themselves, and the uses on a page that becomes too large.
+        Uses of a page inside itself are not, nor are the uses on a page that is too large.
         """
         return name in self._uses[page] and self.sizes[page].fits
 
     @cached_property
     def sizes(self) -> dict[str, Size]:
-        """The size of every page."""
+        """The expanded size of each page."""
         found: dict[str, Size] = {}
         used = self._dependencies.used
         for component in strong_components(used, used.__getitem__):
@@ -62,7 +62,7 @@ class Expansion:
         return found
 
     def problems(self) -> Iterator[Diagnostic]:
-        """One for each page that is too large while all pages that it uses are not."""
+        """A problem for each page that is too large although no page that it uses is."""
         for page in self._pages:
             size = self.sizes[page]
             inner = {name: self.sizes[used] for name, used in self._uses[page].items()}
@@ -77,11 +77,11 @@ class Expansion:
             instances += inner.instances
             characters += (len(name) + 1) * inner.instances + inner.characters
             nesting = max(nesting, inner.nesting)
-        return Size(min(instances, _COUNTED), min(characters, _COUNTED), nesting + 1)
+        return Size(min(instances, _MAX_COUNT), min(characters, _MAX_COUNT), nesting + 1)
 
     @cached_property
     def _uses(self) -> dict[str, dict[str, str]]:
-        """By page and block the page that it stands for, without those inside themselves."""
+        """The pages used by the blocks of each page, without uses of a page inside itself."""
         groups = enumerate(self._dependencies.recursive)
         group = {page: number for number, pages in groups for page in pages}
         return {
@@ -99,14 +99,14 @@ class Expansion:
 def _too_large(page: str, size: Size, inner: dict[str, Size]) -> Diagnostic:
     if size.nesting > MAX_NESTING:
         largest = max(inner, key=lambda name: inner[name].nesting)
-        what = "Too many pages are inside one another."
+        what = "Pages are nested too deeply."
         expected, got = f"at most {MAX_NESTING}", f"{size.nesting}"
     else:
         largest = max(inner, key=lambda name: inner[name].instances, default="")
-        what = "Too many blocks would run, with those in the pages that are used here."
+        what = "Too many blocks would run, counting those in the used pages."
         expected, got = f"at most {MAX_INSTANCES:,}", f"{size.instances:,}"
         if size.instances <= MAX_INSTANCES:
-            what = "The paths of the blocks that would run are too long together."
+            what = "The paths of the blocks that would run are too long in total."
             expected, got = f"at most {MAX_PATH_CHARACTERS:,} characters", f"{size.characters:,}"
     return Diagnostic(
         "error",
@@ -114,6 +114,6 @@ def _too_large(page: str, size: Size, inner: dict[str, Size]) -> Diagnostic:
         what,
         expected=expected,
         got=got,
-        next_step="Use fewer pages here, or put fewer blocks into them.",
+        next_step="Use fewer pages here, or reduce the number of blocks in them.",
         code="too-large",
     )

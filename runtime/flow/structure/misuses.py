@@ -1,4 +1,4 @@
-"""Wires by which a loss trains what it is often not meant to: targets, labels, advantages."""
+"""Finds wires through which a loss trains what it should not: targets, labels, advantages."""
 
 from __future__ import annotations
 
@@ -21,19 +21,17 @@ PREDICTIONS = {
     "MeanAbsoluteError": ("prediction", "target"),
     "MeanSquaredError": ("prediction", "target"),
 }
-"""The inputs of losses, by type: what is predicted, and what it should be."""
+"""The inputs of losses, by type: the prediction and the target."""
 _ASYMMETRIC = ("BinaryCrossEntropy", "CrossEntropy")
 _LOGARITHMS = ("BinaryCrossEntropy", "CrossEntropy", "Log", "Log1p", "LogSoftmax", "LogSumExp",
                "Softplus")  # fmt: skip
 _SIGNS = SHAPES | {"Neg"}
-_NEAR = 6
-"""How far before a product its logarithm may stand."""
+_MAX_STEPS = 6
+"""Maximum number of blocks between a logarithm and the product that it enters."""
 
 
 def swapped_inputs(flow: Flow) -> Iterator[tuple[InstancePath, str, str]]:
-    """Losses that train by their target alone, with the two inputs: no variable leads to what
-    they should judge.
-    """
+    """Losses whose target is trained while no variable affects the prediction, with both inputs."""
     near = neighbours_of(flow.program)
     for path, (predicted, target) in _losses(flow, _ASYMMETRIC):
         sources = near.sources(path)
@@ -46,7 +44,7 @@ def swapped_inputs(flow: Flow) -> Iterator[tuple[InstancePath, str, str]]:
 
 
 def moving_targets(flow: Flow) -> Iterator[tuple[WirePath, WirePath]]:
-    """The wires into the target and the prediction of losses that carry gradient by both."""
+    """The wires into target and prediction of losses that send gradient through both."""
     for path, (predicted, target) in _losses(flow, PREDICTIONS):
         wires = path.wire(predicted), path.wire(target)
         if all(_carries(flow, wire) for wire in wires):
@@ -54,8 +52,9 @@ def moving_targets(flow: Flow) -> Iterator[tuple[WirePath, WirePath]]:
 
 
 def weights_of_logarithms(flow: Flow) -> Iterator[tuple[WirePath, InstancePath]]:
-    """The wires by which a difference weighs the logarithm of a probability, with the difference:
-    gradient goes back by it to an estimate that is fitted elsewhere, as in an actor-critic.
+    """The wires by which a difference weights the logarithm of a probability, with the difference.
+
+    Gradient flows through them to an estimate that is fitted elsewhere, as in an actor-critic.
     """
     near = neighbours_of(flow.program)
     for path, instance in flow.program.instances.items():
@@ -70,7 +69,7 @@ def weights_of_logarithms(flow: Flow) -> Iterator[tuple[WirePath, InstancePath]]
 
 
 def leads_to_index(program: Program, path: InstancePath) -> bool:
-    """Whether integers that a block makes choose elements by their place."""
+    """Whether integers that a block computes are used as indices."""
     near, pending, seen = neighbours_of(program), [path], {path}
     while pending:
         for wire in near.readers(pending.pop()):
@@ -97,19 +96,19 @@ def _carries(flow: Flow, wire: WirePath) -> bool:
 
 
 def _difference(near: Neighbours, path: InstancePath) -> InstancePath | None:
-    """The Sub block that a block is, or that it only turns or arranges."""
+    """The Sub block whose result reaches this block with at most its sign or shape changed."""
     while near.kind(path) in _SIGNS and (sources := near.sources(path)):
         path = next(iter(sources.values())).block
     return path if near.kind(path) == "Sub" else None
 
 
 def _is_logarithm(near: Neighbours, path: InstancePath, port: str) -> bool:
-    before = near.before(near.sources(path)[port].block, _NEAR)
+    before = near.before(near.sources(path)[port].block, _MAX_STEPS)
     return any(near.kind(block) in _LOGARITHMS for block in before)
 
 
 def _is_fitted(flow: Flow, near: Neighbours, difference: InstancePath) -> bool:
-    """Whether one side of a difference is trained, and a distance judges it or the difference."""
+    """Whether one side of a difference is trained by a distance of it or of the difference."""
     for port, source in near.sources(difference).items():
         if flow.trained_upstream(difference.wire(port)):
             wires = [*near.beyond(difference, _SIGNS), *near.beyond(source.block, _SIGNS)]

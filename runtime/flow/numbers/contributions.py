@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 Array = NDArray[Any]
+SQUASHING = ("Sigmoid", "Softmax", "Tanh")
+SHOWN = 5
+"""Squashing blocks on a route that are kept by name."""
 _SLACK = 1e-3
 """By how much norms, good to five digits, may mislead about what cancels, as a share."""
 
@@ -37,24 +40,42 @@ class Blame(NamedTuple):
     cancelled: bool = False
 
 
+class Squashing(NamedTuple):
+    """The blocks on a route that squash into an interval: what they multiply the size of the
+    gradient by together, the least of these factors, how many they are, and the nearest ones.
+    """
+
+    factor: float = 1.0
+    least: float = math.inf
+    blocks: int = 0
+    nearest: tuple[InstancePath, ...] = ()
+
+    def behind(self, block: InstancePath, factor: float) -> Squashing:
+        """With one block more."""
+        nearest = (block, *self.nearest)[:SHOWN]
+        return Squashing(self.factor * factor, min(self.least, factor), self.blocks + 1, nearest)
+
+
 class RouteFactors(NamedTuple):
     """The blocks on a route: how many, by how much they multiply the size of the gradient
-    together, and the two that do so least and most, each with its factor.
+    together, and the wires into the two that do so least and most, each with its factor.
     """
 
     blocks: int = 0
     factor: float = 1.0
-    least: tuple[float, str] = (math.inf, "")
-    most: tuple[float, str] = (-math.inf, "")
+    least: tuple[float, WirePath | None] = (math.inf, None)
+    most: tuple[float, WirePath | None] = (-math.inf, None)
+    squashing: Squashing = Squashing()
 
-    def behind(self, block: str, factor: float) -> RouteFactors:
+    def behind(self, wire: WirePath, factor: float, squashes: bool) -> RouteFactors:
         """With one block more; of equals the one nearest the wire is the worst."""
-        own = factor, block
+        own = factor, wire
         return RouteFactors(
             self.blocks + 1,
             self.factor * factor,
             own if factor <= self.least[0] else self.least,
             own if factor >= self.most[0] else self.most,
+            self.squashing.behind(wire.block, factor) if squashes else self.squashing,
         )
 
 
@@ -257,7 +278,8 @@ class Contributions:
         for behind, path in reversed(route):
             arrived = max(measure(a).rms for a in self.arrivals(path))
             factor = self.sizes[behind].rms / arrived if arrived else 0.0
-            self._route_factors[behind] = self._route_factors[at].behind(path, factor)
+            squashes = factor < 1.0 and self.program.block(path).type_name() in SQUASHING
+            self._route_factors[behind] = self._route_factors[at].behind(behind, factor, squashes)
             at = behind
         return self._route_factors[wire]
 
@@ -281,16 +303,6 @@ class Contributions:
             if not ahead or self._is_head(path):
                 return
             wire = max(ahead, key=lambda w: self.sizes[w].rms)
-
-    def factors(self, wire: WirePath) -> Iterator[tuple[WirePath, InstancePath, float]]:
-        """The blocks of that route, each with the wire into it and what it multiplies the size of
-        the gradient by; without the loss.
-        """
-        for at in self.route(wire):
-            path = self.program.wire_targets[at]
-            if not self._is_head(path) and self._ahead(path):
-                arrived = max(measure(a).rms for a in self.arrivals(path))
-                yield at, path, self.sizes[at].rms / arrived if arrived else 0.0
 
     def behind(self, wire: WirePath) -> Iterator[WirePath]:
         """The wires into the block that a wire leaves, those with trees by leaf."""

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.library.reduce import Norm
+from runtime.flow.numbers.contributions import Contributions, RouteFactors
 from runtime.flow.numbers.flat_spots import PRODUCTS
 from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.words import value_sentences
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from runtime.diagram.paths import InstancePath, WirePath
-    from runtime.flow.numbers.contributions import Contributions
 
-_SQUASHING = ("Sigmoid", "Softmax", "Tanh")
 _WEIGHING = (*PRODUCTS, "Conv2D")
 _POLES = ("Arctan2", "Div", "Log", "Pow", "Sqrt")
 _DISTANCES = (
@@ -29,17 +30,10 @@ _SMALL = 1e-3
 _SATURATED = 0.01
 """Factor below which a squashing function is saturated, not just flatter than the identity."""
 _NEAR_POLE = 0.1
+_NORMS = 8
+"""Norm blocks of length 0 that are looked at."""
 _LARGE = 100.0
 """Size of data from which on it is named as what makes a gradient large."""
-
-
-class _Step(NamedTuple):
-    """A block on the way of a gradient, by the wire into it, and what it multiplies its size by."""
-
-    wire: WirePath
-    block: InstancePath
-    kind: str
-    factor: float
 
 
 class Cures:
@@ -65,18 +59,38 @@ class Cures:
             return all(near.kind(w.block) in ("Abs", "Norm", "Square") for w in near.beyond(block))
         return kind in _DISTANCES
 
-    def of_norms(self, wire: WirePath) -> Iterator[str]:
+    def of_norms(self, wire: WirePath) -> list[str]:
         """For the Norm blocks of length 0 through which the gradient of a wire comes."""
-        run, near = self._contributions.run, self._near
-        pending, seen = [self._program.wire_targets[wire]], set()
+        target = self._program.wire_targets[wire]
+        return [cure for cure, before in self._norms_at_zero if target in before]
+
+    @cached_property
+    def _norms_at_zero(self) -> list[tuple[str, set[InstancePath]]]:
+        """The cure of every Norm of length 0, with the blocks that its gradient comes to."""
+        run = self._contributions.run
+        found: list[tuple[str, set[InstancePath]]] = []
+        for path, instance in self._program.instances.items():
+            length = run.values.get(path.port("out"))
+            is_norm = isinstance(instance.block, Norm) and len(found) < _NORMS
+            if is_norm and length is not None and length.size and not np.any(length):
+                cure = value_sentences.norm_cure(path, self._is_squared(path))
+                found.append((cure, self._before(path)))
+        return found
+
+    def _before(self, path: InstancePath) -> set[InstancePath]:
+        """A block and those before it that gradient comes to."""
+        pending, found = [path], {path}
         while pending:
-            block = pending.pop()
-            length = run.values.get(block.port("out"))
-            if near.kind(block) == "Norm" and length is not None and not np.any(length):
-                yield value_sentences.norm_cure(block, self._is_squared(block))
-            seen.add(block)
-            ahead = (w for w in near.readers(block) if run.contributions.get(w) is not None)
-            pending += [at for w in ahead if (at := self._program.wire_targets[w]) not in seen]
+            for wire, source in self._program.instances[pending.pop()].wires.values():
+                leaves = self._program.leaf_wires(wire)
+                is_reached = any(
+                    self._contributions.run.contributions.get(w) is not None for w in leaves
+                )
+                block = self._program.flat.source(source).block
+                if is_reached and block not in found:
+                    found.add(block)
+                    pending.append(block)
+        return found
 
     def _is_squared(self, block: InstancePath) -> bool:
         near = self._near
@@ -89,53 +103,52 @@ class Cures:
 
     def of_flood(self, wires: Sequence[WirePath]) -> str:
         """For wires that bring back too much, together: by the block that does most of it."""
-        steps = self._steps(wires)
-        worst = max(steps, key=lambda step: step.factor, default=None)
-        total = math.prod(step.factor for step in steps)
-        if worst is None or worst.factor < math.sqrt(max(total, 1.0)):
+        route = self._route(wires)
+        worst, wire = route.most
+        if wire is None or worst < math.sqrt(max(route.factor, 1.0)):
             return value_sentences.EXPLODES
-        if worst.kind in _POLES and self._is_near_pole(worst):
-            return value_sentences.pole_cure(worst.block, worst.kind)
-        if worst.kind in _WEIGHING and (data := self._large_data(worst)):
+        kind = self._near.kind(wire.block)
+        if kind in _POLES and self._is_near_pole(wire.block, kind):
+            return value_sentences.pole_cure(wire.block, kind)
+        if kind in _WEIGHING and (data := self._large_data(wire)):
             return f"{data} {value_sentences.EXPLODES}"
         return value_sentences.EXPLODES
 
     def of_faint(self, wires: Sequence[WirePath]) -> str:
         """For wires that bring back too little."""
-        steps = self._steps(wires)
-        total = math.prod(step.factor for step in steps)
-        if not 0.0 < total < _SMALL:
+        route = self._route(wires)
+        _, wire = route.least
+        if wire is None or not 0.0 < route.factor < _SMALL:
             return ""
-        squashing = [s for s in steps if s.kind in _SQUASHING and s.factor < 1.0]
-        if squashing and math.prod(s.factor for s in squashing) <= math.sqrt(total):
-            is_saturated = any(s.factor < _SATURATED for s in squashing)
-            return value_sentences.squashing_cure([s.block for s in squashing], is_saturated)
-        worst = min(steps, key=lambda step: step.factor)
-        return value_sentences.SMALL_WEIGHTS if worst.kind in _WEIGHING else ""
+        squashing = route.squashing
+        if squashing.blocks and squashing.factor <= math.sqrt(route.factor):
+            is_saturated = squashing.least < _SATURATED
+            unnamed = [""] * (squashing.blocks - len(squashing.nearest))
+            return value_sentences.squashing_cure([*squashing.nearest, *unnamed], is_saturated)
+        is_product = self._near.kind(wire.block) in _WEIGHING
+        return value_sentences.SMALL_WEIGHTS if is_product else ""
 
-    def _steps(self, wires: Sequence[WirePath]) -> list[_Step]:
-        """The blocks on the way of the largest contribution, from the variable on."""
+    def _route(self, wires: Sequence[WirePath]) -> RouteFactors:
+        """The way of the largest contribution."""
         sizes = self._contributions.sizes
         if not wires:
-            return []
-        largest = max(wires, key=lambda wire: sizes[wire].rms)
-        factors = self._contributions.factors(largest)
-        return [_Step(w, at, self._near.kind(at), factor) for w, at, factor in factors]
+            return RouteFactors()
+        return self._contributions.route_factors(max(wires, key=lambda wire: sizes[wire].rms))
 
-    def _is_near_pole(self, step: _Step) -> bool:
+    def _is_near_pole(self, block: InstancePath, kind: str) -> bool:
         """Whether the input that a block has its pole in is small; of Arctan2 both."""
-        values = self._contributions.values.inputs(step.block)
-        port = {"Div": "b", "Pow": "a"}.get(step.kind)
+        values = self._contributions.values.inputs(block)
+        port = {"Div": "b", "Pow": "a"}.get(kind)
         watched = [values[port]] if port in values else [*values.values()]
         return all(float(np.min(np.abs(a))) < _NEAR_POLE for a in watched if a.size)
 
-    def _large_data(self, step: _Step) -> str:
+    def _large_data(self, entry: WirePath) -> str:
         """To scale down the other factor of a product, where nothing in it is trained."""
-        for name, source in self._near.sources(step.block).items():
-            wire = step.block.wire(name)
+        for name, source in self._near.sources(entry.block).items():
+            wire = entry.block.wire(name)
             array = self._contributions.run.values.get(source)
             is_trained = self._program.wires.get(wire) in self._program.reached
-            if wire == step.wire or is_trained or array is None or not array.size:
+            if wire == entry or is_trained or array is None or not array.size:
                 continue
             if (peak := float(np.max(np.abs(array)))) > _LARGE:
                 return f"Scale {source.block} down: its numbers reach {number(peak)}."

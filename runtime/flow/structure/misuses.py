@@ -70,6 +70,10 @@ def weights_of_logarithms(flow: Flow) -> Iterator[tuple[WirePath, InstancePath]]
 
 def leads_to_index(program: Program, path: InstancePath) -> bool:
     """Whether integers that a block computes are used as indices."""
+    return program.derived(("leads to index", path), lambda: _leads_to_index(program, path))
+
+
+def _leads_to_index(program: Program, path: InstancePath) -> bool:
     near, pending, seen = neighbours_of(program), [path], {path}
     while pending:
         for wire in near.readers(pending.pop()):

@@ -40,6 +40,7 @@ class NumericSentences:
         self._thresholds = thresholds
         self._reasons: dict[str, str] = {}
         self._cures: dict[str, str] = {}
+        self._block_cures = Cures(contributions)
 
     def wire(self, wire: WirePath, state: State, witness: Sequence[str]) -> str:
         """The sentence of a wire in a numeric state, or of CARRIES."""
@@ -95,7 +96,7 @@ class NumericSentences:
 
     def cure(self, wires: Sequence[WirePath], state: State) -> str:
         """What would help wires that are in a state together; empty if no cure is known."""
-        cures = Cures(self._contributions)
+        cures = self._block_cures
         if state is State.FLOOD:
             return cures.of_flood(wires)
         if state is State.FAINT:
@@ -206,7 +207,7 @@ class NumericSentences:
         grows = state is State.FLOOD
         if not route_factors.blocks:
             return f"rms {number(size.rms)}, as it leaves the loss."
-        worst, block = route_factors.most if grows else route_factors.least
+        worst, into = route_factors.most if grows else route_factors.least
         factor = route_factors.factor
         if (factor > 1) is not grows:
             return (
@@ -218,7 +219,7 @@ class NumericSentences:
         blocks = f"{count} block{'s' * (count > 1)}"
         verb = "Grows" if grows else "Shrunk"
         return (
-            f"{verb} ×{number(factor)} over {blocks}; worst: {block} "
+            f"{verb} ×{number(factor)} over {blocks}; worst: {into.block if into else ''} "
             f"×{number(worst)}. rms {number(size.rms)}."
         )
 

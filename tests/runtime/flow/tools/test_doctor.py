@@ -28,7 +28,9 @@ def test_a_sigmoid_before_a_cross_entropy_of_logits_is_one_too_many():
 
 def test_an_integer_that_should_be_trained_is_found_where_a_loss_reads_it():
     x, step = (b.variable(name, [1], dtype="int64") for name in ("x", "step"))
-    text = "x holds int64, and only floats have gradients. Give it a float dtype, such as float32."
+    text = (
+        "x has dtype int64, and only floats have gradients. Give it a float dtype, such as float32."
+    )
     total = b.loss(b.cast(b.sum(x), dtype="float32"))
     assert found(total, b.display(step)) == [(INTEGER, "x", text)]
     assert found(b.loss(b.sum(b.cast(b.variable("x", [1.0]), dtype="float32")))) == []

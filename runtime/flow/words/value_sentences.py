@@ -196,9 +196,8 @@ def stuck_cure(variables: Mapping[str, bool]) -> str:
 
 def norm_cure(block: str, is_squared: bool) -> str:
     """What to do about a Norm of length 0, of which the square is taken or not."""
-    if is_squared:
-        return f"{block} is at 0, where JAX has NaN: use Σx² instead of its square."
-    return f"Use √(Σx² + a small number) instead of {block}: its slope is 0 there in all systems."
+    what = "Σx² instead of its square" if is_squared else "√(Σx² + a small number) instead"
+    return f"{block} is at 0, where JAX has NaN: use {what}."
 
 
 def pole_cure(block: str, name: str) -> str:
@@ -211,8 +210,7 @@ def squashing_cure(blocks: Sequence[str], is_saturated: bool) -> str:
     """What to do where Sigmoid, Tanh or Softmax blocks make a gradient small."""
     if is_saturated:
         return (
-            f"Keep the input of {names(blocks)} near 0: start with smaller weights, or normalise "
-            "it."
+            f"Keep the input of {names(blocks)} small: start with smaller weights, or normalise it."
         )
     return f"Use LeakyRelu instead of {names(blocks)}, or normalise between the blocks."
 

@@ -91,7 +91,7 @@ def sum_of_squares(v):
         ),
         (
             lambda: b.mul(b.tanh(b.mul(x(0.04), 200.0), name="gate"), 1e-3),
-            "Keep the input of gate near 0: start with smaller weights, or normalise it.",
+            "Keep the input of gate small: start with smaller weights, or normalise it.",
             lambda: b.mul(b.tanh(b.mul(x(0.001), 200.0), name="gate"), 1e-3),
         ),
         (
@@ -126,7 +126,7 @@ def sum_of_squares(v):
         ),
         (
             lambda: vector(lambda v: b.norm(v, name="length")),
-            "as in PyTorch (NaN elsewhere). Use √(Σx² + a small number) instead of length",
+            "length is at 0, where JAX has NaN: use √(Σx² + a small number) instead.",
             lambda: vector(lambda v: b.sqrt(b.add(sum_of_squares(v), 1e-6))),
         ),
     ],

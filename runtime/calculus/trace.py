@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from blocks.errors import TraceError
 from runtime.calculus.namespace import Namespace
 from runtime.calculus.sizes import require_size
 from runtime.calculus.value import NO_ATTRIBUTES, Primitive, Value
+
+
+def kept_value() -> TraceError:
+    """What is wrong with a value of another trace."""
+    return TraceError(
+        "This uses a value that was kept from another trace.",
+        next_step="Let forward use its arguments alone, and keep nothing between calls.",
+    )
 
 
 class Remark(NamedTuple):
@@ -47,6 +56,9 @@ class Trace:
         self, primitive: Primitive, *inputs: Value, weak: bool = False, **attributes: Any
     ) -> Value:
         """Append the result of a primitive; raises TraceError where the inputs don't fit."""
+        for x in inputs:
+            if x.trace is not self:
+                raise kept_value()
         shape, dtype = primitive.infer(*inputs, **attributes)
         require_size(shape)
         return Value(self, primitive, inputs, attributes or NO_ATTRIBUTES, shape, dtype, weak)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from blocks.errors import GradwireError, Location, TraceError
 from blocks.paths import Path, path_text
 from blocks.trees import Kind, Passive, Tree
+from runtime.calculus import Value
+from runtime.calculus.trace import kept_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +52,7 @@ def results_of(
 
 
 def _forward(block: Block, xp: Any, arguments: Sequence[Any], forward: Forward) -> list[Any]:
+    before = [(x, x.shape, x.dtype) for x in arguments if isinstance(x, Value)]
     results = forward(block, xp, arguments)
     results = results if isinstance(results, tuple) else (results,)
     expected = block.output_names()
@@ -58,6 +61,14 @@ def _forward(block: Block, xp: Any, arguments: Sequence[Any], forward: Forward) 
             f"{type(block).__name__}.forward returned {len(results)} values.",
             expected=f"{len(expected)}: {', '.join(expected)}",
         )
+    for result in results:
+        for value in result.arrays.values() if isinstance(result, Tree) else (result,):
+            if isinstance(value, Value) and value.trace is not xp.trace:
+                raise kept_value()
+    for x, shape, dtype in before:
+        if (x.shape, x.dtype) != (shape, dtype):
+            x.shape, x.dtype = shape, dtype  # others read it, too
+            raise TraceError(f"{type(block).__name__}.forward changed one of its inputs.")
     return list(results)
 
 

@@ -166,3 +166,12 @@ def test_rows_can_be_iterated_over() -> None:
     rows = list(leaf(xp.trace, (3, 2)))
     assert [row.shape for row in rows] == [(2,)] * 3
     assert all(isinstance(row, Value) for row in rows)
+
+
+def test_a_value_of_another_trace_is_refused_by_either() -> None:
+    ours, other = namespace(), namespace()
+    x, kept = leaf(ours.trace, (2,)), leaf(other.trace, (2,))
+    for mix in (lambda: x + kept, lambda: kept + x, lambda: ours.concat([x, kept])):
+        with pytest.raises(TraceError, match="kept from another trace"):
+            mix()
+    assert ours.trace.values == [x] and other.trace.values == [kept]

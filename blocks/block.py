@@ -89,6 +89,8 @@ class Block(BaseModel):
     """Whether the gradient is deliberately not the derivative (straight-through, reversal, …)."""
     trees: ClassVar[TreeUse] = "refused"
     """How the block treats a tree (see blocks.trees) at one of its inputs."""
+    plugin: ClassVar[str] = ""
+    """The plug-in that the class comes from; empty for the library."""
     abstract: ClassVar[bool] = False
     """Whether this is a base class and not a block; not inherited by subclasses."""
 

@@ -11,60 +11,88 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
-from importlib.metadata import entry_points
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType, ModuleType
 
 from blocks import library
 from blocks.arguments import explained
 from blocks.block import Block
 from blocks.errors import UnknownBlockError
+from blocks.plugins import IMPORT_SECONDS, PluginError, contain, guarded
 
 GROUP = "gradwire.blocks"
 
 
 @dataclass
 class Registry:
-    """Block classes by type name; ``problems`` explains what could not be loaded."""
+    """Block classes by type name.
+
+    ``problems`` are sentences on plug-ins that could not be loaded and on methods that failed;
+    ``failures`` are those on methods of a type, by its name.
+    """
 
     _classes: dict[str, type[Block]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    failures: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, cls: type[Block], origin: str) -> None:
-        """Add a class; a name that is already in use is a problem, not a replacement."""
-        other = self._classes.setdefault(cls.type_name(), cls)
-        if other is not cls:
-            self.problems.append(
-                f"{origin}: a block named {cls.type_name()} exists already "
-                f"(in {other.__module__}); this one is left out."
-            )
+        """Add a class of a plug-in; a name in use is a problem, not a replacement.
 
-    def add_module(self, module: ModuleType) -> None:
+        Its methods are guarded from then on: see ``blocks.plugins``.
+        """
+        name = cls.type_name()
+        if self._add(cls, origin) and "plugin" not in vars(cls):
+            contain(cls, origin, partial(self._report, name))
+
+    def add_module(self, module: ModuleType, origin: str = "") -> None:
         """Add the concrete Block classes that the module or its submodules define, in order.
 
-        Classes that it imports from elsewhere are not added.
+        Classes that it imports from elsewhere are not added. Without an ``origin`` the module is
+        one of the library.
         """
         for item in vars(module).values():
             if isinstance(item, type) and issubclass(item, Block) and not item.abstract:
                 if f"{item.__module__}.".startswith(f"{module.__name__}."):
-                    self.add(item, module.__name__)
+                    if origin:
+                        self.add(item, origin)
+                    else:
+                        self._add(item, module.__name__)
 
     def load_plugins(self) -> None:
         """Load the plug-ins; one that fails is a problem and does not affect the others."""
         for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
             try:
-                found = entry.load()
+                guarded(partial(self._load, entry), IMPORT_SECONDS)
             except Exception as error:  # a plug-in may fail in any way; the rest must work
-                self.problems.append(f"Plug-in {entry.name!r} ({entry.value}) failed: {error!r}")
-                continue
-            if isinstance(found, ModuleType):
-                self.add_module(found)
-            elif isinstance(found, type) and issubclass(found, Block) and not found.abstract:
-                self.add(found, entry.value)
-            else:
-                self.problems.append(
-                    f"Plug-in {entry.name!r} ({entry.value}) is neither a block nor a module."
-                )
+                why = error.what if isinstance(error, PluginError) else repr(error)
+                why = why.removesuffix(".")
+                self._problem(f"{_origin(entry)} failed: {why}. Its blocks are left out.")
+
+    def _load(self, entry: EntryPoint) -> None:
+        found = entry.load()
+        if isinstance(found, ModuleType):
+            self.add_module(found, _origin(entry))
+        elif isinstance(found, type) and issubclass(found, Block) and not found.abstract:
+            self.add(found, _origin(entry))
+        else:
+            self._problem(f"{_origin(entry)} is neither a block nor a module.")
+
+    def _add(self, cls: type[Block], origin: str) -> bool:
+        other = self._classes.setdefault(cls.type_name(), cls)
+        if other is not cls:
+            self._problem(
+                f"{origin}: a block named {cls.type_name()} exists already "
+                f"(in {other.__module__}); this one is left out."
+            )
+        return other is cls
+
+    def _problem(self, sentence: str) -> None:
+        self.problems.append(f"{sentence[0].upper()}{sentence[1:]}")
+
+    def _report(self, name: str, sentence: str) -> None:
+        self._problem(sentence)
+        self.failures.setdefault(name, []).append(self.problems[-1])
 
     @property
     def classes(self) -> Mapping[str, type[Block]]:
@@ -78,12 +106,20 @@ class Registry:
             return self._classes[name]
         except KeyError:
             near = get_close_matches(name, self._classes, n=3, cutoff=0.5)
+            step = "Install the plug-in that brings it; `gradwire blocks` lists what is there."
+            if near:
+                step = f"Did you mean {', '.join(near)}?"
+            if self.left_out:
+                step += " Some plug-ins could not be loaded: `gradwire blocks` says which, and why."
             raise UnknownBlockError(
-                f"No block of type {name!r} is installed.",
-                next_step=f"Did you mean {', '.join(near)}?"
-                if near
-                else "Install the plug-in that brings it; `gradwire blocks` lists what is there.",
+                f"No block of type {name!r} is installed.", next_step=step
             ) from None
+
+    @property
+    def left_out(self) -> list[str]:
+        """The problems because of which blocks are missing."""
+        failed = {sentence for sentences in self.failures.values() for sentence in sentences}
+        return [problem for problem in self.problems if problem not in failed]
 
     def families(self) -> dict[str, list[type[Block]]]:
         """Classes by family, both in order of definition."""
@@ -91,6 +127,12 @@ class Registry:
         for cls in self._classes.values():
             grouped.setdefault(cls.family, []).append(cls)
         return grouped
+
+
+def _origin(entry: EntryPoint) -> str:
+    """What a plug-in is called: ``plug-in 'cube' of my-package 1.0 (my_package.cube:Cube)``."""
+    made = f" of {entry.dist.name} {entry.dist.version}" if entry.dist is not None else ""
+    return f"plug-in {entry.name!r}{made} ({entry.value})"
 
 
 def library_modules() -> Iterator[ModuleType]:

@@ -116,6 +116,8 @@ class _Lowering:
 
     def _fail(self, instance: Instance, error: GradwireError, code: str) -> None:
         error.at(self._location(instance.path))
+        if instance.block.plugin and error.next_step is None:
+            error.next_step = f"The block is from {instance.block.plugin}."
         self.program.failed[instance.path] = error.what
         self.program.diagnostics.append(Diagnostic.from_error(error, code))
 

@@ -13,6 +13,7 @@ from blocks.errors import BlockError, Location, UnknownBlockError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
+from blocks.registry import registry
 from blocks.terms import term_index, term_name
 from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
@@ -32,7 +33,7 @@ def check(diagram: Diagram) -> list[Diagnostic]:
 
     Codes: no-main-page, bad-name, unknown-block, wrong-parameters, missing-page, page-recursion,
     missing-input, unknown-literal, port-gap, dangling-wire, unknown-port, driven-page-input, cycle,
-    stray-layout, untrainable, too-large.
+    stray-layout, untrainable, too-large, plugin-failed.
     """
     dependencies = Dependencies(diagram)
     found = [*_check_pages(diagram, dependencies), *Expansion(diagram, dependencies).problems()]
@@ -41,7 +42,7 @@ def check(diagram: Diagram) -> list[Diagnostic]:
         found += _PageCheck(diagram, name, page_blocks).all()
         found += _check_cycles(dependencies, name)
         found += _check_layout(diagram.pages[name], name)
-    return found
+    return [*found, *_check_plugins(diagram)]
 
 
 def _check_pages(diagram: Diagram, dependencies: Dependencies) -> Iterator[Diagnostic]:
@@ -77,6 +78,19 @@ def _check_cycles(dependencies: Dependencies, page: str) -> Iterator[Diagnostic]
             next_step="Remove one of these wires.",
             code="cycle",
         )
+
+
+def _check_plugins(diagram: Diagram) -> Iterator[Diagnostic]:
+    """Methods of plug-ins that failed and have a stand-in, once for each type of block."""
+    places: dict[str, Location] = {}
+    for page_name, page in diagram.pages.items():
+        for name, block in page.blocks.items():
+            if block.plugin:
+                block.label()  # here, so that it is reported before a window shows it
+                places.setdefault(block.type_name(), Location(page_name, name))
+    for type_name, place in places.items():
+        for what in registry().failures.get(type_name, ()):
+            yield Diagnostic("warning", place, what, code="plugin-failed")
 
 
 def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:

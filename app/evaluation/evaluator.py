@@ -11,8 +11,9 @@ from PySide6.QtCore import QObject, Signal
 from app.evaluation.badges import badges_without_run
 from app.evaluation.result import Result, numbered
 from app.evaluation.worker import Job, Superseded, Worker
-from blocks.errors import GradwireError
-from runtime.diagram import Diagram
+from blocks import registry
+from blocks.errors import GradwireError, Location
+from runtime.diagram import Diagnostic, Diagram
 from runtime.diagram.model import same_meaning
 from runtime.engine import SGD, Session
 from runtime.flow import ObservedFlow, Thresholds, analyse
@@ -48,7 +49,7 @@ class Evaluation:
             losses = tuple(session.losses)
             result = replace(
                 result,
-                diagnostics=tuple(session.diagnostics),
+                diagnostics=(*_left_out(), *session.diagnostics),
                 states=flow.states(),
                 verdict=flow.verdict,
                 variable=flow.variable,
@@ -66,7 +67,7 @@ class Evaluation:
             first = next(iter(runs.values()))
             result = replace(
                 result,
-                diagnostics=(*session.program.diagnostics, *first.problems),
+                diagnostics=(*_left_out(), *session.program.diagnostics, *first.problems),
                 values=first.values,
             )
             flow.prepare()  # here, so that the window need not wait
@@ -84,6 +85,14 @@ class Evaluation:
             session.update(diagram)
         self._session = session
         return session
+
+
+def _left_out() -> tuple[Diagnostic, ...]:
+    """Plug-ins that could not be loaded: listed with every diagram, because blocks are missing."""
+    return tuple(
+        Diagnostic("warning", Location(), what, code="plugin-left-out")
+        for what in registry().left_out
+    )
 
 
 def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
+from blocks.errors import RunError
+from blocks.plugins import interrupt
 from runtime.diagram.model import same_meaning
 from runtime.engine import Session
 
@@ -27,7 +29,8 @@ class Worker(QObject):
     """Runs jobs one at a time, on a thread that starts with the first.
 
     A job supersedes the earlier one of its ``kind``: if that is still waiting it never runs, and
-    if it is running its result is dropped. ``submit`` returns at once.
+    if it is running its result is dropped, and the code of a plug-in that it runs is broken off.
+    ``submit`` returns at once.
     """
 
     finished = Signal(str, object)
@@ -116,6 +119,8 @@ class _Queue:
         """By kind the serial number of the job whose result is awaited."""
         self._condition = threading.Condition()
         self._waiting: dict[str, _Submitted] = {}
+        self._running: tuple[str, int] | None = None
+        """The kind of the job that was taken last, and its thread."""
         self._serial = 0
         self._closed = False
 
@@ -127,18 +132,25 @@ class _Queue:
             self.newest[kind] = self._serial
             self._waiting.pop(kind, None)  # so that it goes to the end of the queue
             self._waiting[kind] = _Submitted(self._serial, kind, job)
+            self._break_off(kind)
             self._condition.notify()
 
     def take(self) -> _Submitted | None:
         """Wait for a job; None once the queue is closed."""
         with self._condition:
+            self._running = None
             self._condition.wait_for(lambda: self._closed or bool(self._waiting))
-            return None if self._closed else self._waiting.pop(next(iter(self._waiting)))
+            if self._closed:
+                return None
+            taken = self._waiting.pop(next(iter(self._waiting)))
+            self._running = taken.kind, threading.get_ident()
+            return taken
 
     def forget(self, kind: str) -> None:
         with self._condition:
             self.newest.pop(kind, None)
             self._waiting.pop(kind, None)
+            self._break_off(kind)
 
     def superseded(self, kind: str, serial: int) -> bool:
         return self.newest.get(kind) != serial
@@ -148,7 +160,14 @@ class _Queue:
             self._closed = True
             self.newest.clear()
             self._waiting.clear()
+            if self._running is not None:
+                self._break_off(self._running[0])
             self._condition.notify()
+
+    def _break_off(self, kind: str) -> None:
+        """End what a plug-in computes in vain, or a loop of it would keep the thread for ever."""
+        if self._running is not None and self._running[0] == kind:
+            interrupt(self._running[1])
 
 
 def _work(queue: _Queue, ended: Any) -> None:
@@ -160,6 +179,8 @@ def _work(queue: _Queue, ended: Any) -> None:
             result = job(superseded)
         except Exception as error:  # whatever a block does, the next job must be possible
             result = error
+        except BaseException as error:
+            result = RunError(f"The work was broken off: {error!r}.")
         if not superseded():
             ended.emit(serial, kind, result)
         del submitted, job, result  # or they would live until the next job comes

@@ -71,7 +71,10 @@ class Evaluation:
                 values=first.values,
             )
             flow.prepare()  # here, so that the window need not wait
-            return numbered(result, ObservedFlow(flow, runs, self.thresholds, diagram))
+            observed = ObservedFlow(flow, runs, self.thresholds, diagram)
+            found = (origin.diagnostic for origin in observed.origins)
+            result = replace(result, diagnostics=(*result.diagnostics, *found))
+            return numbered(result, observed)
         except GradwireError as error:
             return replace(result, error=str(error))
         except Exception as error:  # a plug-in's block may raise anything; the window must live on

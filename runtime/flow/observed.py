@@ -299,10 +299,20 @@ class ObservedFlow:
         """The blocks at which values become non-finite, with their inputs; those that affect a
         loss come first.
         """
+        return tuple(self._values.origins(self.losses)) if self._values else ()
+
+    def origin(self, port: str) -> Origin | None:
+        """What made the value of a port NaN or infinite first; None where it is finite."""
+        source = self.program.flat.source(PortPath(port))
+        if self._values is None or self._values.is_fine(source):
+            return None
+        return self._values.origin(source.block)
+
+    @cached_property
+    def _values(self) -> Values | None:
         if not self.runs:
-            return ()
-        values = next(iter(self.runs.values())).values
-        return tuple(Values(self.program, values).origins(self.losses))
+            return None
+        return Values(self.program, next(iter(self.runs.values())).values)
 
     # ---- badges -------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from app.evaluation.answers import Reasons
     from app.evaluation.result import Result
     from blocks.trees import Tree
+    from runtime.diagram.paths import PortPath
 
 
 class Why(QScrollArea):
@@ -270,7 +271,17 @@ class Why(QScrollArea):
             value = result.values[port]
             kind = f"{dimensions(value.shape)} · {value.dtype}"
             self._say(self.tr("Value, {0}").format(kind))
+            self._add_origin(result, port)
             self._add_array(value)
+
+    def _add_origin(self, result: Result, port: PortPath) -> None:
+        """What made a value NaN or infinite first, with links to the blocks that did."""
+        origin = None if result.flow is None else result.flow.origin(port)
+        if origin is not None:
+            makers = [block for block in (origin.block, origin.then) if block is not None]
+            label = labels.rich(labels.linked(origin.cause, makers))
+            label.linkActivated.connect(self.blockRequested)
+            self._column.addWidget(label)
 
     def _add_array(self, array: NDArray[Any] | None) -> None:
         """A table up to two axes, one line beyond."""

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.block import Source
+from blocks.errors import Location
 from blocks.library.logic import Where
+from runtime.diagram import MAIN, Diagnostic
 from runtime.diagram.paths import PortPath
 from runtime.engine.norms import batches
 from runtime.flow.numbers.remedies import Remedies
@@ -20,10 +22,15 @@ from runtime.flow.words.formatting import number
 from runtime.flow.words.value_sentences import Element
 
 if TYPE_CHECKING:
+    from runtime.diagram.checks.diagnostics import Severity
     from runtime.diagram.paths import InstancePath
     from runtime.engine.program import Program
 
 Array = NDArray[Any]
+
+
+NOT_FINITE = "value-not-finite"
+"""Code of the diagnostic of such a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +51,32 @@ class Origin:
     @property
     def cause(self) -> str:
         """``log1 is NaN: log of −1.00 (element 0 of x)``, with the cure."""
-        then = f"{self.then} makes NaN of it." if self.then else ""
-        sentences = (f"{self.block} is {self.what}: {self.reason}.", then, self.cure)
-        return " ".join(filter(None, sentences))
+        return " ".join(filter(None, (self._made, self.cure)))
 
     @property
     def sentence(self) -> str:
         """The cause, and which losses are spoilt by it."""
+        return f"{self.cause} {self._spoils}"
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The same as a problem of the block: a warning where it spoils a loss."""
+        severity: Severity = "warning" if self.spoilt else "info"
+        what, place = f"{self._made} {self._spoils}", Location(MAIN, self.block)
+        return Diagnostic(severity, place, what, next_step=self.cure or None, code=NOT_FINITE)
+
+    @property
+    def _made(self) -> str:
+        then = f"{self.then} makes NaN of it." if self.then else ""
+        return " ".join(filter(None, (f"{self.block} is {self.what}: {self.reason}.", then)))
+
+    @property
+    def _spoils(self) -> str:
         if not self.spoilt:
-            return f"{self.cause} No loss is affected."
+            return "No loss is affected."
         losses = " and ".join(loss.block for loss in self.spoilt)
         is_not = "is" if len(self.spoilt) == 1 else "are"
-        return f"{self.cause} That is why {losses} {is_not} not finite."
+        return f"That is why {losses} {is_not} not finite."
 
 
 class Values:
@@ -87,6 +108,10 @@ class Values:
         first, maker = self.trace(path)
         given = isinstance(self._program.block(first), Source) and not self.what(path)
         return self._origin(first, maker, ()) if self.what(first) and not given else None
+
+    def is_fine(self, port: PortPath) -> bool:
+        """Whether the value of a port has neither NaN nor infinities."""
+        return port not in self._wild
 
     def trace(self, path: InstancePath) -> tuple[InstancePath, InstancePath]:
         """The first block on the way to a block whose value is not finite, and the one that makes

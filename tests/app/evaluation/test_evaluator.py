@@ -11,7 +11,17 @@ from PySide6.QtCore import Qt
 from app.evaluation.evaluator import Evaluation, Evaluator, evaluate, train
 from app.evaluation.result import Result
 from blocks.library.arithmetic import Mul
-from runtime.build import build, gradient_scale, loss, mul, stop_gradient, variable
+from runtime.build import (
+    build,
+    display,
+    gradient_scale,
+    log,
+    loss,
+    mul,
+    stop_gradient,
+    variable,
+    where,
+)
 from runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply
 from runtime.engine import lower
 from runtime.flow import Mark, State
@@ -285,3 +295,16 @@ def test_what_is_no_derivative_is_known_before_there_is_a_loss():
     assert result.losses == ()
     assert [badge.mark for badge in badges["half"]] == [Mark.SURROGATE]
     assert "same" not in badges
+
+
+@pytest.mark.parametrize(
+    ("used", "severity", "consequence"),
+    [(True, "warning", "That is why loss is not finite."), (False, "info", "No loss is affected.")],
+)
+def test_the_first_value_that_is_not_finite_is_a_problem(used, severity, consequence):
+    x = variable("x", -1.0)
+    made = log(x, name="made")
+    result = evaluate(build(loss(mul(where(used, made, x), 2.0)), display(made)))
+    (found,) = [problem for problem in result.diagnostics if problem.code == "value-not-finite"]
+    assert (found.severity, found.location.block) == (severity, "made")
+    assert found.what == f"made is NaN: log of −1.00 (x). {consequence}"

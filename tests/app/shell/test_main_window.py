@@ -20,7 +20,7 @@ from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
-from runtime.build import build, loss, stop_gradient, variable
+from runtime.build import build, log, loss, mean, mul, stop_gradient, variable
 from runtime.diagram import AddBlock, Diagram, MoveBlocks, Page, Point, PortName, load, save
 from tests.app.mouse import LEFT, click_block, drop, drop_file, palette_row, retype
 
@@ -273,6 +273,12 @@ class TestRunning:
         assert "loss 6" in [label.text() for label in window.statusBar().findChildren(QLabel)]
 
 
+def nan_of_a_logarithm():
+    """The logarithm of −1, whose NaN the loss takes on; gradients behind it are finite."""
+    logs = log(variable("x", [-1.0, 4.0]), name="logs")
+    return build(loss(mean(mul(logs, 2.0, name="double"))))
+
+
 class TestProblemsAndReasons:
     def test_a_click_on_a_problem_selects_its_block(self, window, opened, qtbot):
         opened(Diagram({"main": Page({"far": Mul(), "a": Variable(value=1.0)})}))
@@ -285,6 +291,33 @@ class TestProblemsAndReasons:
         qtbot.mouseClick(table.viewport(), LEFT, pos=at)
         assert window.canvas.selection() == {"far"}
         assert "far" in [window.inspector.form.name]
+
+    def test_a_value_that_is_nan_is_a_problem_of_its_block(self, window, opened, qtbot):
+        opened(nan_of_a_logarithm())
+        table = window.problems
+        places = [table.table.index(row, 1).data() for row in range(table.table.rowCount())]
+        (row,) = [at for at, place in enumerate(places) if place == "logs"]
+        assert table.table.index(row, 2).data() == (
+            "logs is NaN: log of −1.00 (element 0 of x). That is why loss is not finite. "
+            "Keep its input above 0: clip it, or use the logarithm of what it is made of."
+        )
+        window.docks.by_name["problems"].raise_()
+        at = table.visualRect(table.table.index(row, 2)).center()
+        qtbot.mouseClick(table.viewport(), LEFT, pos=at)
+        assert window.canvas.selection() == {"logs"}
+
+    def test_a_wire_that_carries_nan_names_its_origin(self, window, opened):
+        opened(nan_of_a_logarithm())
+        window.canvas.select_wire("double.a")
+        assert "Carries" in window.why.text()
+        (label,) = [
+            label for label in window.why.findChildren(QLabel) if "is NaN: log of" in label.text()
+        ]
+        label.linkActivated.emit("logs")
+        assert window.canvas.selection() == {"logs"}
+        window.canvas.select_wire("logs.x")
+        assert "is NaN: log of" in window.why.text()
+        assert "Value," in window.why.text()
 
     def test_the_reason_links_to_the_block_that_cuts(self, window, opened, qtbot):
         opened(seed())

@@ -18,7 +18,7 @@ from runtime.diagram.model import same_meaning
 from runtime.engine import SGD, Session
 from runtime.flow import ObservedFlow, Thresholds, analyse
 from runtime.flow.numbers.rules import THRESHOLDS
-from runtime.flow.observed import run_losses
+from runtime.flow.observing import run_losses
 
 MOST_LOSSES = 8
 """Losses up to which each is run on its own as well; with more, only their sum is run."""

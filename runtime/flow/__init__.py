@@ -5,7 +5,8 @@ from runtime.flow.badges import Badge, Mark, badges
 from runtime.flow.numbers.gradient_check import Check, check_gradients
 from runtime.flow.numbers.origins import Origin
 from runtime.flow.numbers.rules import Thresholds
-from runtime.flow.observed import Cancel, ObservedFlow, flow_of_run, observe
+from runtime.flow.observed import Cancel, ObservedFlow
+from runtime.flow.observing import flow_of_run, observe
 from runtime.flow.tools.contracts import (
     Breach,
     Contract,

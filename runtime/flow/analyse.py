@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from blocks.arguments import explained
 from blocks.errors import Location, RunError
+from blocks.library.gradient import Gradient
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.diagram.model import Diagram
@@ -280,6 +281,11 @@ class Flow:
         return list(dict.fromkeys(cutter for cutters in found for cutter in cutters))
 
     # ---- lookup -------------------------------------------------------------------------------
+
+    @cached_property
+    def differentiates(self) -> bool:
+        """Whether there are Gradient blocks; no wire carries what flows back through them."""
+        return any(isinstance(i.block, Gradient) for i in self.program.instances.values())
 
     def require_wire(self, wire: str) -> WirePath:
         """The path of a wire; raises RunError if there is no such wire."""

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from blocks.arguments import explained
 from blocks.errors import RunError
-from blocks.library.gradient import Gradient
 from blocks.paths import path_text
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine.norms import rms
-from runtime.flow.analyse import Flow, analyse
 from runtime.flow.numbers.contributions import Contributions
 from runtime.flow.numbers.elsewhere import Elsewhere
 from runtime.flow.numbers.flat_spots import Zero
@@ -32,8 +30,8 @@ from runtime.flow.words.states import State, Verdict
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
-    from runtime.engine import Run, Session
-    from runtime.engine.program import Program
+    from runtime.engine import Run
+    from runtime.flow.analyse import Flow
 
 Array = NDArray[Any]
 ALL = PortPath()
@@ -55,85 +53,6 @@ class Cancel:
         """The sentence of the badge CANCELS."""
         share = self.total / self.largest
         return f"CANCELS: the sum at {self.port} is {number(share)} of its largest term."
-
-
-def flow_of_run(
-    program: Program,
-    run: Run | Mapping[str, Run],
-    losses: Sequence[str] | None = None,
-    thresholds: Thresholds = THRESHOLDS,
-    diagram: Diagram | None = None,
-) -> ObservedFlow:
-    """The observed flow of a run.
-
-    A run with several losses is about their sum. For numbers per loss, pass a mapping with the run
-    of each loss under its port, and that of the sum under "". ``diagram`` is the diagram that was
-    run, which ``ObservedFlow.stale`` needs. Raises RunError for a loss that does not exist.
-    """
-    runs: dict[str, Run] = dict(run) if isinstance(run, Mapping) else {_name(run): run}
-    if losses is None:
-        losses = next((r.losses for r in (runs.get(ALL), *runs.values()) if r is not None), ())
-    return ObservedFlow(analyse(program, losses), runs, thresholds, diagram)
-
-
-@explained
-def observe(
-    session: Session,
-    losses: Sequence[str] | None = None,
-    *,
-    feeds: Mapping[str, ArrayLike] | None = None,
-    thresholds: Thresholds = THRESHOLDS,
-) -> ObservedFlow:
-    """Run the sum of the losses and each loss on its own, and refine the flow by the numbers.
-
-    The session's accumulated gradients don't change. Raises what ``Session.backward`` does.
-    """
-    flow = analyse(session.program, losses)
-    runs = run_losses(session, flow, feeds=feeds) if flow.losses else {}
-    return ObservedFlow(flow, runs or {}, thresholds, session.diagram)
-
-
-def run_losses(
-    session: Session,
-    flow: Flow,
-    *,
-    feeds: Mapping[str, ArrayLike] | None = None,
-    most: int | None = None,
-    superseded: Callable[[], bool] = lambda: False,
-) -> dict[str, Run] | None:
-    """The runs that an observation needs: of the sum of several losses, under ALL, and of each
-    loss, under its port. With more than ``most`` losses only the sum is run.
-
-    Returns None as soon as the runs are ``superseded``. The session's accumulated gradients don't
-    change. Raises what ``Session.backward`` does.
-    """
-    heads, kept = flow.losses, dict(session.gradients)
-    groups = {ALL if len(heads) != 1 else heads[0]: heads}
-    if len(heads) > 1 and (most is None or len(heads) <= most):
-        groups |= {head: (head,) for head in heads}
-    adjoints: Literal["all", "stops"] = "all" if _differentiates(flow.program) else "stops"
-    runs: dict[str, Run] = {}
-    try:
-        for name, group in groups.items():
-            if not runs:
-                first = session.backward(group, feeds=feeds, adjoints=adjoints)
-                runs[name] = first
-            else:
-                run = session.backward(group, feeds=feeds, adjoints=adjoints, ports=())
-                runs[name] = replace(run, values=first.values, problems=first.problems)
-            if superseded():
-                return None
-    finally:
-        session.gradients = kept
-    return runs
-
-
-def _differentiates(program: Program) -> bool:
-    """Whether there are Gradient blocks; no wire carries what flows back through them."""
-    blocks = (instance.block for instance in program.instances.values())
-    return program.derived(
-        "differentiates", lambda: any(isinstance(block, Gradient) for block in blocks)
-    )
 
 
 class ObservedFlow:
@@ -282,7 +201,7 @@ class ObservedFlow:
         key = self._key(loss)
         contributions = self._of(key)
         if contributions is not None and key not in self._elsewhere:
-            self._elsewhere[key] = Elsewhere(contributions, _differentiates(self.program))
+            self._elsewhere[key] = Elsewhere(contributions, self.flow.differentiates)
         return self._elsewhere.get(key)
 
     @explained
@@ -402,14 +321,10 @@ class ObservedFlow:
 
         Also None if there are Gradient blocks: opening the stop would change their values.
         """
-        if _differentiates(self.program):
+        if self.flow.differentiates:
             return None
         runs = [run for loss in stopped.losses if (run := self.run(loss)) is not None]
         known = [a for run in runs if (a := run.adjoints.get(stopped.port)) is not None]
         if known and len(known) == len(stopped.losses) and not any(np.any(a) for a in known):
             return "the gradient that arrives here is 0"
         return None
-
-
-def _name(run: Run) -> PortPath:
-    return run.losses[0] if len(run.losses) == 1 else ALL

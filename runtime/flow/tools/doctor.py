@@ -16,7 +16,7 @@ from blocks.library.sources import Variable
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
-from runtime.flow.observed import ObservedFlow, observe
+from runtime.flow.observing import observe
 from runtime.flow.structure.misuses import swapped_inputs
 from runtime.flow.tools.blocking import stop_that_blocks
 from runtime.flow.tools.cancelling import no_effect, stops_that_help
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.engine import Session
     from runtime.engine.program import Program
+    from runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
 TRIALS = 64

@@ -13,7 +13,7 @@ from blocks.arguments import explained
 from runtime.diagram.paths import split_leaf
 from runtime.engine import Session
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
-from runtime.flow.observed import ObservedFlow, observe
+from runtime.flow.observing import observe
 from runtime.flow.tools.interventions import (
     Bridge,
     CloseStop,
@@ -28,6 +28,7 @@ from runtime.flow.words.formatting import cosine, percent
 
 if TYPE_CHECKING:
     from runtime.diagram import Batch, Diagram
+    from runtime.flow.observed import ObservedFlow
     from runtime.flow.words.states import State
 
 Array = NDArray[Any]

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from bisect import bisect_left, insort
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import LEAF
 
 if TYPE_CHECKING:
+    from blocks.block import Shape
     from runtime.calculus import Value
     from runtime.engine.plan.tasks import Task
 
@@ -40,11 +41,16 @@ def machine_bytes() -> int:
     return min(n for n in found if n > 0)
 
 
-def side_by_side(values: Sequence[Value]) -> dict[Value, Array]:
-    """Arrays for values of one shape and dtype, consecutive in one block of memory."""
-    first = values[0]
-    block = allocate(first, (len(values), *first.shape), NUMPY[first.dtype])
-    return {value: block[i : i + 1].reshape(first.shape) for i, value in enumerate(values)}
+def side_by_side(values: Iterable[Value]) -> dict[Value, Array]:
+    """Arrays for values; those of one shape and dtype are consecutive in one block of memory."""
+    alike: dict[tuple[Shape, str], list[Value]] = {}
+    for value in values:
+        alike.setdefault((value.shape, value.dtype), []).append(value)
+    found: dict[Value, Array] = {}
+    for (shape, dtype), members in alike.items():
+        block = allocate(members[0], (len(members), *shape), NUMPY[dtype])
+        found |= {value: block[i : i + 1].reshape(shape) for i, value in enumerate(members)}
+    return found
 
 
 def allocate(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -18,7 +18,6 @@ from runtime.engine.plan.simplify import simplify
 from runtime.engine.plan.tasks import FreshTask, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
     from runtime.calculus import Value
 
 Array = NDArray[Any]
@@ -121,11 +120,7 @@ class Plan:
 
     def _bind_leaves(self, leaves: Iterable[Value]) -> None:
         """Allocate leaves of one shape and dtype side by side, so that groups can stack them."""
-        alike: dict[tuple[Shape, str], list[Value]] = {}
-        for leaf in leaves:
-            alike.setdefault((leaf.shape, leaf.dtype), []).append(leaf)
-        for members in alike.values():
-            self.leaves |= side_by_side(members)
+        self.leaves = side_by_side(leaves)
         self._arrays |= self.leaves
 
     def _bound(self, value: Value, inputs: Sequence[Value]) -> bool:

@@ -38,7 +38,7 @@ class Task:
     in_place: Sequence[Value] = ()
     """Inputs whose memory a value of the same shape and dtype may take over."""
     one_block: bool = False
-    """Whether the values lie side by side in memory; they then have one shape and dtype."""
+    """Whether values of one shape and dtype lie side by side in memory."""
 
     @property
     def owner(self) -> Any:

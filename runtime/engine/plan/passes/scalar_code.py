@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.calculus.dtypes import NUMPY
-from runtime.engine.plan.passes.scalar_inputs import Inputs
+from runtime.engine.plan.passes.scalar_memory import Inputs, Outputs
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -106,7 +106,7 @@ _FUNCTIONS: dict[str, Any] = {
     )
 } | {"abs": abs, "round": round, "float": float}  # fmt: skip
 
-_NAME = re.compile(r"\bv\d+\b")
+_NAME = re.compile(r"\b(v\d+)\b")
 """A value in the source before registers are allocated."""
 
 
@@ -117,8 +117,8 @@ def scalar_function(
 
     It raises ZeroDivisionError, OverflowError or ValueError where IEEE 754 has an infinity or NaN.
     """
-    code = _Code(tasks, Inputs(inputs, arrays), results)
-    bound = _FUNCTIONS | code.bound | {f"o{i}": arrays[x] for i, x in enumerate(results)}
+    code = _Code(tasks, Inputs(inputs, arrays), Outputs(results, arrays))
+    bound = _FUNCTIONS | code.bound
     head = f"def region({','.join(f'{name}={name}' for name in bound)}):\n"
     scope: dict[str, Any] = {**bound, "__builtins__": {}}
     exec(compile(head + "\n".join(_with_registers(code.lines)), "<scalars>", "exec"), scope)
@@ -132,16 +132,14 @@ class _Code:
     A value that is used once and needs no rounding is written into the expression that uses it.
     """
 
-    def __init__(
-        self, tasks: Sequence[PlainTask], inputs: Inputs, results: Sequence[Value]
-    ) -> None:
+    def __init__(self, tasks: Sequence[PlainTask], inputs: Inputs, outputs: Outputs) -> None:
         self.lines: list[str] = []
-        self.bound: dict[str, Any] = {}
+        self.bound: dict[str, Any] = {"single": memoryview(bytearray(4)).cast("f")}
         """What the lines use, by name."""
         self._inputs = inputs
         self._names: dict[Value, str] = {}
         self._depth: dict[Value, int] = {}
-        self._results = {value: f"o{i}" for i, value in enumerate(results)}
+        self._outputs = outputs
         self._uses = _uses(tasks)
         for level in _levels(tasks):
             self._call_kernels([task for task in level if _by_kernel(task.value)])
@@ -150,31 +148,37 @@ class _Code:
                 if not _by_kernel(task.value) and not _needs_rounding(task):
                     self._assign(task)
         self.lines[:0] = [f" {name}={name}()" for name in inputs.readers]
-        self.bound |= inputs.readers
+        self.bound |= inputs.readers | outputs.blocks
 
     def _assign(self, task: PlainTask) -> None:
         value, text = task.value, self._expression(task)
         depth = 1 + max((self._depth.get(x, 0) for x in task.inputs), default=0)
-        if self._uses[value] == 1 and value not in self._results and depth < _DEEPEST:
+        if self._uses[value] == 1 and value not in self._outputs and depth < _DEEPEST:
             self._names[value], self._depth[value] = f"({text})", depth
         else:
             self._store(f"{self._new_name(value)}={text}", [value])
 
     def _round(self, tasks: Sequence[PlainTask]) -> None:
         tasks = [task for task in tasks if not self._read_rounded(task)]
-        for some in _batches(tasks):
-            values = [task.value for task in some]
-            texts = [self._expression(task) for task in some]
-            if len(some) < _FEWEST:
-                self.bound["single"] = memoryview(bytearray(4)).cast("f")
-                for value, text in zip(values, texts, strict=True):
-                    self._store(f"single[0]={text};{self._new_name(value)}=single[0]", [value])
-                continue
+        alone = [task for task in tasks if task.value in self._outputs]
+        batched = [task for task in tasks if task.value not in self._outputs]
+        if len(batched) < _FEWEST:
+            alone, batched = tasks, []
+        for task in alone:
+            self._round_one(task)
+        for some in _batches(batched):
             singles = Struct(f"{len(some)}f")
             pack, unpack = f"pack{len(some)}", f"unpack{len(some)}"
             self.bound |= {pack: singles.pack, unpack: singles.unpack}
-            names = ",".join(map(self._new_name, values))
-            self._store(f"{names}={unpack}({pack}({','.join(texts)}))", values)
+            texts = ",".join([self._expression(task) for task in some])
+            names = ",".join([self._new_name(task.value) for task in some])
+            self.lines.append(f" {names},={unpack}({pack}({texts}))")
+
+    def _round_one(self, task: PlainTask) -> None:
+        """Write the number into memory of its dtype, that of the result if it is one."""
+        value, text = task.value, self._expression(task)
+        target = self._outputs.target(value) if value in self._outputs else "single[0]"
+        self.lines.append(f" {target}={text};{self._new_name(value)}={target}")
 
     def _read_rounded(self, task: PlainTask) -> bool:
         """Whether a cast of an input could be left to numpy, which casts all inputs in one call."""
@@ -182,7 +186,7 @@ class _Code:
         if text is None:
             return False
         self._names[task.value] = text
-        if self._uses[task.value] > 1 or task.value in self._results:
+        if self._uses[task.value] > 1 or task.value in self._outputs:
             self._store(f"{self._new_name(task.value)}={text}", [task.value])
         return True
 
@@ -203,12 +207,12 @@ class _Code:
 
     def _store(self, line: str, values: Sequence[Value]) -> None:
         """Append an assignment, and copy what it computes to the results."""
-        self.lines.append(" " + line)
-        self.lines += [
-            f" {self._results[value]}[()]={self._names[value]}"
+        copies = [
+            f";{self._outputs.target(value)}={self._names[value]}"
             for value in values
-            if value in self._results
+            if value in self._outputs
         ]
+        self.lines.append(f" {line}{''.join(copies)}")
 
     def _new_name(self, value: Value) -> str:
         name = self._names[value] = f"v{value.index}"
@@ -293,17 +297,19 @@ def _uses(tasks: Sequence[PlainTask]) -> Counter[Value]:
 
 def _with_registers(lines: Sequence[str]) -> list[str]:
     """The lines with few local variables: a name that is not read again is reused."""
-    last = {name: i for i, line in enumerate(lines) for name in _NAME.findall(line)}
+    split = [_NAME.split(line) for line in lines]  # text and names in turn
+    last = {name: i for i, parts in enumerate(split) for name in parts[1::2]}
     register: dict[str, str] = {}
     free: list[str] = []
-    result = []
-    for i, line in enumerate(lines):
-        names = dict.fromkeys(_NAME.findall(line))
+    for i, parts in enumerate(split):
+        names = parts[1::2]
         fresh = [name for name in names if name not in register]
-        dying = [name for name in names if last[name] == i]
-        free += [register[name] for name in dying if name in register]
-        for name in fresh:
+        for name in names:  # what is read is free before the results are placed
+            if last.get(name) == i and name in register:
+                free.append(register[name])
+                del last[name]
+        for name in dict.fromkeys(fresh):
             register[name] = free.pop() if free else f"r{len(register)}"
-        free += [register[name] for name in dying if name in fresh]
-        result.append(_NAME.sub(lambda match: register[match.group()], line))
-    return result
+        free += [register[name] for name in dict.fromkeys(fresh) if last[name] == i]
+        parts[1::2] = [register[name] for name in names]
+    return ["".join(parts) for parts in split]

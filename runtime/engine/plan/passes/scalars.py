@@ -63,6 +63,8 @@ def _kind(task: Task) -> str | None:
 class ScalarTask(Task):
     """A region of scalar tasks as one function."""
 
+    one_block = True
+
     def __init__(self, tasks: Sequence[PlainTask], values: Sequence[Value]) -> None:
         self.tasks = tasks
         self.values = values

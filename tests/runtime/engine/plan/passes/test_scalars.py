@@ -18,6 +18,7 @@ from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine import Session
 from runtime.engine.plan import native
+from runtime.engine.plan.memory import side_by_side
 from runtime.engine.plan.passes.scalar_code import scalar_function
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.tasks import PlainTask
@@ -258,17 +259,25 @@ def test_functions_of_float32_become_machine_code(name: str) -> None:
     assert not others
 
 
-def function_of(wanted: Sequence[Value], plan: Plan) -> Any:
+def function_of(wanted: Sequence[Value]) -> Any:
     tasks = [PlainTask(v, v.inputs) for v in wanted[0].trace.values if v.primitive is not LEAF]
-    arrays = plan.leaves | {value: np.empty((), value.dtype) for value in wanted}
-    return scalar_function(tasks, list(plan.leaves), wanted, arrays)
+    leaves = Plan(wanted, ()).leaves
+    return scalar_function(tasks, list(leaves), wanted, leaves | side_by_side(wanted))
 
 
 def test_variables_are_reused_once_their_values_are_dead() -> None:
     """A function of thousands of variables runs slowly."""
     _, y = chain(("sin", "negative", "tanh"))
-    code = function_of([y], Plan([y], ())).__code__
+    code = function_of([y]).__code__
     assert code.co_nlocals - code.co_argcount <= 2
+
+
+def test_arguments_do_not_grow_with_the_results() -> None:
+    """They are copied at every call."""
+    _, y = chain(("sin", "negative", "tanh"))
+    values = [value for value in y.trace.values if value.primitive is not LEAF]
+    few, many = (function_of(some).__code__.co_argcount for some in (values[:1], values))
+    assert many == few
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,4 +1,7 @@
-"""How the function of a region of scalars reads its inputs: many in one call where it can."""
+"""How the function of a region of scalars reads its inputs and writes its results.
+
+Scalars of one dtype often lie in one block of memory: leaves do, and results of a region.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +65,31 @@ class Inputs:
         name = f"{kind}{self._numbers.setdefault(id(block), len(self._numbers))}"
         if name not in self.readers:
             self.readers[name] = _reader(block, listed)
-        start = block.__array_interface__["data"][0]
-        place = self._arrays[value].__array_interface__["data"][0] - start
-        return f"{name}[{place // block.itemsize}]"
+        return f"{name}[{_place(self._arrays[value], block)}]"
+
+
+class Outputs:
+    """The expressions to assign results to, and the ``blocks`` that they need, by name."""
+
+    def __init__(self, results: Sequence[Value], arrays: Arrays) -> None:
+        self.blocks: dict[str, memoryview] = {}
+        self._targets: dict[Value, str] = {}
+        names: dict[int, str] = {}
+        for value in results:
+            array = arrays[value]
+            block = _block(array)
+            if block is None:
+                block = array.reshape(1)
+            name = names.setdefault(id(block), f"o{len(names)}")
+            self.blocks[name] = block.data
+            self._targets[value] = f"{name}[{_place(array, block)}]"
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self._targets
+
+    def target(self, value: Value) -> str:
+        """The element to assign a result to; reading it gives the number in the result's dtype."""
+        return self._targets[value]
 
 
 def _block(array: Array) -> Array | None:
@@ -72,6 +97,12 @@ def _block(array: Array) -> Array | None:
     base = array.base
     found = isinstance(base, np.ndarray) and base.ndim == 1 and base.dtype == array.dtype
     return base if found else None
+
+
+def _place(array: Array, block: Array) -> int:
+    """The number of the element that a scalar is."""
+    address, start = (x.__array_interface__["data"][0] for x in (array, block))
+    return int(address - start) // block.itemsize
 
 
 def _reader(block: Array, listed: Callable[[Array], list[Any]]) -> Callable[[], list[Any]]:

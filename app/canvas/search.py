@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.diagram import Diagram
 
-MOST = 20_000
+MAX_BLOCKS = 20_000
 """Most blocks that are searched: uses of pages multiply."""
 
 
@@ -30,7 +30,7 @@ def search(diagram: Diagram, result: Result | None, text: str) -> list[str]:
     known = _known_words(result)
     return [
         path
-        for path, block in islice(all_blocks(diagram), MOST)
+        for path, block in islice(all_blocks(diagram), MAX_BLOCKS)
         if all(word in _words(path, block) or word in known.get(path, "") for word in words)
     ]
 

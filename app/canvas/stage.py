@@ -111,7 +111,7 @@ class Stage(QWidget):
         self.view = replace(self.view, theme=theme)
         self.update()
 
-    def set_still(self, still: bool) -> None:
+    def set_reduced_motion(self, still: bool) -> None:
         """Turn animation off or on."""
         self._motion = not still
         self.update_flow()

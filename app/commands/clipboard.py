@@ -83,7 +83,7 @@ class ClipboardCommands(QObject):
         again = Point(STEP.x * self._times, STEP.y * self._times)
         diagram, large = self._document.diagram, len(text) > LONG
         try:
-            paste = self._document.work_out(
+            paste = self._document.compute(
                 label,
                 lambda: pasted(diagram, page, text, at, label=label, aside=again),
                 large=large,

@@ -72,7 +72,7 @@ class FileCommands(QObject):
             self.tr("Another program has changed {0}.").format(self._document.name),
             {
                 self.tr("&Reload"): self._document.reload,
-                self.tr("&Keep Mine"): self._document.keep,
+                self.tr("&Keep Mine"): self._document.keep_own,
             },
         )
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _PNG_SCALE = 2.0
 """Dots of a picture for each px of the canvas at 100 %."""
-_MOST_DOTS = 60e6
+_MAX_PIXELS = 60e6
 """Dots of a picture; larger pages get fewer dots a px."""
 _MARGIN = 24.0
 _PX_PER_INCH = 96.0
@@ -206,7 +206,7 @@ class PictureCommands(QObject):
 
     def _image(self, stage: Stage) -> QImage:
         size = self._size(stage)
-        scale = min(_PNG_SCALE, (_MOST_DOTS / (size.width() * size.height())) ** 0.5)
+        scale = min(_PNG_SCALE, (_MAX_PIXELS / (size.width() * size.height())) ** 0.5)
         image = QImage((size * scale).toSize(), QImage.Format.Format_RGB32)
         with QPainter(image) as painter:
             self._paint(painter, stage, size, scale, stage.view.theme)

@@ -48,7 +48,7 @@ class ViewCommands(QObject):
 
     def toggle_motion(self) -> None:
         """Stop what moves by itself, or let it move again."""
-        self._settings.still = not self._settings.still
+        self._settings.reduced_motion = not self._settings.reduced_motion
         self.looksChanged.emit()
 
     def thresholds(self) -> None:

@@ -48,8 +48,8 @@ class DoctorController(QObject):
         self._canvas = canvas
         self._explanation = explanation
         self._result: Result | None = None
-        self._seen = False
-        self._looked_at: Diagram | None = None
+        self._visible = False
+        self._diagnosed: Diagram | None = None
         self._thresholds = settings.thresholds
         self.panel = Findings(parent)
         self.worker = SessionWorker(self)
@@ -59,12 +59,12 @@ class DoctorController(QObject):
     def set_result(self, result: Result) -> None:
         """Look through another diagram, at once if the list is in view."""
         self._result = result
-        self._look()
+        self._update()
 
-    def see(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """The list has come into view, or gone out of it: hidden behind another tab."""
-        self._seen = seen
-        self._look()
+        self._visible = visible
+        self._update()
 
     def reveal(self, finding: Finding) -> None:
         """Show the wire with its route, the variable, the block or the port of a finding."""
@@ -79,16 +79,16 @@ class DoctorController(QObject):
         else:
             explanation.follow_link(PortPath(finding.key).block)
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         result = self._result
-        if result is None or not self._seen:
+        if result is None or not self._visible:
             return
-        before, now = self._looked_at, result.diagram
+        before, now = self._diagnosed, result.diagram
         alike = before is not None and before.contracts == now.contracts
         thresholds = self._settings.thresholds
         if thresholds == self._thresholds and alike and before and same_meaning(before, now):
             return
-        self._looked_at, self._thresholds = result.diagram, thresholds
+        self._diagnosed, self._thresholds = result.diagram, thresholds
         if not result.losses:
             self.worker.cancel("doctor")
             self.panel.show_findings((), self.tr("There is no loss yet."))

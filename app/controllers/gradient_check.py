@@ -43,7 +43,7 @@ class GradientCheck(QObject):
         self._canvas.hint(self.tr("Checking the gradients …"))
         self.worker.query("check", self._diagram, check_gradients)
 
-    def over(self, result: Result) -> Result:
+    def overlay(self, result: Result) -> Result:
         """``result`` with what the checks of its diagram have found."""
         if not self._checks or self._diagram is None:
             return result
@@ -55,12 +55,12 @@ class GradientCheck(QObject):
 
     def _take(self, kind: str, answer: object) -> None:
         if not isinstance(answer, list):
-            self._notice.tell(self.tr("The gradients can't be checked. {0}").format(answer))
+            self._notice.show_message(self.tr("The gradients can't be checked. {0}").format(answer))
             return
         self._checks = {check.block: check for check in answer}
         wrong = [check.sentence for check in answer if check.is_wrong]
         if wrong:
-            self._notice.tell("\n".join(wrong[:3]))
+            self._notice.show_message("\n".join(wrong[:3]))
         agreeing = sum(check.agrees for check in answer)
         told = self.tr("{0} blocks agree with a difference, {1} do not, {2} need not.")
         rest = len(answer) - agreeing - len(wrong)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.engine import Session
 
 
-class LossComparison(QObject):
+class LossMatrixController(QObject):
     """Has the gradients of all losses compared by a thread of its own."""
 
     def __init__(self, losses: Losses, explanation: Explanation, parent: QWidget) -> None:
@@ -29,7 +29,7 @@ class LossComparison(QObject):
         self._explanation = explanation
         self._result: Result | None = None
         self._compared: ObservedFlow | None = None
-        self._seen = False
+        self._visible = False
         self.panel = Matrix(parent)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
@@ -39,12 +39,12 @@ class LossComparison(QObject):
     def set_result(self, result: Result) -> None:
         """Compare another result, at once if the matrix is in view."""
         self._result = result
-        self._look()
+        self._update()
 
-    def see(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """The matrix has come into view, or gone out of it: hidden behind another tab."""
-        self._seen = seen
-        self._look()
+        self._visible = visible
+        self._update()
 
     def reveal(self, variable: str, loss: str | None) -> None:
         """Show the route of a variable, as to one loss."""
@@ -52,9 +52,9 @@ class LossComparison(QObject):
             self._losses.choose(loss)
         self._explanation.explain_variable(variable)
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         flow = None if self._result is None else self._result.flow
-        if self._result is None or not self._seen or flow is self._compared is not None:
+        if self._result is None or not self._visible or flow is self._compared is not None:
             return
         self._compared = flow
         if flow is None or not flow.losses:

@@ -72,8 +72,8 @@ class Reveal(QObject):
 
 def _bounds_of_gone(found: PageDiff) -> Floats | None:
     """Where blocks and notes were that are there no more; None if there were none."""
-    if not found.gone:
+    if not found.removed_at:
         return None
-    places = np.array(found.gone)
+    places = np.array(found.removed_at)
     size = np.array([WIDTH, HEADER])
     return np.concatenate([places.min(axis=0), places.max(axis=0) + size])

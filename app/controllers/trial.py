@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 HOVER, TRIAL = "hover", "trial"
 
 
-class Tried(NamedTuple):
+class TrialResult(NamedTuple):
     """What runs say of a trial."""
 
     comparison: Comparison
@@ -80,7 +80,7 @@ class Trial(QObject):
         self._steps: tuple[Intervention, ...] = ()
         self._hovered = ""
         self._diagram: Diagram | None = None
-        self._found: dict[str, Tried] = {}
+        self._found: dict[str, TrialResult] = {}
         self.worker.finished.connect(self._take)
         self.bar.applied.connect(self.apply)
         self.bar.discarded.connect(self.discard)
@@ -88,16 +88,16 @@ class Trial(QObject):
         canvas.cutTried.connect(self.cut)
         canvas.stopTried.connect(self.toggle)
         canvas.trialLeft.connect(self.discard)
-        losses.lossChosen.connect(self._tell_again)
+        losses.lossChosen.connect(self._update_loss)
         why.repairTried.connect(self.repair)
-        why.repairRequested.connect(self.make_repair)
+        why.repairRequested.connect(self.apply_repair)
 
     @property
     def active(self) -> bool:
         """Something is tried."""
         return bool(self._steps)
 
-    def over(self, result: Result) -> Result:
+    def overlay(self, result: Result) -> Result:
         """What shall be shown in place of ``result``: what the trial made of it."""
         self._result = result
         if self.active and not (self._diagram and same_meaning(self._diagram, result.diagram)):
@@ -117,13 +117,13 @@ class Trial(QObject):
 
     def cut(self, key: str) -> None:
         """Try a cut of this wire of the page, or no more."""
-        if self._idle():
+        if self._is_unused_page():
             return
         self._toggle([CutWire(WirePath(key).within(self._navigation.use))])
 
     def toggle(self, name: str) -> None:
         """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
-        if self._idle():
+        if self._is_unused_page():
             return
         path = self._navigation.use / name
         tried = [s for s in self._steps if isinstance(s, OpenStop | CloseStop) and s.block == path]
@@ -134,7 +134,7 @@ class Trial(QObject):
         """Try what a repair would do, or no more."""
         self._toggle(found.steps)
 
-    def make_repair(self, found: Fix) -> None:
+    def apply_repair(self, found: Fix) -> None:
         """Make a repair a change of the document it was found for, as one undo."""
         result, now = self._result, self._document.diagram
         alike = result is not None and same_meaning(result.diagram, now)
@@ -142,7 +142,7 @@ class Trial(QObject):
             self.discard()
             self._document.apply(found.change)
 
-    def _idle(self) -> bool:
+    def _is_unused_page(self) -> bool:
         """Whether nothing of the page runs, so that there is nothing to try."""
         idle = self._navigation.root != MAIN
         if idle:
@@ -190,7 +190,7 @@ class Trial(QObject):
             return
         self._diagram = self._document.diagram
         self._query(TRIAL, self._steps)
-        self._tell()
+        self._update_bar()
         self._show_marks()
 
     def _query(self, kind: str, steps: Sequence[Intervention]) -> None:
@@ -198,13 +198,13 @@ class Trial(QObject):
         self.worker.query(kind, self._document.diagram, job)
 
     def _take(self, kind: str, answer: object) -> None:
-        if isinstance(answer, Tried):
+        if isinstance(answer, TrialResult):
             self._found[kind] = answer
         elif kind == TRIAL:
-            self.bar.tell(self.tr("This can not be tried. {0}").format(answer), ready=False)
+            self.bar.show_trial(self.tr("This can not be tried. {0}").format(answer), ready=False)
             return
         if kind == TRIAL:
-            self._tell()
+            self._update_bar()
             self.changed.emit()
         self._show_marks()
 
@@ -217,8 +217,8 @@ class Trial(QObject):
         self.bar.hide()
         self._canvas.show_trial(None)
 
-    def _tell(self) -> None:
-        parts = [self._told(step) for step in self._steps]
+    def _update_bar(self) -> None:
+        parts = [self._step_text(step) for step in self._steps]
         found = self._found.get(TRIAL)
         changes = [] if found is None else [f"{n}: {t}" for n, t in self._changes(found).items()]
         said = ", ".join(changes[:3]) or self.tr("no gradient changes")
@@ -227,9 +227,9 @@ class Trial(QObject):
         elif len(changes) > 3:
             said += self.tr(", and {0} more").format(len(changes) - 3)
         text = self.tr("A trial: {0}. {1}. The diagram is as it was.")
-        self.bar.tell(text.format(", ".join(parts), said), ready=found is not None)
+        self.bar.show_trial(text.format(", ".join(parts), said), ready=found is not None)
 
-    def _told(self, step: Intervention) -> str:
+    def _step_text(self, step: Intervention) -> str:
         match step:
             case OpenStop():
                 return self.tr("{0} open").format(step)
@@ -244,10 +244,10 @@ class Trial(QObject):
             case Bridge():
                 return self.tr("straight through {0}").format(step.hard)
 
-    def _tell_again(self) -> None:
+    def _update_loss(self) -> None:
         """Tell what the trial changes for another loss."""
         if self.active:
-            self._tell()
+            self._update_bar()
             self._show_marks()
 
     def _show_marks(self) -> None:
@@ -272,12 +272,12 @@ class Trial(QObject):
         use = self._navigation.use
         return tuple(str(wire.name) for wire in map(WirePath, wires) if wire.block.use == use)
 
-    def _changes(self, found: Tried) -> dict[str, str]:
+    def _changes(self, found: TrialResult) -> dict[str, str]:
         about = found.comparison.variables(self._losses.chosen)
-        return {name: told(both) for name, both in about.items() if both.changed}
+        return {name: change_text(both) for name, both in about.items() if both.changed}
 
 
-def told(both: Difference) -> str:
+def change_text(both: Difference) -> str:
     """``6.00 → 3.00 (−50 %)``; without a share from or to None, and from 0."""
     text = f"{size(both.before)} → {size(both.after)}"
     if both.percent is None:
@@ -285,8 +285,10 @@ def told(both: Difference) -> str:
     return f"{text} ({both.percent:+.0f} %)".replace("(-", "(−")
 
 
-def _compare(session: Session, steps: tuple[Intervention, ...], thresholds: Thresholds) -> Tried:
+def _compare(
+    session: Session, steps: tuple[Intervention, ...], thresholds: Thresholds
+) -> TrialResult:
     """All of it here, so that no window has to wait for it."""
     found = WhatIf(session, thresholds=thresholds).take(*steps).compare()
     found.after.flow.prepare()
-    return Tried(found, badges_of(found.after))
+    return TrialResult(found, badges_of(found.after))

@@ -18,26 +18,26 @@ from blocks.errors import FileError
 Array: TypeAlias = NDArray[Any]
 Index: TypeAlias = tuple[int | slice | EllipsisType, ...]
 
-KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "zeros": (),
         "ones": (),
         "constant": ("value",),
         "normal": ("mean", "deviation", "seed"),
-        "uniform": ("least", "largest", "seed"),
+        "uniform": ("minimum", "maximum", "seed"),
         "linspace": ("first", "last"),
         "identity": (),
     }
 )
 """Rules that make an array, with the names of the numbers they take."""
 DEFAULTS: Mapping[str, float] = MappingProxyType(
-    {"value": 1, "mean": 0, "deviation": 1, "least": 0, "largest": 1, "first": 0, "last": 1,
+    {"value": 1, "mean": 0, "deviation": 1, "minimum": 0, "maximum": 1, "first": 0, "last": 1,
      "seed": 0}
 )  # fmt: skip
-MOST = 2**31
+MAX_ELEMENTS = 2**31
 """Elements of an array that is made here, at most."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
-_PART = re.compile(r"(-?\d+)?(:)?(-?\d+)?(?::(-?\d+))?")
+_AXIS = re.compile(r"(-?\d+)?(:)?(-?\d+)?(?::(-?\d+))?")
 
 
 def read(path: Path) -> dict[str, Array]:
@@ -58,7 +58,7 @@ def read(path: Path) -> dict[str, Array]:
 
             return dict(load_file(path))
         if ending in _SEPARATORS:
-            return {path.stem: _rows(path, _SEPARATORS[ending])}
+            return {path.stem: _read_rows(path, _SEPARATORS[ending])}
     except Exception as error:  # each reader raises what it likes
         raise FileError(f"Can't read an array: {error}.", path=str(path)) from error
     raise FileError(
@@ -96,7 +96,7 @@ def write(path: Path, array: Array) -> None:
         raise FileError(f"Can't write the file: {reason}.", path=str(path)) from error
 
 
-def shape_of(text: str) -> tuple[int, ...]:
+def parse_shape(text: str) -> tuple[int, ...]:
     """The shape that ``2, 3`` or ``2 × 3`` says; of no text that of a scalar. Raises ValueError."""
     words = re.split(r"[\s,×x]+", text.strip().strip("()[]").strip(", "))
     if words == [""]:
@@ -104,13 +104,13 @@ def shape_of(text: str) -> tuple[int, ...]:
     if not all(word.isdecimal() for word in words):
         raise ValueError("A shape is whole numbers: 2, 3.")
     shape = tuple(map(int, words))
-    if np.prod(shape, dtype=float) > MOST:
-        raise ValueError(f"At most {MOST:,} elements.")
+    if np.prod(shape, dtype=float) > MAX_ELEMENTS:
+        raise ValueError(f"At most {MAX_ELEMENTS:,} elements.")
     return shape
 
 
-def made(kind: str, shape: tuple[int, ...], dtype: str, numbers: Mapping[str, float]) -> Array:
-    """An array made by one of :data:`KINDS`. Raises ValueError for what makes none."""
+def generate(kind: str, shape: tuple[int, ...], dtype: str, numbers: Mapping[str, float]) -> Array:
+    """An array made by one of :data:`RULES`. Raises ValueError for what makes none."""
     given = {**DEFAULTS, **numbers}
     count = int(np.prod(shape, dtype=np.int64))
     random = np.random.default_rng(abs(int(given["seed"])))
@@ -123,19 +123,19 @@ def made(kind: str, shape: tuple[int, ...], dtype: str, numbers: Mapping[str, fl
             raise ValueError("A deviation is not negative.")
         return random.normal(given["mean"], given["deviation"], shape).astype(dtype)
     if kind == "uniform":
-        if given["largest"] < given["least"]:
+        if given["maximum"] < given["minimum"]:
             raise ValueError("The largest is less than the least.")
-        return random.uniform(given["least"], given["largest"], shape).astype(dtype)
+        return random.uniform(given["minimum"], given["maximum"], shape).astype(dtype)
     if kind == "linspace":
         return np.linspace(given["first"], given["last"], count).reshape(shape).astype(dtype)
     constants = {"zeros": 0.0, "ones": 1.0, "constant": given["value"]}
     return np.full(shape, constants[kind]).astype(dtype)
 
 
-def index_of(text: str, shape: tuple[int, ...]) -> Index:
+def parse_index(text: str, shape: tuple[int, ...]) -> Index:
     """The part that ``0:3, :, -1`` says; all for no text. Raises ValueError with the reason."""
     words = [word.strip() for word in text.strip().strip("[]").split(",") if word.strip()]
-    parts = [_part(word) for word in words]
+    parts = [_parse_axis(word) for word in words]
     axes = len(parts) - parts.count(Ellipsis)
     if parts.count(Ellipsis) > 1 or axes > len(shape):
         raise ValueError(f"The array has {len(shape)} axes.")
@@ -154,7 +154,7 @@ def with_part(array: Array, index: Index, part: Any) -> Array:
     return changed
 
 
-def _rows(path: Path, separator: str | None) -> Array:
+def _read_rows(path: Path, separator: str | None) -> Array:
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     numbers = [line for line in lines if line.strip()]
     head = 0 if not numbers or _is_row(numbers[0], separator) else 1
@@ -175,10 +175,10 @@ def _digits(array: Array) -> int:
     return {"float16": 5, "float32": 9}.get(array.dtype.name, 17)
 
 
-def _part(word: str) -> int | slice | EllipsisType:
+def _parse_axis(word: str) -> int | slice | EllipsisType:
     if word == "...":
         return Ellipsis
-    found = _PART.fullmatch(word)
+    found = _AXIS.fullmatch(word)
     if found is None:
         raise ValueError(f"{word!r} is no part of an axis: 3, 0:5, : or ...")
     start, colon, stop, step = found.groups()

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from app.document.document import Document
     from app.services.journal import Journal
 
-AFTER = 300
+DELAY = 300
 """Milliseconds from the first change that is not in the journal to its writing."""
 
 
 class Autosave(QObject):
-    """Writes what changed within ``AFTER``, however long the changes go on."""
+    """Writes what changed within ``DELAY``, however long the changes go on."""
 
     failed = Signal(str)
     """Why the journal can't be written; once, until it can be again."""
@@ -26,13 +26,13 @@ class Autosave(QObject):
         self._document = document
         self._journal = journal
         self._key = journal.key()
-        self._told = False
+        self._reported = False
         self._closed = False
-        self._timer = QTimer(self, singleShot=True, interval=AFTER)
+        self._timer = QTimer(self, singleShot=True, interval=DELAY)
         self._timer.timeout.connect(self.write)
-        self._refused.connect(self._tell)
-        document.diagramChanged.connect(self._await)
-        document.cleanChanged.connect(self._await)
+        self._refused.connect(self._report)
+        document.diagramChanged.connect(self._schedule)
+        document.cleanChanged.connect(self._schedule)
         document.saved.connect(self.forget)
         document.opened.connect(self.forget)
 
@@ -48,7 +48,7 @@ class Autosave(QObject):
     def forget(self) -> None:
         """Take the entry away: nothing of this document can be lost any more."""
         self._timer.stop()
-        self._told = False
+        self._reported = False
         if not self._closed:
             self._journal.forget(self._key)
 
@@ -57,11 +57,11 @@ class Autosave(QObject):
         self.forget()
         self._closed = True
 
-    def _await(self) -> None:
+    def _schedule(self) -> None:
         if not self._closed and not self._timer.isActive():
             self._timer.start()
 
-    def _tell(self, reason: str) -> None:
-        if not self._told:
-            self._told = True
+    def _report(self, reason: str) -> None:
+        if not self._reported:
+            self._reported = True
             self.failed.emit(reason)

@@ -22,13 +22,13 @@ class PageDiff(NamedTuple):
     """
     cut: frozenset[str]
     """Blocks that a wire does not enter any more; likewise."""
-    gone: tuple[Point, ...]
+    removed_at: tuple[Point, ...]
     """Where blocks and notes were that are there no more."""
 
     @property
     def wires_only(self) -> bool:
         """No block and no note is another."""
-        return not (self.blocks or self.notes or self.gone)
+        return not (self.blocks or self.notes or self.removed_at)
 
 
 def page_diff(before: Diagram, after: Diagram, page: str) -> PageDiff | None:
@@ -44,13 +44,13 @@ def _pages(before: Diagram, after: Diagram) -> Iterator[PageDiff]:
     for name, now in after.pages.items():
         was = before.pages.get(name, now)
         if was is not now:
-            yield _differing(name, was, now)
+            yield _diff_of_page(name, was, now)
 
 
-def _differing(name: str, was: Page, now: Page) -> PageDiff:
-    moved = _others(was.layout, now.layout) | (was.layout.keys() - now.layout.keys())
-    blocks = (_others(was.blocks, now.blocks) | moved) & now.blocks.keys()
-    notes = _others(was.notes, now.notes)
+def _diff_of_page(name: str, was: Page, now: Page) -> PageDiff:
+    moved = _changed_keys(was.layout, now.layout) | (was.layout.keys() - now.layout.keys())
+    blocks = (_changed_keys(was.blocks, now.blocks) | moved) & now.blocks.keys()
+    notes = _changed_keys(was.notes, now.notes)
     gone = [was.layout[b] for b in was.blocks.keys() - now.blocks.keys() if b in was.layout]
     gone += [was.notes[note].at for note in was.notes.keys() - now.notes.keys()]
     found = PageDiff(name, frozenset(blocks), frozenset(notes), (), frozenset(), tuple(gone))
@@ -58,13 +58,13 @@ def _differing(name: str, was: Page, now: Page) -> PageDiff:
 
 
 def _with_wires(found: PageDiff, was: Page, now: Page) -> PageDiff:
-    bent = _others(was.bends, now.bends) | (was.bends.keys() - now.bends.keys())
-    wires = _others(was.wires, now.wires) | (bent & now.wires.keys())
+    bent = _changed_keys(was.bends, now.bends) | (was.bends.keys() - now.bends.keys())
+    wires = _changed_keys(was.wires, now.wires) | (bent & now.wires.keys())
     cut = {target.block for target in was.wires.keys() - now.wires.keys()} & now.blocks.keys()
     return found._replace(wires=tuple(map(str, wires)), cut=frozenset(cut))
 
 
-def _others(was: Mapping[Any, object], now: Mapping[Any, object]) -> set[Any]:
+def _changed_keys(was: Mapping[Any, object], now: Mapping[Any, object]) -> set[Any]:
     """Keys of ``now`` whose value is new or another."""
     if was is now or not was:
         return set() if was is now else set(now)

@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 MERGE_SECONDS = 1.0
 """Nudges of the same blocks, and edits of the same field, this close together are one undo."""
 
-MANY = 1_000
+LARGE_DIAGRAM = 1_000
 """Blocks from which on a change of many is worked out while the window lives on."""
 
 
@@ -56,7 +56,7 @@ class Document(QObject):
     """The Path of the file, or None."""
     cleanChanged = Signal(bool)
     """Whether the file holds what is on the screen."""
-    noticed = Signal(str)
+    upgraded = Signal(str)
     """What was changed in a file of an older version when it was read."""
     saved = Signal()
     """The file holds the diagram: it was written, or read again."""
@@ -139,7 +139,7 @@ class Document(QObject):
             self._push(edit.after, edit.label, _merge_key(change))
         return True
 
-    def work_out(self, text: str, job: Callable[[], _T], *, large: bool) -> _T:
+    def compute(self, text: str, job: Callable[[], _T], *, large: bool) -> _T:
         """What ``job`` returns; where that is ``large`` work, events go on meanwhile.
 
         Raises what the job raises, and Cancelled.
@@ -150,7 +150,7 @@ class Document(QObject):
         """Begin an empty diagram without a file."""
         self._begin(Diagram(), None)
 
-    def fetch(self, path: Path) -> Loaded | None:
+    def read(self, path: Path) -> Loaded | None:
         """Read a file; None, and a ``problem``, when it can't be."""
         try:
             return self._work(self.tr("Opening {0}").format(path.name), partial(_read, path))
@@ -160,16 +160,16 @@ class Document(QObject):
             pass
         return None
 
-    def take(self, loaded: Loaded) -> None:
+    def adopt(self, loaded: Loaded) -> None:
         """Put what was read in the place of what is open."""
         self._begin(loaded.diagram, loaded.path, loaded.stamp)
-        self._tell(loaded.notice)
+        self._report_upgrade(loaded.notice)
 
     def open(self, path: Path) -> bool:
         """Load a file; what was open stays when it can't be read."""
-        if (loaded := self.fetch(path)) is None:
+        if (loaded := self.read(path)) is None:
             return False
-        self.take(loaded)
+        self.adopt(loaded)
         return True
 
     def reload(self) -> bool:
@@ -186,20 +186,20 @@ class Document(QObject):
             return False
         if diagram != self._diagram:
             self._push(diagram, self.tr("Reload"), None)
-        self._agree(before)
-        self._tell(notice)
+        self._mark_saved(before)
+        self._report_upgrade(notice)
         return True
 
-    def _tell(self, notice: str) -> None:
+    def _report_upgrade(self, notice: str) -> None:
         if notice:
-            self.noticed.emit(notice)
+            self.upgraded.emit(notice)
 
     def changed_on_disk(self) -> bool:
         """Whether the file holds something else than when it was last read or written here."""
         now = stamp(self._path)
-        return now is not None and now != self._stamp and not self.agrees_with_file()
+        return now is not None and now != self._stamp and not self.matches_file()
 
-    def agrees_with_file(self) -> bool:
+    def matches_file(self) -> bool:
         """Whether the file, whoever wrote it, holds this diagram; then it is saved."""
         path, diagram = self._path, self._diagram
         assert path is not None
@@ -214,15 +214,15 @@ class Document(QObject):
         except (GradwireError, OSError, Cancelled):
             return False
         if before is not None:
-            self._agree(before, diagram)
+            self._mark_saved(before, diagram)
         return before is not None
 
-    def keep(self) -> None:
+    def keep_own(self) -> None:
         """Let this diagram stand against what another program wrote: a save will replace it."""
         self._stamp = stamp(self._path)
         self.undo_stack.resetClean()
 
-    def lose_file(self) -> None:
+    def mark_file_missing(self) -> None:
         """The file is gone, so the diagram is not saved; a save writes it anew."""
         self._stamp = None
         self.undo_stack.resetClean()
@@ -265,7 +265,7 @@ class Document(QObject):
             )
             return False
         self._set_path(path)
-        self._agree(known, diagram)
+        self._mark_saved(known, diagram)
         return True
 
     def _work(self, text: str, job: Callable[[files.Pulse], _T], *, pure: bool = False) -> _T:
@@ -276,12 +276,12 @@ class Document(QObject):
             self._busy = was_busy
 
     def _edit(self, diagram: Diagram, change: files.Change) -> files.Edit:
-        if not isinstance(change, Arrange | Batch) or _size(diagram) < MANY:
+        if not isinstance(change, Arrange | Batch) or _size(diagram) < LARGE_DIAGRAM:
             return files.apply(diagram, change)
         text = change.label if isinstance(change, Batch) else self.tr("Arranging")
         return self._work(text, lambda pulse: files.apply(diagram, change), pure=True)
 
-    def _agree(self, known: Stamp | None, diagram: Diagram | None = None) -> None:
+    def _mark_saved(self, known: Stamp | None, diagram: Diagram | None = None) -> None:
         """The file holds ``diagram``; None for this one, which may be another by now."""
         self._last_edit = None
         self._stamp = known

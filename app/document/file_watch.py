@@ -68,12 +68,12 @@ class FileWatch(QObject):
     def __init__(self, document: Document) -> None:
         super().__init__(document)
         self._document = document
-        self._told: Stamp | None = None
+        self._reported: Stamp | None = None
         self._watcher = QFileSystemWatcher(self)
         self._timer = QTimer(self, singleShot=True, interval=SETTLED)
         self._timer.timeout.connect(self.check)
-        self._watcher.fileChanged.connect(self._await)
-        self._watcher.directoryChanged.connect(self._await)
+        self._watcher.fileChanged.connect(self._schedule)
+        self._watcher.directoryChanged.connect(self._schedule)
         document.opened.connect(self._begin)
         document.pathChanged.connect(self._begin)
         document.saved.connect(self._begin)
@@ -84,30 +84,30 @@ class FileWatch(QObject):
         if document.path is None:
             return
         if document.busy:  # what it writes itself is no news
-            self._await()
+            self._schedule()
             return
         self._watch()
         now = stamp(document.path)
         if now == document.stamp:
-            self._told = now
+            self._reported = now
             if now is not None:
                 self.settled.emit()
         elif now is None:
-            self._told = None
-            document.lose_file()
+            self._reported = None
+            document.mark_file_missing()
             self.gone.emit()
-        elif now != self._told:
-            self._told = now
-            if document.agrees_with_file():
+        elif now != self._reported:
+            self._reported = now
+            if document.matches_file():
                 self.settled.emit()
             else:
                 self.changed.emit()
 
-    def _await(self) -> None:
+    def _schedule(self) -> None:
         self._timer.start()
 
     def _begin(self) -> None:
-        self._told = self._document.stamp
+        self._reported = self._document.stamp
         self._watch()
         self.settled.emit()
 

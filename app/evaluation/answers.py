@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runtime.engine import Session
     from runtime.engine.program import Program
 
-MOST_VARIABLES = 3
+MAX_VARIABLES = 3
 """Variables upstream of a wire that are described in the terms of other systems."""
 
 
@@ -59,7 +59,7 @@ def variables(program: Program, port: str) -> list[str]:
     start = PortPath(port).block
     waiting, seen = deque([start]), {start}
     found: list[str] = []
-    while waiting and len(found) < MOST_VARIABLES:
+    while waiting and len(found) < MAX_VARIABLES:
         block = waiting.popleft()
         if block in known:
             found.append(block)

@@ -20,7 +20,7 @@ from runtime.flow import ObservedFlow, Thresholds, analyse
 from runtime.flow.numbers.rules import THRESHOLDS
 from runtime.flow.observing import run_losses
 
-MOST_LOSSES = 8
+MAX_LOSSES = 8
 """Losses up to which each is run on its own as well; with more, only their sum is run."""
 
 
@@ -61,7 +61,7 @@ class Evaluation:
             )
             if superseded():
                 return None
-            runs = run_losses(session, flow, most=MOST_LOSSES, superseded=superseded)
+            runs = run_losses(session, flow, most=MAX_LOSSES, superseded=superseded)
             if runs is None:
                 return None
             first = next(iter(runs.values()))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
 
 Array: TypeAlias = NDArray[np.generic]
-MOST_APART = 4
+MAX_SIDE_BY_SIDE = 4
 """Losses whose lanes fit side by side."""
 SHOWING_ZEROS = frozenset(state for state in State if "{zeros}" in state.row.label)
 """States whose lanes are labelled with the share of zeros."""
@@ -105,7 +105,7 @@ class Result:
 
     def side_by_side(self) -> Result:
         """The result with lanes of losses side by side, if each was run on its own."""
-        shown = self.losses[:MOST_APART] if self.is_by_loss else ()
+        shown = self.losses[:MAX_SIDE_BY_SIDE] if self.is_by_loss else ()
         return replace(self, loss=None, apart=tuple(self.of(loss) for loss in shown))
 
     def after(self, flow: ObservedFlow, badges: Badges) -> Result:

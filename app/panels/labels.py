@@ -62,7 +62,7 @@ def rich(html: str = "") -> QLabel:
     return label
 
 
-def complaint(text: str = "") -> QLabel:
+def error(text: str = "") -> QLabel:
     """What is wrong with the input above it; hidden while there is nothing to say."""
     label = caption(text, role=Role.BrightText)
     label.setVisible(bool(text))

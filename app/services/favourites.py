@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 if TYPE_CHECKING:
     from app.services.settings import Settings
 
-_MOST_USED = 8
+_MAX_USED = 8
 
 
 class Favourites(QObject):
@@ -49,6 +49,6 @@ class Favourites(QObject):
         if not type_name:
             return
         others = [name for name in self._used if name != type_name]
-        self._used = (type_name, *others)[:_MOST_USED]
+        self._used = (type_name, *others)[:_MAX_USED]
         if self._settings is not None:
             self._settings.used = self._used

@@ -11,7 +11,7 @@ from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
 from runtime.flow import Thresholds
 
-_MOST_RECENT = 8
+_MAX_RECENT = 8
 
 
 class Settings:
@@ -40,7 +40,7 @@ class Settings:
     def remember(self, path: Path) -> None:
         """Put ``path`` first among the recent files."""
         others = [other for other in self.remembered if other != path.resolve()]
-        names = [str(other) for other in [path.resolve(), *others][:_MOST_RECENT]]
+        names = [str(other) for other in [path.resolve(), *others][:_MAX_RECENT]]
         self._store.setValue("recent", names)
 
     @property
@@ -111,12 +111,12 @@ class Settings:
         return stored if 0.0 < stored < math.inf else None
 
     @property
-    def still(self) -> bool:
+    def reduced_motion(self) -> bool:
         """Whether nothing is to move by itself."""
         return str(self._store.value("still", "false")) == "true"
 
-    @still.setter
-    def still(self, still: bool) -> None:
+    @reduced_motion.setter
+    def reduced_motion(self, still: bool) -> None:
         self._store.setValue("still", "true" if still else "false")
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QFontDatabase
 
 from app.services.examples import ASSETS
-from app.services.theme import BODY, SMALL, Theme, shown
+from app.services.theme import BODY, SMALL, Theme, scaled
 
 
 def sheet(theme: Theme) -> str:
@@ -21,7 +21,7 @@ def sheet(theme: Theme) -> str:
         placeholder-text-color: {theme.ink_faint};
     }}
     QPlainTextEdit[type="numbers"] {{
-        font-family: "{fixed.family()}"; font-size: {shown(BODY) - 1}px;
+        font-family: "{fixed.family()}"; font-size: {scaled(BODY) - 1}px;
     }}
     QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{ border-color: {theme.accent}; }}
     QComboBox {{
@@ -64,7 +64,7 @@ def sheet(theme: Theme) -> str:
     QTableView QLineEdit {{ border-radius: 0; padding: 0 2px; border-color: {theme.accent}; }}
     QHeaderView {{ background: {theme.surface}; border: none; }}
     QHeaderView::section {{
-        background: {theme.surface}; color: {theme.ink_soft}; font-size: {shown(SMALL)}px;
+        background: {theme.surface}; color: {theme.ink_soft}; font-size: {scaled(SMALL)}px;
         border: none; padding: 3px 8px;
     }}
     QHeaderView::section:horizontal {{ border-bottom: 1px solid {theme.hairline}; }}

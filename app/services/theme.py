@@ -125,7 +125,7 @@ def scale() -> float:
     return size / BODY if size > 0 else 1.0
 
 
-def shown(size: float) -> int:
+def scaled(size: float) -> int:
     """A size of type in the panels, px, as large as the user wants text."""
     return round(size * scale())
 
@@ -336,7 +336,7 @@ def stylesheet(theme: Theme) -> str:
     cross = (ASSETS / "icons" / f"close_{ground}.svg").as_posix()
     return f"""
     QMenuBar, QMenu, QDockWidget, QToolTip, QMessageBox, QStatusBar, QPushButton, QToolButton {{
-        font-size: {shown(BODY)}px;  /* desktops give some of them a font of their own */
+        font-size: {scaled(BODY)}px;  /* desktops give some of them a font of their own */
     }}
     QMainWindow::separator {{ background: {theme.hairline}; width: 1px; height: 1px; }}
     QToolBar {{ background: {theme.surface}; border: none; spacing: 4px; padding: 4px; }}
@@ -346,10 +346,10 @@ def stylesheet(theme: Theme) -> str:
     QDockWidget::title {{ background: {theme.surface}; padding: 6px 8px; }}
     QToolTip {{ background: {theme.field}; color: {theme.ink};
                 border: 1px solid {theme.hairline}; padding: 4px 6px; }}
-    QLabel[type="caption"] {{ font-size: {shown(SMALL)}px; }}
-    QLabel[type="heading"] {{ font-size: {shown(SMALL)}px; font-weight: 600; }}
+    QLabel[type="caption"] {{ font-size: {scaled(SMALL)}px; }}
+    QLabel[type="heading"] {{ font-size: {scaled(SMALL)}px; font-weight: 600; }}
     QLabel[type="strong"] {{ font-weight: 600; }}
-    QLabel[type="title"] {{ font-size: {shown(TITLE)}px; font-weight: 600; }}
+    QLabel[type="title"] {{ font-size: {scaled(TITLE)}px; font-weight: 600; }}
     """
 
 

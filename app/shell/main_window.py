@@ -22,7 +22,7 @@ from app.commands.view import ViewCommands
 from app.controllers.doctor import DoctorController
 from app.controllers.explanation import Explanation
 from app.controllers.gradient_check import GradientCheck
-from app.controllers.loss_matrix import LossComparison
+from app.controllers.loss_matrix import LossMatrixController
 from app.controllers.reveal import Reveal
 from app.controllers.trial import Trial
 from app.document.autosave import Autosave
@@ -117,8 +117,8 @@ class MainWindow(QMainWindow):
         self.actions_by_name[f"text_{size}"].setChecked(True)
         name = self.settings.theme if self.settings.theme in theme.THEMES else "system"
         self.actions_by_name[f"theme_{name.replace(' ', '_')}"].setChecked(True)
-        still = self.settings.still
-        self.canvas.set_still(still)
+        still = self.settings.reduced_motion
+        self.canvas.set_reduced_motion(still)
         self.setAnimated(not still)
         self.actions_by_name["reduced_motion"].setChecked(still)
         self.evaluator.judge(self.settings.thresholds)
@@ -195,8 +195,8 @@ class MainWindow(QMainWindow):
         self.trial = Trial(document, navigation, canvas, self.losses, self.why, self.settings, self)
         self.gradient_check = GradientCheck(document, canvas, self.notice, self)
         self.doctor = DoctorController(document, self.settings, canvas, self.explanation, self)
-        self.loss_comparison = LossComparison(self.losses, self.explanation, self)
-        overlays = (self.losses.about, self.trial.over, self.gradient_check.over)
+        self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
+        overlays = (self.losses.overlay, self.trial.overlay, self.gradient_check.overlay)
         self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
 
     def _make_commands(self) -> None:
@@ -260,7 +260,7 @@ class MainWindow(QMainWindow):
                 "variables": self.variables,
                 "problems": self.problems,
                 "doctor": self.doctor.panel,
-                "matrix": self.loss_comparison.panel,
+                "matrix": self.loss_matrix.panel,
             },
         )
 
@@ -272,10 +272,10 @@ class MainWindow(QMainWindow):
         document.diagramChanged.connect(self._show_document)
         document.pathChanged.connect(self._show_title)
         document.cleanChanged.connect(self._show_title)
-        document.problem.connect(self.notice.tell)
-        document.noticed.connect(self.notice.tell)
+        document.problem.connect(self.notice.show_message)
+        document.upgraded.connect(self.notice.show_message)
         self.autosave.failed.connect(self._warn_of_autosave)
-        self.background.progressed.connect(self.progress.tell)
+        self.background.progressed.connect(self.progress.show_progress)
         self.background.ended.connect(self.progress.hide)
         self.progress.cancelled.connect(self.background.cancel)
         self.files.fileChosen.connect(self.open_path)
@@ -308,8 +308,8 @@ class MainWindow(QMainWindow):
         self.problems.placeRequested.connect(self.reveal.location)
         self.problems.countChanged.connect(partial(self.docks.show_count, "problems"))
         self.doctor.countChanged.connect(partial(self.docks.show_count, "doctor"))
-        self.docks.by_name["doctor"].visibilityChanged.connect(self.doctor.see)
-        self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_comparison.see)
+        self.docks.by_name["doctor"].visibilityChanged.connect(self.doctor.set_visible)
+        self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_matrix.set_visible)
         self.explanation.wireShown.connect(partial(self.docks.bring_up, "why"))
         self.breadcrumbs.trailRequested.connect(self.navigation.go)
         self.welcome.exampleRequested.connect(self.open_copy)
@@ -320,7 +320,7 @@ class MainWindow(QMainWindow):
         self.closed.connect(self.help.close_manual)
         self.view.looksChanged.connect(self.windows.restyle)
         for controller in (
-            self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_comparison,
+            self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
         ):  # fmt: skip
             self.closed.connect(controller.worker.shutdown)
 
@@ -337,7 +337,7 @@ class MainWindow(QMainWindow):
         presenter.pageShown.connect(self._show_page)
         for result_view in (
             self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
-            self.variables, self.problems, self.doctor, self.loss_comparison,
+            self.variables, self.problems, self.doctor, self.loss_matrix,
         ):  # fmt: skip
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self._show_error)
@@ -367,7 +367,7 @@ class MainWindow(QMainWindow):
 
     def _show_error(self, result: Result) -> None:
         if result.error is not None:
-            self.notice.tell(result.error)
+            self.notice.show_message(result.error)
 
     def _show_title(self) -> None:
         self.setWindowTitle(f"{window_title(self.document.name)}[*] — Gradwire")
@@ -391,4 +391,6 @@ class MainWindow(QMainWindow):
         menu.popup(self.canvas.mapToGlobal(at))
 
     def _warn_of_autosave(self, reason: str) -> None:
-        self.notice.tell(self.tr("Your changes are not safe until you save. {0}").format(reason))
+        self.notice.show_message(
+            self.tr("Your changes are not safe until you save. {0}").format(reason)
+        )

@@ -73,17 +73,17 @@ class Windows(QObject):
             if other.document.path is not None and _same(other.document.path, path):
                 other.come_forward()
                 return True
-        loaded = window.document.fetch(path)
+        loaded = window.document.read(path)
         if loaded is not None:
-            self._room(window).document.take(loaded)
+            self._room(window).document.adopt(loaded)
             self.settings.remember(path)
         return loaded is not None
 
     def open_copy(self, path: Path, window: MainWindow) -> bool:
         """Show a copy of a file, likewise."""
-        loaded = window.document.fetch(path)
+        loaded = window.document.read(path)
         if loaded is not None:
-            self._room(window).document.take(loaded.copy())
+            self._room(window).document.adopt(loaded.copy())
         return loaded is not None
 
     def restyle(self) -> None:

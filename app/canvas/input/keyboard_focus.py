@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from app.canvas.scene.arrays import Floats
 
-_MOST_TRIED = 60
+_MAX_TRIED = 60
 """Ports that are tried for one key press."""
 
 
@@ -235,7 +235,7 @@ class KeyboardFocus:
         assert wire is not None
         here = self._canvas.view.camera.to_scene(np.array(self.centre().toTuple()))
         facing = np.flatnonzero(scene.port_is_input != scene.port_is_input[wire])
-        for _ in range(_MOST_TRIED):
+        for _ in range(_MAX_TRIED):
             found = next_point(scene.port_points(facing), here, by)
             if found is None:
                 return None

@@ -15,7 +15,7 @@ from app.canvas.input.gestures import Gesture, Host
 from app.canvas.paint.open_wire import draw_open_wire, open_wire
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.hits import block_near, port_at
-from app.services.theme import BODY, font, shown
+from app.services.theme import BODY, font, scaled
 from runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SNAP = 20.0
 """Distance within which the open end snaps to a port or a block, widget px."""
-_MOST = 400
+_MAX_PORTS = 400
 """Most ports that are highlighted: the nearest."""
 _SLICE = 0.004
 """Seconds spent on finding fitting ports before events are handled."""
@@ -164,7 +164,7 @@ class DrawWire(Gesture):
         points = view.camera.to_widget(view.scene.port_points())
         away = np.hypot(*(points - (self.start.x(), self.start.y())).T)
         facing = np.flatnonzero(self._facing())
-        yield from facing[np.argsort(away[facing])][:_MOST].tolist()
+        yield from facing[np.argsort(away[facing])][:_MAX_PORTS].tolist()
 
     def _check_some(self) -> None:
         """Check ports for a few milliseconds; continue at the next call."""
@@ -197,7 +197,7 @@ class DrawWire(Gesture):
 
     def _paint_refusal(self, painter: QPainter, why: str) -> None:
         theme = self.host.view.theme
-        used = font(shown(BODY))
+        used = font(scaled(BODY))
         flags = int(Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap)
         text = QFontMetricsF(used).boundingRect(QRectF(0, 0, 320, 200), flags, why)
         box = text.translated(self._at + QPointF(16.0, 16.0)).adjusted(-8, -5, 8, 5)

@@ -13,7 +13,7 @@ from app.canvas.scene.lane_paths import STEPS
 from app.canvas.scene.polylines import strokes
 from app.canvas.scene.tracing import siblings
 from app.canvas.state.port_labels import wire_ends
-from app.services.theme import SMALL, font, shown
+from app.services.theme import SMALL, font, scaled
 
 if TYPE_CHECKING:
     from app.canvas.state.view_state import ViewState
@@ -37,7 +37,7 @@ def paint_wire_ends(painter: QPainter, view: ViewState, key: str, area: QRectF) 
         painter.setBrush(QColor(view.theme.field))
         painter.drawRoundedRect(box, 4.0, 4.0)
         painter.setPen(QColor(view.theme.ink))
-        painter.setFont(font(shown(SMALL)))
+        painter.setFont(font(scaled(SMALL)))
         painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
 
 
@@ -61,7 +61,7 @@ def end_labels(
 
 
 def _size(text: str) -> QPointF:
-    metrics = QFontMetricsF(font(shown(SMALL)))
+    metrics = QFontMetricsF(font(scaled(SMALL)))
     return QPointF(metrics.horizontalAdvance(text) + 2 * _PAD, metrics.height() + 2 * _RISE)
 
 

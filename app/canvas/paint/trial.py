@@ -13,7 +13,7 @@ from app.canvas.paint.drawing import draw_lines
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import STEPS
 from app.canvas.scene.polylines import strokes
-from app.services.theme import BODY, font, shown
+from app.services.theme import BODY, font, scaled
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
@@ -68,7 +68,7 @@ def _paint_open(painter: QPainter, view: ViewState, rect: Floats) -> None:
 
 def _paint_change(painter: QPainter, view: ViewState, rect: Floats, text: str) -> None:
     """Paint a change below its block; the text does not shrink with the page."""
-    theme, letters = view.theme, font(shown(BODY), bold=True)
+    theme, letters = view.theme, font(scaled(BODY), bold=True)
     metrics = QFontMetricsF(letters)
     x, y, width, height = rect.tolist()
     middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 WIDTH, HEIGHT = 40, 32
 """Size of a chart, px at 100 %; at most one column and row of numbers a px."""
 BINS = 20
-_MOST = 50_000
+_MAX_COUNTED = 50_000
 """Numbers that a histogram counts, at most."""
 _SMALLEST_IMAGE = 8
 _CHANNELS = (1, 3)
@@ -111,7 +111,7 @@ def _shades(values: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 
 def _histogram(array: NDArray[Any]) -> NDArray[np.uint8]:
-    flat = array.ravel()[:: max(1, array.size // _MOST)].astype(np.float64)
+    flat = array.ravel()[:: max(1, array.size // _MAX_COUNTED)].astype(np.float64)
     flat = flat[np.isfinite(flat)]
     low, high = (float(flat.min()), float(flat.max())) if flat.size else (0.0, 0.0)
     if not flat.size or not np.isfinite(high - low):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ROWS = 4
 """Most lines that a tree takes on a face."""
-_MOST = 24
+_MAX_LISTED = 24
 _WIDEST = 16
 
 
@@ -39,8 +39,8 @@ def outline(tree: Tree, known: Mapping[PortPath, Any]) -> Readout:
 def listed(tree: Tree, known: Mapping[PortPath, Any]) -> str:
     """The leaves of a tree, one a line with shape and dtype, for a tooltip."""
     lines = [f"{path_text(path)}: {kind}" for path, kind in _kinds(tree, known, dtypes=True)]
-    more = [f"… {len(lines) - _MOST} more"] if len(lines) > _MOST else []
-    return "\n".join([counted(tree), *lines[:_MOST], *more])
+    more = [f"… {len(lines) - _MAX_LISTED} more"] if len(lines) > _MAX_LISTED else []
+    return "\n".join([counted(tree), *lines[:_MAX_LISTED], *more])
 
 
 def counted(tree: Tree) -> str:

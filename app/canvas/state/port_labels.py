@@ -14,7 +14,7 @@ from runtime.diagram.paths import PortName
 if TYPE_CHECKING:
     from app.canvas.state.page_result import PageResult
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 """Readers that are named; the others are counted."""
 _SHORT = {"f": "f", "i": "i", "u": "u"}
 
@@ -49,8 +49,8 @@ def wire_ends(page: PageResult, key: str) -> tuple[str, str]:
     beyond = readers(scene.diagram, use, target)
     if beyond == [use.wire_inside(target)]:
         return head, key
-    named = ", ".join(beyond[:MOST_NAMED])
-    if len(beyond) > MOST_NAMED:
+    named = ", ".join(beyond[:MAX_NAMED])
+    if len(beyond) > MAX_NAMED:
         more = editor.tr("{0} and {1} more")
-        named = more.format(named, len(beyond) - MOST_NAMED)
+        named = more.format(named, len(beyond) - MAX_NAMED)
     return head, f"{key} → {named}" if named else key

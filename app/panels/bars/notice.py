@@ -35,7 +35,7 @@ class Notice(QFrame):
         self.hide()
         follow_theme(self)
 
-    def tell(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show ``text``; screen readers say it."""
         self._label.setText(text)
         self.show()

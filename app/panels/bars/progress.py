@@ -41,7 +41,7 @@ class Progress(QFrame):
         self.hide()
         follow_theme(self)
 
-    def tell(self, text: str, share: float) -> None:
+    def show_progress(self, text: str, share: float) -> None:
         """Show what is done and, as far as that is known, the share that is done, 0 … 1."""
         if self.isHidden():
             self._label.setText(f"{text} …")

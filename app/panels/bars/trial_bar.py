@@ -58,7 +58,7 @@ class TrialBar(QFrame):
         self.hide()
         follow_theme(self)
 
-    def tell(self, text: str, *, ready: bool) -> None:
+    def show_trial(self, text: str, *, ready: bool) -> None:
         """Show ``text``; only what is ``ready`` can be applied."""
         if text != self._label.text():
             self._label.setText(text)

@@ -28,7 +28,7 @@ class ThresholdsDialog(QDialog):
         self.setWindowTitle(self.tr("Thresholds"))
         self.fields: dict[str, QLineEdit] = {}
         self._shown = shown
-        self._complaint = labels.complaint()
+        self._error = labels.error()
         rows = QFormLayout()
         for name, words in self._words().items():
             line = QLineEdit(self)
@@ -48,7 +48,7 @@ class ThresholdsDialog(QDialog):
         column = QVBoxLayout(self)
         column.addWidget(labels.caption(self.tr("Sizes are root mean squares of a gradient.")))
         column.addLayout(rows)
-        column.addWidget(self._complaint)
+        column.addWidget(self._error)
         column.addWidget(self.buttons)
         self._fill()
 
@@ -62,9 +62,9 @@ class ThresholdsDialog(QDialog):
         if wrong:
             words = self._words()[wrong[0]]
             text = self.tr("{0}: a number above 0, as 0.1 or 1e-7.").format(words)
-            labels.show_or_hide(self._complaint, text)
+            labels.show_or_hide(self._error, text)
             return
-        labels.show_or_hide(self._complaint, None)
+        labels.show_or_hide(self._error, None)
         self._choose(replace(self._shown, **{n: v for n, v in typed.items() if v is not None}))
 
     def _choose(self, thresholds: Thresholds) -> None:

@@ -31,7 +31,7 @@ from app.services.translation import editor
 from blocks.errors import FileError, GradwireError
 from blocks.values import DTYPES, Tensor
 
-RULES: Mapping[str, str] = {
+RULE_NAMES: Mapping[str, str] = {
     "zeros": editor.noop("zeros"),
     "ones": editor.noop("ones"),
     "constant": editor.noop("one number"),
@@ -40,19 +40,19 @@ RULES: Mapping[str, str] = {
     "linspace": editor.noop("evenly spaced"),
     "identity": editor.noop("identity"),
 }
-"""Words for the rules of :data:`app.document.arrays.KINDS`."""
-NUMBERS: Mapping[str, str] = {
+"""Words for the rules of :data:`app.document.arrays.RULES`."""
+NUMBER_NAMES: Mapping[str, str] = {
     "value": editor.noop("Value"),
     "mean": editor.noop("Mean"),
     "deviation": editor.noop("Standard deviation"),
-    "least": editor.noop("Least"),
-    "largest": editor.noop("Largest"),
+    "minimum": editor.noop("Least"),
+    "maximum": editor.noop("Largest"),
     "first": editor.noop("First"),
     "last": editor.noop("Last"),
     "seed": editor.noop("Seed"),
 }
 """Words for the numbers they take."""
-MOST_CELLS = 2_500
+MAX_CELLS = 2_500
 """Elements of a part that are shown cell by cell, at most."""
 
 
@@ -235,14 +235,14 @@ class Generate(_ArrayDialog):
         self.setWindowTitle(self.tr("Generate an array"))
         self._dtype = "float64" if tensor is None else tensor.dtype
         self.kind = QComboBox(self)
-        for kind in arrays.KINDS:
-            self.kind.addItem(editor.tr(RULES[kind]), kind)
+        for kind in arrays.RULES:
+            self.kind.addItem(editor.tr(RULE_NAMES[kind]), kind)
         self.shape_line = QLineEdit("" if tensor is None else ", ".join(map(str, tensor.shape)))
         self.numbers = {name: QLineEdit(str(n)) for name, n in arrays.DEFAULTS.items()}
         self.rows.addRow(self.tr("Rule"), self.kind)
         self.rows.addRow(self.tr("Shape"), self.shape_line)
         for name, line in self.numbers.items():
-            self.rows.addRow(editor.tr(NUMBERS[name]), line)
+            self.rows.addRow(editor.tr(NUMBER_NAMES[name]), line)
             line.textChanged.connect(self.look)
         self.kind.currentIndexChanged.connect(self.look)
         self.shape_line.textChanged.connect(self.look)
@@ -250,21 +250,21 @@ class Generate(_ArrayDialog):
 
     def look(self) -> None:
         for name, line in self.numbers.items():
-            self.rows.setRowVisible(line, name in arrays.KINDS[self.kind.currentData()])
+            self.rows.setRowVisible(line, name in arrays.RULES[self.kind.currentData()])
         super().look()
 
     def words(self) -> str:
-        shape = arrays.shape_of(self.shape_line.text())
+        shape = arrays.parse_shape(self.shape_line.text())
         self._made(tuple(min(length, 1) for length in shape))
         return f"{dimensions(shape)} · {self._dtype}"
 
     def make(self) -> arrays.Array:
-        return self._made(arrays.shape_of(self.shape_line.text()))
+        return self._made(arrays.parse_shape(self.shape_line.text()))
 
     def _made(self, shape: tuple[int, ...]) -> arrays.Array:
         kind = self.kind.currentData()
-        numbers = {name: self.number(self.numbers[name].text()) for name in arrays.KINDS[kind]}
-        return arrays.made(kind, shape, self._dtype, numbers)
+        numbers = {name: self.number(self.numbers[name].text()) for name in arrays.RULES[kind]}
+        return arrays.generate(kind, shape, self._dtype, numbers)
 
 
 class Part(_ArrayDialog):
@@ -295,12 +295,12 @@ class Part(_ArrayDialog):
         told = f"{dimensions(part.shape)} · {part.dtype}"
         if self.fill.text().strip():
             self._filling(part)
-        elif 1 <= part.ndim <= 2 and 0 < part.size <= MOST_CELLS:
+        elif 1 <= part.ndim <= 2 and 0 < part.size <= MAX_CELLS:
             self.grid.show_array(part if self._cells is None else self._cells)
             self.grid.show()
         elif self._cells is None:
             hint = self.tr("Cell by cell with one or two axes and at most {0} elements.")
-            told = f"{told}. {hint.format(f'{MOST_CELLS:,}')}"
+            told = f"{told}. {hint.format(f'{MAX_CELLS:,}')}"
         return told
 
     def make(self) -> arrays.Array:
@@ -311,7 +311,7 @@ class Part(_ArrayDialog):
         return arrays.with_part(self._before, index, part)
 
     def _index(self) -> arrays.Index:
-        return arrays.index_of(self.line.text(), self._before.shape)
+        return arrays.parse_index(self.line.text(), self._before.shape)
 
     def _filling(self, part: arrays.Array) -> Any:
         return np.asarray(self.number(self.fill.text())).astype(np.asarray(part).dtype)

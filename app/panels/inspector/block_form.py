@@ -50,8 +50,8 @@ class BlockForm(QWidget):
         self.page, self.name = page, name
         self.shape_of_form = form_shape(diagram, page, name)
         self.fields: dict[str, Field] = {}
-        self._complaints: dict[str, QLabel] = {}
-        self._refusals: dict[str, str] = {}
+        self._error_labels: dict[str, QLabel] = {}
+        self._errors: dict[str, str] = {}
         self._found: dict[str | None, str] = {}
         self._outputs: dict[str, QLabel] = {}
         self._sources: dict[str, tuple[PortName, QLabel]] = {}
@@ -73,22 +73,22 @@ class BlockForm(QWidget):
         for name, field in self.fields.items():
             field.show_value(self._value_of(name), keep_text=name in drafts)
             if name not in drafts:
-                self.refuse(name, "")
+                self.show_error(name, "")
 
-    def show_draft(self, field: str, text: str, complaint: str) -> None:
+    def show_draft(self, field: str, text: str, error: str) -> None:
         """Bring back what was typed into ``field`` before, and what was wrong with it."""
         if field in self.fields:
             self.fields[field].show_draft(text)
-            self.refuse(field, complaint)
+            self.show_error(field, error)
 
-    def refuse(self, field: str, reason: str) -> None:
+    def show_error(self, field: str, reason: str) -> None:
         """Say under ``field`` why what is typed there was not taken; nothing for an empty text."""
-        self._refusals[field] = reason
-        self._show_complaint(field)
+        self._errors[field] = reason
+        self._update_error(field)
 
-    def show_name_complaint(self, text: str) -> None:
+    def show_name_error(self, text: str) -> None:
         """Say under the name why it can't be the new one."""
-        labels.show_or_hide(self._name_complaint, text)
+        labels.show_or_hide(self._name_error, text)
 
     def show_result(self, result: Result | None, use: InstancePath) -> None:
         """Shapes, values, gradient and problems of this block in the run."""
@@ -111,10 +111,10 @@ class BlockForm(QWidget):
         row.addWidget(tile)
         row.addWidget(self.name_line, 1)
         self._column.addLayout(row)
-        self._name_complaint = labels.complaint()
-        self._column.addWidget(self._name_complaint)
+        self._name_error = labels.error()
+        self._column.addWidget(self._name_error)
         self._column.addWidget(labels.caption(self._kind()))
-        self._problems = labels.complaint()
+        self._problems = labels.error()
         self._column.addWidget(self._problems)
         self._gradient = labels.rich()
         self._gradient.linkActivated.connect(self.blockRequested)
@@ -169,7 +169,7 @@ class BlockForm(QWidget):
         grid.addWidget(origin, row, 1)
         grid.addWidget(carried, row + 1, 1)
         self._sources[name] = (source, carried)
-        self._add_complaint(grid, name)
+        self._add_error_label(grid, name)
 
     def _add_outputs(self, diagram: Diagram) -> None:
         names = ports(diagram, self.page, self.name).outputs
@@ -204,15 +204,15 @@ class BlockForm(QWidget):
         row = grid.rowCount()
         grid.addWidget(_label(title, field), row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(field, row, 1)
-        self._add_complaint(grid, name)
+        self._add_error_label(grid, name)
         field.committed.connect(lambda value: self.committed.emit(name, value))
-        field.failed.connect(lambda reason: self.refuse(name, reason))
+        field.failed.connect(lambda reason: self.show_error(name, reason))
         field.draftChanged.connect(lambda text: self.draftChanged.emit(name, text))
         self.fields[name] = field
 
-    def _add_complaint(self, grid: QGridLayout, name: str) -> None:
-        self._complaints[name] = labels.complaint()
-        grid.addWidget(self._complaints[name], grid.rowCount(), 1)
+    def _add_error_label(self, grid: QGridLayout, name: str) -> None:
+        self._error_labels[name] = labels.error()
+        grid.addWidget(self._error_labels[name], grid.rowCount(), 1)
 
     def _value_of(self, name: str) -> Any:
         if name in self._block.parameters():
@@ -241,17 +241,17 @@ class BlockForm(QWidget):
         for found in result.diagnostics if result else ():
             if (found.location.page, found.location.block) in here:
                 text = " ".join(filter(None, (found.what, found.next_step)))
-                if found.location.port in self._complaints:
+                if found.location.port in self._error_labels:
                     self._found[found.location.port] = text
                 else:
                     of_block.append(text)
         labels.show_or_hide(self._problems, "\n".join(of_block))
-        for name in self._complaints:
-            self._show_complaint(name)
+        for name in self._error_labels:
+            self._update_error(name)
 
-    def _show_complaint(self, name: str) -> None:
-        text = self._refusals.get(name) or self._found.get(name)
-        labels.show_or_hide(self._complaints[name], text)
+    def _update_error(self, name: str) -> None:
+        text = self._errors.get(name) or self._found.get(name)
+        labels.show_or_hide(self._error_labels[name], text)
 
 
 def form_shape(diagram: Diagram, page: str, name: str) -> object:

@@ -45,7 +45,7 @@ class DiagramForm(QWidget):
         )
         self.contracts.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.contracts.left.connect(self._commit_contracts)
-        self._complaint = labels.complaint()
+        self._error = labels.error()
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 2, 12, 12)
         column.setSpacing(4)
@@ -55,12 +55,12 @@ class DiagramForm(QWidget):
         column.addWidget(self.text, 3)
         column.addWidget(labels.heading(self.tr("Contracts")))
         column.addWidget(self.contracts, 1)
-        column.addWidget(self._complaint)
+        column.addWidget(self._error)
         column.addWidget(labels.caption(self.tr("Select a block to see and edit its parameters.")))
         self.show_diagram(diagram)
         if draft is not None:
             self.contracts.setPlainText(draft)
-            self._complain(draft)
+            self._show_fault(draft)
 
     def show_diagram(self, diagram: Diagram) -> None:
         """Show another diagram's words; what is being typed stays while its own is unchanged."""
@@ -90,10 +90,10 @@ class DiagramForm(QWidget):
         if draft != self._draft:
             self._draft = draft
             self.draftChanged.emit(draft)
-        self._complain(draft)
+        self._show_fault(draft)
 
-    def _complain(self, draft: str | None) -> None:
-        labels.show_or_hide(self._complaint, _fault(draft or ""))
+    def _show_fault(self, draft: str | None) -> None:
+        labels.show_or_hide(self._error, _fault(draft or ""))
 
 
 def _fault(text: str) -> str | None:

@@ -131,8 +131,8 @@ class Inspector(QScrollArea):
         form.draftChanged.connect(lambda field, text: self._keep(form, field, text))
         form.renamed.connect(lambda new: self._rename(form, new))
         form.blockRequested.connect(self.blockRequested)
-        for field, (text, complaint) in self._drafts_of(form).items():
-            form.show_draft(field, text, complaint)
+        for field, (text, error) in self._drafts_of(form).items():
+            form.show_draft(field, text, error)
         form.show_result(self._result, self._use)
         self._show(form)
 
@@ -152,7 +152,7 @@ class Inspector(QScrollArea):
         drafts = self._drafts_of(form)
         if text is None:
             drafts.pop(field, None)
-            form.refuse(field, "")
+            form.show_error(field, "")
         else:
             drafts[field] = (text, drafts.get(field, ("", ""))[1])
 
@@ -165,12 +165,12 @@ class Inspector(QScrollArea):
         else:
             if not isinstance(value, Tensor):  # which nobody typed
                 drafts[field] = (drafts.get(field, (str(value), ""))[0], reason)
-            form.refuse(field, reason)
+            form.show_error(field, reason)
 
     def _rename(self, form: BlockForm, new: str) -> None:
         change = RenameBlock(form.name, new, form.page)
         reason = self._refusal(change)
-        form.show_name_complaint(reason or "")
+        form.show_name_error(reason or "")
         if reason is None:
             self.changeRequested.emit(change)
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
 from app.canvas.paint.blocks.rows import BLOCK_ROLE, PAGE_ROLE, STAR_ROLE, BlockRows, Stars, is_star
-from app.panels.palette.stock import Search, Stock
+from app.panels.palette.model import PaletteFilter, PaletteModel
 from app.services.theme import follow_theme
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ class Palette(QWidget):
         self.search_line.installEventFilter(self)
         self.tree = QTreeView(self)
         self._rows = BlockRows(self.tree)
-        self._stock = Stock(registry, favourites, self)
+        self._model = PaletteModel(registry, favourites, self)
         # Once the field is closed: the rows are made anew when the diagram changes.
         queued = Qt.ConnectionType.QueuedConnection
-        self._stock.pageRenamed.connect(self.pageRenamed, queued)
-        self._search = Search(self._stock, self)
+        self._model.pageRenamed.connect(self.pageRenamed, queued)
+        self._filter = PaletteFilter(self._model, self)
         self._set_up_tree()
         favourites.changed.connect(self._show_favourites)
         column = QVBoxLayout(self)
@@ -70,11 +70,11 @@ class Palette(QWidget):
     def set_diagram(self, diagram: Diagram, page: str) -> None:
         """List the pages of a diagram, as they can be used on ``page``."""
         chosen = self.tree.currentIndex().data(PAGE_ROLE)
-        if self._stock.set_diagram(diagram, page):
-            pages = self._search.mapFromSource(self._stock.pages())
+        if self._model.set_diagram(diagram, page):
+            pages = self._filter.mapFromSource(self._model.pages())
             self.tree.expand(pages)
-            rows = range(self._search.rowCount(pages)) if chosen is not None else ()
-            for index in (self._search.index(row, 0, pages) for row in rows):
+            rows = range(self._filter.rowCount(pages)) if chosen is not None else ()
+            for index in (self._filter.index(row, 0, pages) for row in rows):
                 if index.data(PAGE_ROLE) == chosen:
                     self.tree.setCurrentIndex(index)
 
@@ -144,7 +144,7 @@ class Palette(QWidget):
 
     def _set_up_tree(self) -> None:
         tree = self.tree
-        tree.setModel(self._search)
+        tree.setModel(self._filter)
         tree.setItemDelegate(self._rows)
         tree.setHeaderHidden(True)
         tree.setAccessibleName(self.tr("Blocks"))
@@ -165,10 +165,10 @@ class Palette(QWidget):
         Stars(tree).clicked.connect(self._star)
 
     def _look_for(self, text: str) -> None:
-        self._search.look_for(text)
+        self._filter.look_for(text)
         self.tree.expandAll()
-        family = self._search.index(0, 0)
-        first = self._search.index(0, 0, family)
+        family = self._filter.index(0, 0)
+        first = self._filter.index(0, 0, family)
         self.tree.setCurrentIndex(first if text.strip() else QModelIndex())
         self.tree.scrollToTop()
 
@@ -184,7 +184,7 @@ class Palette(QWidget):
 
     def _show_favourites(self) -> None:
         if not self.search_line.text().strip():
-            self.tree.expand(self._search.index(0, 0))
+            self.tree.expand(self._filter.index(0, 0))
         self.tree.viewport().update()
 
     def _fold(self, index: QModelIndex) -> None:

@@ -26,13 +26,13 @@ class FindingModel(QAbstractTableModel):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.findings: tuple[Finding, ...] = ()
-        self._instead = ""
+        self._placeholder = ""
         self._theme = LIGHT
 
-    def show_findings(self, findings: Sequence[Finding], instead: str) -> None:
-        """Show others; ``instead`` where there are none."""
+    def show_findings(self, findings: Sequence[Finding], placeholder: str) -> None:
+        """Show others; ``placeholder`` where there are none."""
         self.beginResetModel()
-        self.findings, self._instead = tuple(findings), instead
+        self.findings, self._placeholder = tuple(findings), placeholder
         self.endResetModel()
 
     def set_theme(self, theme: Theme) -> None:
@@ -40,7 +40,7 @@ class FindingModel(QAbstractTableModel):
         self._theme = theme
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else len(self.findings) or bool(self._instead)
+        return 0 if parent.isValid() else len(self.findings) or bool(self._placeholder)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
         return 0 if parent.isValid() else 3
@@ -48,7 +48,7 @@ class FindingModel(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not self.findings:
             shown = role == Qt.ItemDataRole.DisplayRole and index.column() == 2
-            return self._instead if shown else None
+            return self._placeholder if shown else None
         found = self.findings[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             mark = "✕" if found.complaint.is_error else "△"
@@ -73,19 +73,19 @@ class Findings(Lines):
         super().__init__(parent)
         self.table = FindingModel(self)
         self.lay_out(self.table, self.tr("Doctor"))
-        self.clicked.connect(self._ask)
-        self.activated.connect(self._ask)
+        self.clicked.connect(self._request)
+        self.activated.connect(self._request)
         follow_theme(self)
 
-    def show_findings(self, findings: Sequence[Finding], instead: str = "") -> None:
-        """Show what the doctor found; ``instead`` where that is nothing."""
-        self.table.show_findings(findings, instead)
+    def show_findings(self, findings: Sequence[Finding], placeholder: str = "") -> None:
+        """Show what the doctor found; ``placeholder`` where that is nothing."""
+        self.table.show_findings(findings, placeholder)
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of ``theme``."""
         self.table.set_theme(theme)
         self.viewport().update()
 
-    def _ask(self, index: QModelIndex) -> None:
+    def _request(self, index: QModelIndex) -> None:
         if self.table.findings:
             self.findingRequested.emit(self.table.findings[index.row()])

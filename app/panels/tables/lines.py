@@ -18,21 +18,21 @@ _PAD = 10
 class Table(QTableView):
     """A table whose rows are as high as the type wants them."""
 
-    _when_empty = ""
+    _placeholder = ""
 
-    def say_when_empty(self, text: str) -> None:
+    def set_placeholder(self, text: str) -> None:
         """Show ``text`` while there is no row."""
-        self._when_empty = text
+        self._placeholder = text
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         model = self.model()
-        if self._when_empty and model is not None and not model.rowCount():
+        if self._placeholder and model is not None and not model.rowCount():
             painter = QPainter(self.viewport())
             painter.setPen(self.palette().placeholderText().color())
             room = self.viewport().rect().adjusted(_PAD, _PAD, -_PAD, -_PAD)
             flags = Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
-            painter.drawText(room, int(flags), self._when_empty)
+            painter.drawText(room, int(flags), self._placeholder)
 
     def fit_rows(self) -> None:
         """Give the rows the height of a line and a little room."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
-from app.evaluation.result import MOST_APART
+from app.evaluation.result import MAX_SIDE_BY_SIDE
 from app.panels import labels
 from runtime.diagram.paths import PortPath
 
@@ -28,7 +28,7 @@ class Losses(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._result: Result | None = None
-        self._about: Result | None = None
+        self._overlaid: Result | None = None
         self.label = labels.plain(parent=self)
         self.switch = QComboBox(self)
         self.switch.setAccessibleName(self.tr("Gradient of"))
@@ -65,18 +65,18 @@ class Losses(QWidget):
         if loss in ports:
             self.switch.setCurrentIndex(ports.index(loss))
 
-    def about(self, result: Result) -> Result:
+    def overlay(self, result: Result) -> Result:
         """``result`` as to the chosen loss, which stays chosen while there is one of its name."""
         if result is not self._result:
-            self._result, self._about = result, None
+            self._result, self._overlaid = result, None
             self._fill(result.losses, apart=result.is_by_loss)
             lossless = bool(result.states) and result.is_lossless
             self.label.setText(
                 self.tr("No loss, so no gradient") if lossless else labels.losses(result)
             )
-        if self._about is None:
-            self._about = result.side_by_side() if self.apart else result.of(self.chosen)
-        return self._about
+        if self._overlaid is None:
+            self._overlaid = result.side_by_side() if self.apart else result.of(self.chosen)
+        return self._overlaid
 
     def _fill(self, losses: tuple[str, ...], *, apart: bool = False) -> None:
         single = losses if len(losses) > 1 else ()
@@ -96,10 +96,10 @@ class Losses(QWidget):
             return self.tr("All losses")
         if port != APART:
             return PortPath(port).short
-        if count > MOST_APART:
-            return self.tr("The first {0}, side by side").format(MOST_APART)
+        if count > MAX_SIDE_BY_SIDE:
+            return self.tr("The first {0}, side by side").format(MAX_SIDE_BY_SIDE)
         return self.tr("All, side by side")
 
     def _choose(self) -> None:
-        self._about = None
+        self._overlaid = None
         self.lossChosen.emit(self.chosen)

@@ -36,13 +36,13 @@ class MatrixModel(QAbstractTableModel):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.matrix: LossMatrix | None = None
-        self._instead = ""
+        self._placeholder = ""
         self._theme = LIGHT
 
-    def show_matrix(self, matrix: LossMatrix | None, instead: str) -> None:
-        """Show another; ``instead`` where there is none, or nothing in it."""
+    def show_matrix(self, matrix: LossMatrix | None, placeholder: str) -> None:
+        """Show another; ``placeholder`` where there is none, or nothing in it."""
         self.beginResetModel()
-        self.matrix, self._instead = matrix if not instead else None, instead
+        self.matrix, self._placeholder = matrix if not placeholder else None, placeholder
         self.endResetModel()
 
     def set_theme(self, theme: Theme) -> None:
@@ -52,7 +52,7 @@ class MatrixModel(QAbstractTableModel):
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
         if parent.isValid():
             return 0
-        return len(self.matrix.variables) if self.matrix else bool(self._instead)
+        return len(self.matrix.variables) if self.matrix else bool(self._placeholder)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
         if parent.isValid():
@@ -80,7 +80,7 @@ class MatrixModel(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         matrix = self.matrix
         if matrix is None:
-            return self._instead if role == Qt.ItemDataRole.DisplayRole else None
+            return self._placeholder if role == Qt.ItemDataRole.DisplayRole else None
         name, loss = matrix.variables[index.row()], self.loss_at(index.column())
         if role == Qt.ItemDataRole.DisplayRole:
             if loss is not None:
@@ -154,13 +154,13 @@ class Matrix(Table):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)
         header.sectionClicked.connect(self._choose)
-        self.clicked.connect(self._ask)
-        self.activated.connect(self._ask)
+        self.clicked.connect(self._request)
+        self.activated.connect(self._request)
         follow_theme(self)
 
-    def show_matrix(self, matrix: LossMatrix | None, instead: str = "") -> None:
-        """Show a matrix; ``instead`` where there is none, or nothing in it."""
-        self.table.show_matrix(matrix, instead)
+    def show_matrix(self, matrix: LossMatrix | None, placeholder: str = "") -> None:
+        """Show a matrix; ``placeholder`` where there is none, or nothing in it."""
+        self.table.show_matrix(matrix, placeholder)
         self.horizontalHeader().setVisible(self.table.matrix is not None)
 
     def set_theme(self, theme: Theme) -> None:
@@ -173,7 +173,7 @@ class Matrix(Table):
         if loss is not None:
             self.lossRequested.emit(loss)
 
-    def _ask(self, index: QModelIndex) -> None:
+    def _request(self, index: QModelIndex) -> None:
         if self.table.matrix is not None:
             name = self.table.matrix.variables[index.row()]
             self.variableRequested.emit(name, self.table.loss_at(index.column()))

@@ -83,9 +83,9 @@ class Problems(Lines):
         super().__init__(parent)
         self.table = ProblemModel(self)
         self.lay_out(self.table, self.tr("Problems"))
-        self.say_when_empty(self.tr("No problems."))
-        self.clicked.connect(self._ask)
-        self.activated.connect(self._ask)
+        self.set_placeholder(self.tr("No problems."))
+        self.clicked.connect(self._request)
+        self.activated.connect(self._request)
         follow_theme(self)
 
     def set_result(self, result: Result) -> None:
@@ -100,7 +100,7 @@ class Problems(Lines):
         self.table.set_theme(theme)
         self.viewport().update()
 
-    def _ask(self, index: QModelIndex) -> None:
+    def _request(self, index: QModelIndex) -> None:
         self.placeRequested.emit(self.table.problems[index.row()].location)
 
 

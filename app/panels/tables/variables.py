@@ -114,7 +114,7 @@ class Variables(Table):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.verticalHeader().hide()
         self.fit_rows()
-        self.say_when_empty(
+        self.set_placeholder(
             self.tr("No variables. A Variable block holds numbers that training moves.")
         )
         header = self.horizontalHeader()
@@ -122,12 +122,12 @@ class Variables(Table):
         header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
-        self.clicked.connect(self._ask)
-        self.activated.connect(self._ask)
+        self.clicked.connect(self._request)
+        self.activated.connect(self._request)
 
     def set_result(self, result: Result | None) -> None:
         """Show what the newest result found."""
         self.table.set_result(result)
 
-    def _ask(self, index: QModelIndex) -> None:
+    def _request(self, index: QModelIndex) -> None:
         self.blockRequested.emit(self.table.names[index.row()])

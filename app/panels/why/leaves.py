@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LEAF = "leaf:"
 """What the target of a link begins with that leads to a leaf, by its path; alone, to all."""
-_MOST = 100
+_MAX_ROWS = 100
 
 
 class LeafRow(NamedTuple):
@@ -33,10 +33,10 @@ def leaf_rows(rows: Sequence[LeafRow]) -> QLabel:
         f"<tr><td>{labels.link(LEAF + row.path, row.path)}&nbsp;&nbsp;</td>"
         f"<td><span style='color:{row.colour}'>●</span>&nbsp;{_whole(row.words)}&nbsp;&nbsp;</td>"
         f"<td align='right'>{escape(row.size)}</td></tr>"
-        for row in rows[:_MOST]
+        for row in rows[:_MAX_ROWS]
     ]
-    if len(rows) > _MOST:
-        more = editor.tr("{0} more").format(len(rows) - _MOST)
+    if len(rows) > _MAX_ROWS:
+        more = editor.tr("{0} more").format(len(rows) - _MAX_ROWS)
         lines.append(f"<tr><td>… {more}</td></tr>")
     return labels.rich(f"<table cellspacing='2'>{''.join(lines)}</table>")
 

@@ -139,9 +139,13 @@ class Why(QScrollArea):
         labels.clear(self._column)
         source = self._source()
         if source is None:
-            self._say(self.tr("Click a wire to see whether a gradient passes, and why not."))
+            self._add_caption(
+                self.tr("Click a wire to see whether a gradient passes, and why not.")
+            )
             if self._shown[-1]:
-                self._say(self.tr("There is no loss yet: wire a Loss to the number to make small."))
+                self._add_caption(
+                    self.tr("There is no loss yet: wire a Loss to the number to make small.")
+                )
         else:
             self._column.addWidget(labels.heading(f"{source} → {self._key}"))
             if self._leaf:
@@ -192,7 +196,7 @@ class Why(QScrollArea):
     def _add_verdicts(self) -> None:
         result, wire = self._result, self._wire
         if result is None or wire not in result.states:
-            self._say(self.tr("Not computed."))
+            self._add_caption(self.tr("Not computed."))
             return
         several = len(result.losses) > 1 and result.loss is None
         if several and (result.is_by_loss or result.flow is None):
@@ -216,7 +220,7 @@ class Why(QScrollArea):
                 self._add_verdict(verdict, f"{number}{loss.short}")
         if off:
             names = sentences.names([loss.short for loss in off])
-            self._say(self.tr("No path to {0}.").format(names))
+            self._add_caption(self.tr("No path to {0}.").format(names))
 
     def _add_verdict(self, verdict: Verdict, title: str) -> None:
         row = QHBoxLayout()
@@ -265,12 +269,12 @@ class Why(QScrollArea):
         wire, port = self._wire, self._use.port_inside(source).with_leaf(self._leaf)
         norm = result.norms.get(wire)
         if norm is not None:
-            self._say(self.tr("Contribution, rms {0}").format(number(norm)))
+            self._add_caption(self.tr("Contribution, rms {0}").format(number(norm)))
             self._add_array(result.contributions.get(wire))
         if port in result.values:
             value = result.values[port]
             kind = f"{dimensions(value.shape)} · {value.dtype}"
-            self._say(self.tr("Value, {0}").format(kind))
+            self._add_caption(self.tr("Value, {0}").format(kind))
             self._add_origin(result, port)
             self._add_array(value)
 
@@ -294,7 +298,7 @@ class Why(QScrollArea):
         else:
             self._column.addWidget(labels.body(notation.glimpse(array)))
 
-    def _say(self, text: str) -> None:
+    def _add_caption(self, text: str) -> None:
         self._column.addWidget(labels.caption(text))
 
 

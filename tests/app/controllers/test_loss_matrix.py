@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from app.evaluation.evaluator import MOST_LOSSES
+from app.evaluation.evaluator import MAX_LOSSES
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import RemoveBlocks, SetParameters
 from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
@@ -29,11 +29,11 @@ def window(opened, qtbot):  # noqa: F811
 
 def settled(qtbot, window):
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    qtbot.waitUntil(lambda: not window.loss_comparison.worker.is_pending("matrix"))
+    qtbot.waitUntil(lambda: not window.loss_matrix.worker.is_pending("matrix"))
 
 
 def rows(window):
-    table = window.loss_comparison.panel.table
+    table = window.loss_matrix.panel.table
     return {
         table.index(row, 0).data(): [
             table.index(row, column).data() for column in range(1, table.columnCount())
@@ -43,13 +43,13 @@ def rows(window):
 
 
 def click(qtbot, window, row, column):
-    panel = window.loss_comparison.panel
+    panel = window.loss_matrix.panel
     at = panel.visualRect(panel.table.index(row, column)).center()
     qtbot.mouseClick(panel.viewport(), LEFT, pos=at)
 
 
 def header(window):
-    table = window.loss_comparison.panel.table
+    table = window.loss_matrix.panel.table
     return [
         table.headerData(column, Qt.Orientation.Horizontal) for column in range(table.columnCount())
     ]
@@ -87,14 +87,14 @@ def test_a_click_on_a_name_leaves_the_loss_as_it_is(window, qtbot):
 
 
 def test_enter_does_as_a_click(window, qtbot):
-    panel = window.loss_comparison.panel
+    panel = window.loss_matrix.panel
     panel.setCurrentIndex(panel.table.index(list(rows(window)).index("w"), 1))
     qtbot.keyClick(panel, Qt.Key.Key_Return)
     assert window.losses.chosen == "L1.out"
 
 
 def test_a_click_on_a_header_chooses_the_loss(window, qtbot):
-    head = window.loss_comparison.panel.horizontalHeader()
+    head = window.loss_matrix.panel.horizontalHeader()
     x = head.sectionViewportPosition(1) + 5
     qtbot.mouseClick(head.viewport(), LEFT, pos=QPoint(x, 5))
     assert window.losses.chosen == "L1.out"
@@ -109,7 +109,7 @@ def test_after_an_edit_it_compares_again(window, qtbot):
 
 
 def test_a_screen_reader_is_told_which_cell_it_is(window):
-    table = window.loss_comparison.panel.table
+    table = window.loss_matrix.panel.table
     said = table.index(0, 1).data(Qt.ItemDataRole.AccessibleTextRole)
     assert said.startswith(f"{table.index(0, 0).data()}, L1: ")
 
@@ -121,7 +121,7 @@ def test_without_a_loss_and_with_too_many_it_says_so(opened, qtbot):  # noqa: F8
     assert list(rows(window)) == ["There is no loss yet."]
     click(qtbot, window, 0, 0)
     w = variable("w", [1.0])
-    many = opened(build(*(loss(w * float(i), name=f"L{i}") for i in range(MOST_LOSSES + 1))))
+    many = opened(build(*(loss(w * float(i), name=f"L{i}") for i in range(MAX_LOSSES + 1))))
     many.docks.by_name["matrix"].raise_()
     settled(qtbot, many)
     assert "too many" in next(iter(rows(many)))

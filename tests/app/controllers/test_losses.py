@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 
 from app.canvas.paint.legend import legend_content
 from app.canvas.state.codes import CODES, NOT_READ, STATE_OF
-from app.evaluation.evaluator import MOST_LOSSES, evaluate
-from app.evaluation.result import MOST_APART
+from app.evaluation.evaluator import MAX_LOSSES, evaluate
+from app.evaluation.result import MAX_SIDE_BY_SIDE
 from app.panels.tables.losses import APART
 from blocks.registry import registry
 from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
@@ -68,9 +68,9 @@ class TestResult:
 
     def test_of_many_losses_only_the_sum_is_run(self):
         w = variable("w", [1.0])
-        heads = [loss(w * float(i), name=f"L{i}") for i in range(MOST_LOSSES + 1)]
+        heads = [loss(w * float(i), name=f"L{i}") for i in range(MAX_LOSSES + 1)]
         result = evaluate(build(*heads))
-        assert result.gradients["w"].item() == sum(range(MOST_LOSSES + 1))
+        assert result.gradients["w"].item() == sum(range(MAX_LOSSES + 1))
         about = result.of("L3.out")
         assert about.states["L3.x"] is State.CARRIES
         assert about.contributions == {}
@@ -152,13 +152,13 @@ class TestSideBySide:
 
     def test_of_many_losses_the_first_are_shown(self):
         w = variable("w", [1.0])
-        heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MOST_APART + 2)]
+        heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MAX_SIDE_BY_SIDE + 2)]
         result = evaluate(build(*heads)).side_by_side()
         assert [about.loss for about in result.apart] == ["L0.out", "L1.out", "L2.out", "L3.out"]
 
     def test_of_too_many_to_run_each_no_lanes_are_offered(self, opened):  # noqa: F811
         w = variable("w", [1.0])
-        heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MOST_LOSSES + 1)]
+        heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MAX_LOSSES + 1)]
         window = opened(build(*heads))
         assert [port for _, port in window.losses.choices()][:2] == [None, "L0.out"]
         assert window.evaluator.result.side_by_side().apart == ()

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from app.canvas.state.codes import STATE_OF
-from app.controllers.trial import told
+from app.controllers.trial import change_text
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import SetParameters
 from runtime.flow import Difference, State
@@ -173,5 +173,5 @@ class TestTrial:
 
 def test_how_a_change_is_told():
     one, two, none = np.array([6.0]), np.array([3.0]), None
-    assert told(Difference(one, two)) == "6.00 → 3.00 (−50 %)"
-    assert told(Difference(none, two)) == "None → 3.00"
+    assert change_text(Difference(one, two)) == "6.00 → 3.00 (−50 %)"
+    assert change_text(Difference(none, two)) == "None → 3.00"

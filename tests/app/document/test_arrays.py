@@ -80,31 +80,33 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     [("2, 3", (2, 3)), ("(4,)", (4,)), ("2 × 3", (2, 3)), ("", ()), ("0 5", (0, 5))],
 )
 def test_shapes(text, shape):
-    assert arrays.shape_of(text) == shape
+    assert arrays.parse_shape(text) == shape
 
 
 @pytest.mark.parametrize("text", ["two", "-1", "2.5", "99999, 99999, 99"])
 def test_what_is_no_shape(text):
     with pytest.raises(ValueError, match=r"shape|elements"):
-        arrays.shape_of(text)
+        arrays.parse_shape(text)
 
 
 class TestMade:
     def test_each_rule(self):
         def of(kind, **numbers):
-            return arrays.made(kind, (2, 2), "float32", numbers)
+            return arrays.generate(kind, (2, 2), "float32", numbers)
 
         assert of("zeros").tolist() == [[0, 0], [0, 0]]
         assert of("constant", value=2.5).tolist() == [[2.5, 2.5], [2.5, 2.5]]
         assert of("identity").tolist() == [[1, 0], [0, 1]]
         assert of("linspace", first=0, last=3).tolist() == [[0, 1], [2, 3]]
-        for kind in arrays.KINDS:
+        for kind in arrays.RULES:
             assert of(kind).dtype == np.float32
             assert of(kind).shape == (2, 2)
 
     def test_chance_is_what_the_seed_makes_it(self):
         one, same, other = (
-            arrays.made("normal", (10_000,), "float64", {"mean": 5, "deviation": 2, "seed": seed})
+            arrays.generate(
+                "normal", (10_000,), "float64", {"mean": 5, "deviation": 2, "seed": seed}
+            )
             for seed in (1, 1, 2)
         )
         assert (one == same).all()
@@ -116,10 +118,10 @@ class TestMade:
         for kind, shape, numbers in (
             ("identity", (3,), {}),
             ("normal", (3,), {"deviation": -1}),
-            ("uniform", (3,), {"least": 2, "largest": 1}),
+            ("uniform", (3,), {"minimum": 2, "maximum": 1}),
         ):
             with pytest.raises(ValueError, match=r"\.$"):
-                arrays.made(kind, shape, "float32", numbers)
+                arrays.generate(kind, shape, "float32", numbers)
 
 
 class TestParts:
@@ -129,16 +131,16 @@ class TestParts:
         parts = index if isinstance(index, tuple) else (index,)
         text = ", ".join(_written(part) for part in parts)
         array = np.arange(np.prod(shape)).reshape(shape)
-        np.testing.assert_array_equal(array[arrays.index_of(text, shape)], array[index])
+        np.testing.assert_array_equal(array[arrays.parse_index(text, shape)], array[index])
 
     @pytest.mark.parametrize("text", ["5", "0, 0, 0", "a", "0:3:0", "..., ...", "0, -4", "1.5"])
     def test_what_is_no_part(self, text):
         with pytest.raises(ValueError, match=r"axis|axes|step|zero"):
-            arrays.index_of(text, (2, 3))
+            arrays.parse_index(text, (2, 3))
 
     def test_the_array_itself_stays(self):
         before = np.zeros((2, 3))
-        after = arrays.with_part(before, arrays.index_of("0, 1:", (2, 3)), 7)
+        after = arrays.with_part(before, arrays.parse_index("0, 1:", (2, 3)), 7)
         assert after.tolist() == [[0, 7, 7], [0, 0, 0]]
         assert not before.any()
 

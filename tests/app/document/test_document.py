@@ -228,7 +228,7 @@ class TestFiles:
         path = tmp_path / "seed.gradwire.json"
         document.save_as(path)
         other = Document()
-        other.take(other.fetch(path).copy())
+        other.adopt(other.read(path).copy())
         assert other.path is None
         assert not other.save()
         assert load(path) is not None
@@ -245,7 +245,7 @@ class TestFiles:
 
 def test_opening_an_older_file_tells_what_changed_and_saving_it_does_not(document, tmp_path):
     heard, older = [], tmp_path / "older.gradwire.json"
-    document.noticed.connect(heard.append)
+    document.upgraded.connect(heard.append)
     older.write_text(PAGES.read_text(encoding="utf-8"), encoding="utf-8")
     assert document.open(older)
     assert ["independent now: one on page main" in text for text in heard] == [True]

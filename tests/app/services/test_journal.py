@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from app.document.autosave import AFTER
+from app.document.autosave import DELAY
 from app.services import journal
 from app.services.journal import Journal
 from blocks.library.arithmetic import Add, Mul
@@ -86,7 +86,7 @@ class TestAutosave:
             number += 1
             window.edit.change(AddBlock(f"b{number}", Add()))
 
-        timer = QTimer(interval=AFTER // 6)
+        timer = QTimer(interval=DELAY // 6)
         timer.timeout.connect(add)
         timer.start()
         qtbot.waitUntil(lambda: bool(entry_files(tmp_path)))
@@ -120,7 +120,7 @@ class TestAutosave:
         window.edit.change(AddBlock("a", Add()))
         qtbot.waitUntil(lambda: "not safe" in window.notice.text())
         window.edit.change(AddBlock("b", Add()))
-        qtbot.wait(3 * AFTER)
+        qtbot.wait(3 * DELAY)
         assert not window.notice.isVisible()
 
 

@@ -128,7 +128,7 @@ def test_panels_of_a_diagram_bars_and_dialogs(window, qtbot):
     window.actions_by_name["find"].trigger()
     window.document.problem.emit("")
     window.files.offer_reload()
-    window.progress.tell("", 0.5)
+    window.progress.show_progress("", 0.5)
     qtbot.wait(300)
     sections = actions.shortcut_sections()
     dialogs = [Shortcuts(sections, window), Part(np.zeros((2, 2)), window), Generate(None, window)]
@@ -220,7 +220,8 @@ SHOWN = {
     "setText", "setToolTip", "setStatusTip", "setWindowTitle", "setPlaceholderText",
     "setAccessibleName", "setAccessibleDescription", "setInformativeText", "setLabelText",
     "setTitle", "setHtml", "setItemText", "addAction", "addMenu", "addButton", "addItem", "addTab",
-    "addRow", "hint", "tell", "showMessage", "heading", "caption", "body", "complaint", "refuse",
+    "addRow", "hint", "show_message", "show_progress", "show_trial", "showMessage", "heading",
+    "caption", "body", "error", "show_error", "set_placeholder",
     "show_or_hide", "QLabel", "QPushButton", "QToolButton", "QCheckBox", "QAction", "QMenu",
     "QDockWidget", "getItem", "getText", "getDouble", "information", "warning", "question",
     "critical",

@@ -197,7 +197,7 @@ def test_a_box_shows_the_name_of_a_file_as_it_is(opened, monkeypatch):
 
 
 def test_messages_are_shown_as_they_are(opened):
-    opened.notice.tell(PICTURE)
+    opened.notice.show_message(PICTURE)
     opened.canvas.statusMessage.emit(PICTURE)
     assert opened.notice.text() == PICTURE == opened.statusBar().currentMessage()
     looked_at(opened)

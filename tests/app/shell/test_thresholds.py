@@ -73,9 +73,9 @@ class TestDialog:
         for text in ("-1", "0", "nan", "inf", "much"):
             retype(qtbot, dialog.fields["faint"], text)
             assert window.settings.thresholds == Thresholds()
-            assert "a number above 0" in dialog._complaint.text()
+            assert "a number above 0" in dialog._error.text()
         retype(qtbot, dialog.fields["faint"], "2e-6")
-        assert dialog._complaint.isHidden()
+        assert dialog._error.isHidden()
         assert window.settings.thresholds.faint == 2e-6
 
     def test_defaults_come_back(self, window, dialog, qtbot):

@@ -155,7 +155,7 @@ def test_reduced_motion_stops_the_chevrons_of_all_windows_and_is_remembered(wind
     assert window.canvas.view.phase == 0.0
     qtbot.wait(150)
     assert window.canvas.view.phase == 0.0
-    assert window.settings.still
+    assert window.settings.reduced_motion
     assert window.actions_by_name["reduced_motion"].isChecked()
     assert not window.isAnimated()
     window.actions_by_name["reduced_motion"].trigger()

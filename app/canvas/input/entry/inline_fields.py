@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
-from app.services.theme import BODY, font, shown
+from app.services.theme import BODY, font, scaled
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent
@@ -114,5 +114,5 @@ def _discard(field: QWidget) -> None:
 
 def _scaled(zoom: float) -> QFont:
     used = font(BODY)
-    used.setPixelSize(max(shown(BODY), round(BODY * zoom)))
+    used.setPixelSize(max(scaled(BODY), round(BODY * zoom)))
     return used

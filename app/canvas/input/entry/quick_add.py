@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CANDIDATE_ROLE = Qt.ItemDataRole.UserRole + 2
 SIZE = (240, 280)
-_MOST = 60
+_MAX_ROWS = 60
 """Most rows that are listed."""
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
@@ -115,7 +115,7 @@ class QuickAdd(QFrame):
 
     def _search(self, text: str) -> None:
         self._model.clear()
-        for candidate in search(self._candidates, text, self._favourites)[:_MOST]:
+        for candidate in search(self._candidates, text, self._favourites)[:_MAX_ROWS]:
             item = QStandardItem(candidate.title)
             item.setData(type(candidate.block), BLOCK_ROLE)
             item.setData(candidate, CANDIDATE_ROLE)

@@ -49,7 +49,7 @@ class Tile(QWidget):
         super().__init__(parent)
         self._block: type[Block] | None = None
         self._theme = LIGHT
-        self.setFixedSize(look.shown(TILE_WIDTH + 6), look.shown(TILE + 6))
+        self.setFixedSize(look.scaled(TILE_WIDTH + 6), look.scaled(TILE + 6))
 
     def show_block(self, cls: type[Block] | None, theme: Theme) -> None:
         """Show the tile of another block class."""
@@ -115,7 +115,7 @@ class BlockRows(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        return QSize(120, look.shown(TILE + 8 if index.data(BLOCK_ROLE) else TILE + 12))
+        return QSize(120, look.scaled(TILE + 8 if index.data(BLOCK_ROLE) else TILE + 12))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         painter.save()
@@ -129,7 +129,7 @@ class BlockRows(QStyledItemDelegate):
         painter.restore()
 
     def _paint_family(self, painter: QPainter, rect: QRectF, index: _Index) -> None:
-        painter.setFont(look.font(look.shown(look.SMALL), bold=True))
+        painter.setFont(look.font(look.scaled(look.SMALL), bold=True))
         painter.setPen(QColor(self._theme.ink_soft))
         open_ = self._view.isExpanded(index)
         bottom = Qt.AlignmentFlag.AlignVCenter
@@ -148,12 +148,12 @@ class BlockRows(QStyledItemDelegate):
             wash = self._theme.accent_wash if selected else self._theme.surface
             painter.setBrush(QColor(wash))
             painter.drawRoundedRect(rect.adjusted(0, 1, -1, -1), 5, 5)
-        wide, high = look.shown(TILE_WIDTH), look.shown(TILE)
+        wide, high = look.scaled(TILE_WIDTH), look.scaled(TILE)
         tile = QRectF(rect.left() + _GAP / 2, rect.center().y() - high / 2, wide, high)
         paint_tile(painter, tile, index.data(BLOCK_ROLE), self._theme)
         refused = bool(index.data(REFUSAL_ROLE))
         painter.setPen(QColor(self._theme.ink_faint if refused else self._theme.ink))
-        painter.setFont(look.font(look.shown(look.BODY)))
+        painter.setFont(look.font(look.scaled(look.BODY)))
         text = text_rect(rect)
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
         self._paint_aside(painter, text, index)
@@ -166,7 +166,7 @@ class BlockRows(QStyledItemDelegate):
     def _paint_aside(self, painter: QPainter, room: QRectF, index: _Index) -> None:
         """Paint the text at the end of the row in the room that the name leaves."""
         taken = painter.fontMetrics().horizontalAdvance(str(index.data())) + 2 * _GAP
-        painter.setFont(look.font(look.shown(look.SMALL)))
+        painter.setFont(look.font(look.scaled(look.SMALL)))
         painter.setPen(QColor(self._theme.ink_faint))
         left = room.adjusted(taken, 0, _STAR - _GAP, 0)
         aside = painter.fontMetrics().elidedText(
@@ -183,7 +183,7 @@ class BlockRows(QStyledItemDelegate):
 
 def text_rect(row: QRectF) -> QRectF:
     """The place of the name in a row."""
-    return row.adjusted(look.shown(TILE_WIDTH) + 2 * _GAP, 0, -_STAR, 0)
+    return row.adjusted(look.scaled(TILE_WIDTH) + 2 * _GAP, 0, -_STAR, 0)
 
 
 def paint_tile(painter: QPainter, rect: QRectF, cls: type[Block], theme: Theme) -> None:
@@ -193,7 +193,7 @@ def paint_tile(painter: QPainter, rect: QRectF, cls: type[Block], theme: Theme) 
     painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
     symbol = cls.symbol or cls.type_name()[0]
     painter.setPen(theme.symbol(cls.family))
-    face = look.font(look.shown(look.BODY))
+    face = look.font(look.scaled(look.BODY))
     needed = QFontMetricsF(face).horizontalAdvance(symbol)
     if needed > rect.width() - 6:
         face.setPixelSize(max(7, int(face.pixelSize() * (rect.width() - 4) / needed)))

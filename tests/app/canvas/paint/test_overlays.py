@@ -24,7 +24,7 @@ from app.canvas.state.trial import TrialMarks
 from app.canvas.state.view_state import Selection, ViewState
 from app.evaluation.badges import Badges
 from app.evaluation.result import Result
-from app.services.theme import BODY, LIGHT, font, shown
+from app.services.theme import BODY, LIGHT, font, scaled
 from runtime.diagram.paths import InstancePath, WirePath
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block, diagram
@@ -172,7 +172,7 @@ class TestTrial:
         assert box.center().x() == pytest.approx(10 + 2 * (x + width / 2))
         assert box.top() == pytest.approx(20 + 2 * (y + height) + 9)
         (ground,) = painter.drawn("drawRoundedRect")
-        letters = font(shown(BODY), bold=True)
+        letters = font(scaled(BODY), bold=True)
         metrics = QFontMetricsF(letters)
         assert ground.arguments == (box, 5.0, 5.0)
         assert box.width() == pytest.approx(metrics.horizontalAdvance(text) + 12.0)

@@ -11,7 +11,7 @@ from app.canvas.paint import tracing
 from app.canvas.paint.tracing import end_labels
 from app.canvas.scene.tracing import origin, readers, siblings
 from app.canvas.state.port_labels import wire_ends
-from app.services.theme import LIGHT, SMALL, font, shown
+from app.services.theme import LIGHT, SMALL, font, scaled
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
@@ -120,7 +120,7 @@ class TestLabels:
         view = canvas.view
         ports = view.scene.wire_ports[view.scene.wire_index["m.a"]]
         (x0, y0), (x1, y1) = view.camera.to_widget(view.scene.port_points(ports)).tolist()
-        metrics = QFontMetricsF(font(shown(SMALL)))
+        metrics = QFontMetricsF(font(scaled(SMALL)))
         assert (first.left(), first.bottom()) == pytest.approx((x0 + 8.0, y0 - 8.0))
         assert (second.right(), second.top()) == pytest.approx((x1 - 8.0, y1 + 16.0))
         for text, box in ((source, first), (target, second)):

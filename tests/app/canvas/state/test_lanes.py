@@ -14,7 +14,7 @@ from app.canvas.state.codes import CODES, STATE_OF
 from app.canvas.state.spoken import describe
 from app.canvas.state.tooltips import wire_tip
 from app.evaluation.badges import Badges
-from app.evaluation.result import MOST_APART, Result
+from app.evaluation.result import MAX_SIDE_BY_SIDE, Result
 from app.services.theme import LIGHT
 from runtime.flow import State
 from tests.app.canvas.pages import block, diagram
@@ -73,7 +73,7 @@ class TestWhatIsDrawn:
         assert (annotations.total.drawn == annotations.total.codes).all()
 
     def test_there_is_room_for_the_outermost_lane(self):
-        assert GAP + PITCH * (MOST_APART - 1) + WIRE_HIT_DISTANCE < LANE_MARGIN
+        assert GAP + PITCH * (MAX_SIDE_BY_SIDE - 1) + WIRE_HIT_DISTANCE < LANE_MARGIN
 
 
 class TestOnTheCanvas:

@@ -141,7 +141,7 @@ class TestGenerating:
             retype(dialog.shape_line, "100, 20")
             retype(dialog.numbers["mean"], "10")
             assert dialog.numbers["seed"].isVisible()
-            assert not dialog.numbers["least"].isVisible()
+            assert not dialog.numbers["minimum"].isVisible()
             assert dialog.about.text() == "100 × 20 · float32"
             QTest.mouseClick(ok(dialog), LEFT)
 

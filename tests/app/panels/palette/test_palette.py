@@ -3,8 +3,8 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt
 
 from app.canvas.input.dropping import BLOCK_MIME
 from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE
+from app.panels.palette.model import tooltip
 from app.panels.palette.palette import Palette
-from app.panels.palette.stock import tooltip
 from app.services import theme
 from app.services.favourites import Favourites
 from blocks.library.activations import Softmax

@@ -24,5 +24,5 @@ def test_with_rows_it_says_nothing_more(window, qtbot):
     window.docks.by_name["variables"].raise_()
     table = window.variables
     shown = words(table)
-    table.say_when_empty("")
+    table.set_placeholder("")
     assert words(table) == shown

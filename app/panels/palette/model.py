@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class Stock(QStandardItemModel):
+class PaletteModel(QStandardItemModel):
     """Headings with block classes under them; a block can be dragged, a heading can't.
 
     Under the second heading stand the pages of the diagram; they can be renamed.
@@ -120,19 +120,19 @@ class Stock(QStandardItemModel):
         self._first.appendRows([_row(cls) for cls in starred])
 
 
-class Search(QSortFilterProxyModel):
+class PaletteFilter(QSortFilterProxyModel):
     """Blocks whose name, family or summary has every word that is looked for, best name first.
 
     The first heading is left out of what was found: its blocks stand in their families, too.
     """
 
-    def __init__(self, stock: Stock, parent: QObject | None = None) -> None:
+    def __init__(self, model: PaletteModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._stock = stock
+        self._model = model
         self._words: list[str] = []
         self.setRecursiveFilteringEnabled(True)
         self.setDynamicSortFilter(True)
-        self.setSourceModel(stock)
+        self.setSourceModel(model)
 
     def look_for(self, text: str) -> None:
         """Keep what matches ``text``; an empty text keeps everything, in library order."""
@@ -141,9 +141,9 @@ class Search(QSortFilterProxyModel):
         self.sort(0 if self._words else -1)
 
     def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
-        index = self._stock.index(row, 0, parent)
+        index = self._model.index(row, 0, parent)
         cls = _block(index)
-        if cls is None or (self._words and self._stock.is_favourite(index)):
+        if cls is None or (self._words and self._model.is_favourite(index)):
             return False
         return all(matches(word, cls, index.data()) for word in self._words)
 
@@ -154,8 +154,8 @@ class Search(QSortFilterProxyModel):
         """How well the row matches, then where it stands in the library."""
         cls = _block(index)
         if cls is None:  # a family is as good as the best of its blocks
-            rows = range(self._stock.rowCount(index))
-            inner = (self._rank(self._stock.index(row, 0, index))[0] for row in rows)
+            rows = range(self._model.rowCount(index))
+            inner = (self._rank(self._model.index(row, 0, index))[0] for row in rows)
             return min(inner, default=(9, True, 9)), index.row()
         starred = bool(index.data(STAR_ROLE))
         return sort_key(self._words, index.data(), starred), index.row()

@@ -1,1 +1,1 @@
-"""What the menu entries do, one module a menu or a subject."""
+"""The commands behind the menu entries, one module per menu or subject."""

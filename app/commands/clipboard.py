@@ -1,4 +1,4 @@
-"""Cut, copy, paste and duplicate: a selection travels as text, so it can go anywhere."""
+"""Cut, copy, paste and duplicate. A selection is copied as text, so it can be pasted anywhere."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from runtime.diagram.edits.clipboard import Paste
 
 LONG = 200_000
-"""Characters of a text that is read while the window lives on."""
+"""Length of a pasted text, in characters, from which it is parsed in the background."""
 
 
 class ClipboardCommands(QObject):
-    """The rows of the Edit menu that need the clipboard, or do as if."""
+    """The clipboard commands of the Edit menu, and Duplicate."""
 
     def __init__(
         self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QObject
@@ -47,30 +47,30 @@ class ClipboardCommands(QObject):
             self._last = None
 
     def cut(self) -> None:
-        """Copy, and remove: frames together with their contents, as they are copied."""
+        """Copy the selection and remove it; frames go with their contents, as in copy."""
         if self._text():
             self.copy()
-            self._canvas.set_selection(self._chosen())
+            self._canvas.set_selection(self._whole_selection())
             self._canvas.delete_selection()
 
     def paste(self) -> None:
-        """Put the clipboard's text on the page, under the pointer where that is on the canvas."""
+        """Paste the clipboard onto the page, at the pointer if it is over the canvas."""
         self._put(QGuiApplication.clipboard().text(), self._pointer(), self.tr("Paste"))
 
     def duplicate(self) -> None:
-        """Copy the selected blocks, the wires among them and the notes, a step away."""
+        """Duplicate the selected blocks, the wires between them, and the notes, a step away."""
         if text := self._text():
             self._last = None
             self._put(text, None, self.tr("Duplicate"))
 
-    def _chosen(self) -> Selection:
-        """The selection with the contents of its frames."""
+    def _whole_selection(self) -> Selection:
+        """The selection, including the contents of its frames."""
         view = self._canvas.view
         return with_frame_contents(view.scene, view.selection)
 
     def _text(self) -> str:
-        """The selection as text; empty if nothing is selected."""
-        chosen = self._chosen()
+        """The selection as text; empty without one."""
+        chosen = self._whole_selection()
         if not (chosen.blocks or chosen.notes):
             return ""
         return copied(self._document.diagram, self._navigation.page, chosen.blocks, chosen.notes)
@@ -93,7 +93,7 @@ class ClipboardCommands(QObject):
         except GradwireError as error:
             self._refuse(str(error))
             return
-        if reason := _endless(diagram, page, paste):
+        if reason := _use_refusal(diagram, page, paste):
             self._refuse(reason)
             return
         if self._document.apply(paste.change):
@@ -108,8 +108,8 @@ class ClipboardCommands(QObject):
         return self._canvas.scene_position(self._canvas.mapFromGlobal(QCursor.pos()))
 
 
-def _endless(diagram: Diagram, page: str, paste: Paste) -> str | None:
-    """Why a use among what is pasted can't stand on ``page``, as a sentence; None if all can."""
+def _use_refusal(diagram: Diagram, page: str, paste: Paste) -> str | None:
+    """Why a pasted use of a page is not allowed on ``page``, as a sentence; None if all are."""
     for change in paste.change.changes:
         if isinstance(change, InsertPage):
             diagram = diagram.with_page(change.name, change.page)

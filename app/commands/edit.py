@@ -1,4 +1,4 @@
-"""Changes of the page that the Edit menu and the panels make."""
+"""Edits of the page, requested by the Edit menu and the panels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class EditCommands(QObject):
-    """Turns what is asked for into changes of the document."""
+    """Turns requests into changes of the document."""
 
     def __init__(
         self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QObject
@@ -27,7 +27,7 @@ class EditCommands(QObject):
         self._canvas = canvas
 
     def change(self, change: Change) -> bool:
-        """Make a change, unless it is refused; a block that is renamed stays selected."""
+        """Apply a change and return whether it was accepted; a renamed block stays selected."""
         selected = self._canvas.selection()
         if not self._document.apply(change):
             return False
@@ -36,12 +36,12 @@ class EditCommands(QObject):
         return True
 
     def add_block(self, type_name: str) -> None:
-        """Put a new block of that type where the canvas is looking."""
+        """Add a new block of that type where there is room in view."""
         self._canvas.put(type_candidate(type_name))
         self._canvas.setFocus()
 
     def arrange(self) -> None:
-        """Tidy the page, or only the selected blocks if there are several."""
+        """Arrange the page, or only the selected blocks if there are several."""
         chosen = self._canvas.selection()
         names = tuple(sorted(chosen)) if len(chosen) > 1 else ()
         self._document.apply(Arrange(self._navigation.page, names))

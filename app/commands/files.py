@@ -1,4 +1,4 @@
-"""Opening, saving and leaving: nothing that is not on disk is given up without a question."""
+"""Opening, saving and closing. Unsaved changes are never discarded without asking."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FileCommands(QObject):
         self.watch.settled.connect(self.offer.withdraw)
 
     def new(self) -> None:
-        """Begin an empty diagram."""
+        """Start an empty diagram."""
         if self.may_leave():
             self._document.new()
 
@@ -61,13 +61,13 @@ class FileCommands(QObject):
             self.fileChosen.emit(Path(name))
 
     def save(self) -> bool:
-        """Write the file; asks for one when there is none yet, and before replacing another's."""
+        """Save; ask for a file if there is none, and before overwriting others' changes."""
         if self._document.path is None:
             return self.save_as()
         return self._save_over() if self._document.changed_on_disk() else self._document.save()
 
     def offer_reload(self) -> None:
-        """Ask, without stopping anything, what to do about a file that another program wrote."""
+        """Ask, without blocking, what to do about a file that another program has changed."""
         self.offer.ask(
             self.tr("Another program has changed {0}.").format(self._document.name),
             {
@@ -77,16 +77,16 @@ class FileCommands(QObject):
         )
 
     def offer_save(self) -> None:
-        """Ask likewise what to do about a file that is not there any more."""
+        """Ask, without blocking, what to do about a file that no longer exists."""
         self.offer.ask(
-            self.tr("{0} is not there any more. The diagram is still here.").format(
+            self.tr("{0} no longer exists. The diagram is still open here.").format(
                 self._document.name
             ),
             {self.tr("&Save Again"): self.save, self.tr("Save &As…"): self.save_as},
         )
 
     def save_as(self) -> bool:
-        """Ask for a file and write it."""
+        """Ask for a file and save to it."""
         folder = folder_of(self._document, self._settings)
         start = self._document.path or folder / f"{self._document.suggested_stem}{SUFFIX}"
         name, _ = QFileDialog.getSaveFileName(
@@ -101,9 +101,9 @@ class FileCommands(QObject):
         return True
 
     def may_leave(self) -> bool:
-        """Whether the diagram that is open may go: it is clean, saved now, or given up.
+        """Whether the open diagram may be closed: it has no changes, or is now saved or discarded.
 
-        Not while something is under way in the window.
+        Returns False while a job is running in the window.
         """
         try:
             self._background.require_idle()
@@ -116,7 +116,7 @@ class FileCommands(QObject):
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Question)
         box.setText(self.tr("Save the changes to {0}?").format(self._document.name))
-        box.setInformativeText(self.tr("They are lost otherwise."))
+        box.setInformativeText(self.tr("Otherwise they will be lost."))
         box.setStandardButtons(Answer.Save | Answer.Discard | Answer.Cancel)
         box.setDefaultButton(Answer.Save)
         answer = box.exec()
@@ -126,12 +126,12 @@ class FileCommands(QObject):
         return answer == Answer.Discard
 
     def _save_over(self) -> bool:
-        """Ask before a file is replaced that another program wrote; whether it was saved."""
+        """Ask before overwriting another program's changes; return whether it was saved."""
         box = QMessageBox(self._parent)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Warning)
         box.setText(self.tr("Another program has changed {0}.").format(self._document.name))
-        box.setInformativeText(self.tr("Saving replaces what it wrote. Reloading can be undone."))
+        box.setInformativeText(self.tr("Saving overwrites those changes. Reloading can be undone."))
         replace = box.addButton(self.tr("&Replace"), QMessageBox.ButtonRole.DestructiveRole)
         elsewhere = box.addButton(self.tr("Save &As…"), QMessageBox.ButtonRole.AcceptRole)
         again = box.addButton(self.tr("Re&load"), QMessageBox.ButtonRole.ActionRole)
@@ -141,7 +141,7 @@ class FileCommands(QObject):
         answer = box.clickedButton()
         box.deleteLater()
         if answer is again:
-            self._document.reload()  # what was open is one undo away, so nothing may close yet
+            self._document.reload()  # not saved: the old content is one undo away
         elif answer is elsewhere:
             return self.save_as()
         return answer is replace and self._document.save()
@@ -151,7 +151,7 @@ class FileCommands(QObject):
 
 
 def folder_of(document: Document, settings: Settings) -> Path:
-    """Where a dialog for files begins."""
+    """The folder that a file dialog starts in."""
     if document.path is not None:
         return document.path.parent
     recent = settings.recent
@@ -159,6 +159,6 @@ def folder_of(document: Document, settings: Settings) -> Path:
 
 
 def dropped_files(event: QDragEnterEvent | QDropEvent) -> list[Path]:
-    """The diagram files that are dragged."""
+    """The diagram files that are being dragged."""
     names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
     return [Path(name) for name in names if name.endswith(".json")]

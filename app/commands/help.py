@@ -1,4 +1,4 @@
-"""Help: the command palette, the sheet of keys, the manual, and what this program is."""
+"""The Help menu: command palette, keyboard shortcuts, manual, and the About box."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class HelpCommands(QObject):
-    """The Help menu. ``menus`` are searched by the palette, ``sections`` listed by the sheet."""
+    """The palette searches ``menus``, and the list of shortcuts shows ``sections``."""
 
     exampleRequested = Signal(object)
-    """Path of an example that the manual points to, of which a copy is to be opened."""
+    """Path of an example linked from the manual, to be opened as a copy."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class HelpCommands(QObject):
             self._show(CommandPalette(self._menus(), self._parent))
 
     def shortcuts(self) -> None:
-        """Show all keys."""
+        """Show all keyboard shortcuts."""
         if self._shown is None:
             self._show(Shortcuts(self._sections(), self._parent))
 
     def manual(self) -> None:
-        """Show the manual, on the page where it was left."""
+        """Show the manual at its last page."""
         if self._manual is None:
             self._manual = ManualWindow(self._parent)
             self._manual.exampleRequested.connect(self.exampleRequested)

@@ -1,4 +1,4 @@
-"""What can be done with pages: made, used once more, entered, named, copied, removed."""
+"""Commands on pages: create, use, open, rename, copy, remove, group and ungroup."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PageCommands(QObject):
-    """The pages of one window's diagram, as the menus and the palette lead to them."""
+    """The page commands of one window, from the menus and the palette."""
 
     def __init__(
         self,
@@ -52,31 +52,31 @@ class PageCommands(QObject):
         palette.pageRemoved.connect(self.remove)
 
     def new_page(self) -> None:
-        """Make a page, with a block that stands for it where there is room."""
+        """Create a page, and add a block that uses it where there is room."""
         self._canvas.put(type_candidate(PageBlock.type_name()))
         self._canvas.setFocus()
 
     def group(self) -> None:
-        """Move the selected blocks to a page of their own, with the notes among them."""
+        """Move the selected blocks and notes to a new page."""
         self._change(self._made(group, *self._canvas.view.selection[:2]))
 
     def ungroup(self) -> None:
-        """Put the blocks of the selected page in its place."""
+        """Replace the selected page block by the blocks of its page."""
         for name in self._selected_uses():
             self._change(self._made(ungroup, name))
             return
 
     def unique_page(self) -> None:
-        """Give the selected use a page of its own, so that other uses don't change with it."""
+        """Give the selected page blocks copies of their page, so that edits affect no other use."""
         uses = self._selected_uses()
         for name in uses:
             if (change := self._made(own_page, name)) is not None:
                 self._document.apply(change)
         if not uses:
-            self._canvas.hint(self.tr("Select a block that stands for a page."))
+            self._canvas.hint(self.tr("Select a block that uses a page."))
 
     def use(self, name: str) -> None:
-        """Put one more block that stands for a page where the canvas is looking."""
+        """Add a block that uses a page, where there is room in view."""
         diagram = self._document.diagram
         if reason := page_refusal(diagram, self._navigation.page, name):
             self._canvas.hint(reason)
@@ -85,20 +85,20 @@ class PageCommands(QObject):
         self._canvas.setFocus()
 
     def open(self, name: str) -> None:
-        """Show a page, whether it is in use or not."""
+        """Show a page, whether it is used or not."""
         self._navigation.open(name)
         self._canvas.setFocus()
 
     def rename(self, old: str, new: str) -> None:
-        """Give a page another name; the place stays."""
+        """Rename a page; the window stays on its page."""
         self._document.apply(RenamePage(old, new))
 
     def copy(self, name: str) -> None:
-        """Make a copy of a page, which nothing uses yet."""
+        """Copy a page; nothing uses the copy yet."""
         self._document.apply(copied_page(self._document.diagram, name))
 
     def remove(self, name: str) -> None:
-        """Take a page away that nothing uses."""
+        """Remove an unused page."""
         self._document.apply(RemovePage(name))
 
     def _selected_uses(self) -> list[str]:
@@ -106,7 +106,7 @@ class PageCommands(QObject):
         return [n for n in sorted(self._canvas.selection()) if isinstance(blocks[n], PageBlock)]
 
     def _made(self, make: Callable[..., Batch], *what: object) -> Batch | None:
-        """The change that ``make`` makes of the page; None, and told, where it can't be."""
+        """The change that ``make`` returns for the page; emits a problem and is None on failure."""
         try:
             return make(self._document.diagram, self._navigation.page, *what)
         except ChangeError as error:
@@ -114,7 +114,7 @@ class PageCommands(QObject):
             return None
 
     def _change(self, change: Batch | None) -> None:
-        """Make a change, if there is one, and select what it adds to this page."""
+        """Apply a change, if there is one, and select what it adds to this page."""
         if change is not None and self._document.apply(change):
             blocks = [part.name for part in change.changes if isinstance(part, AddBlock)]
             notes = [part.id for part in change.changes if isinstance(part, SetNote)]

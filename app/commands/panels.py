@@ -1,4 +1,4 @@
-"""Going to panels, resizing and moving them by keyboard, as the mouse does at their edges."""
+"""Focusing, resizing and moving panels by keyboard."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from app.canvas.view import CanvasView
 
 STEP = 30
-"""What one key makes a panel larger or smaller, px."""
+"""Change of a panel's size per key press, px."""
 _Area = Qt.DockWidgetArea
-_ROUND = (_Area.LeftDockWidgetArea, _Area.BottomDockWidgetArea, _Area.RightDockWidgetArea)
+_SIDES = (_Area.LeftDockWidgetArea, _Area.BottomDockWidgetArea, _Area.RightDockWidgetArea)
 
 
 class PanelCommands(QObject):
-    """The panels of one window; the one with the keyboard is meant."""
+    """The panel commands of one window; they act on the panel with the keyboard focus."""
 
     def __init__(
         self, frame: QMainWindow, docks: Mapping[str, QDockWidget], canvas: CanvasView
@@ -33,7 +33,7 @@ class PanelCommands(QObject):
         frame.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Esc that no field of a panel wants leads back to the canvas."""
+        """Return to the canvas on an Esc that no field of a panel handles."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             if event.key() == Qt.Key.Key_Escape and self._dock_in_use() is not None:
                 self._canvas.setFocus()
@@ -41,30 +41,30 @@ class PanelCommands(QObject):
         return super().eventFilter(watched, event)
 
     def next_panel(self) -> None:
-        """Give the keyboard to the next panel that is to be seen, or back to the canvas."""
+        """Move the keyboard focus to the next visible panel, or back to the canvas."""
         self._go(1)
 
     def previous_panel(self) -> None:
-        """Likewise, the other way round."""
+        """Move the keyboard focus to the previous visible panel, or back to the canvas."""
         self._go(-1)
 
     def larger_panel(self) -> None:
-        """Take room from the canvas."""
+        """Enlarge the panel."""
         self._resize(STEP)
 
     def smaller_panel(self) -> None:
-        """Give room to the canvas."""
+        """Shrink the panel."""
         self._resize(-STEP)
 
     def move_panel(self) -> None:
-        """Put the panel on the next side: left, bottom, right."""
+        """Move the panel to the next side: left, bottom, right."""
         dock = self._dock()
         if dock is None:
             return
         area = self._frame.dockWidgetArea(dock)
-        following = dict(pairwise((*_ROUND, _ROUND[0])))
+        following = dict(pairwise((*_SIDES, _SIDES[0])))
         focus = QApplication.focusWidget()
-        self._frame.addDockWidget(following.get(area, _ROUND[0]), dock)
+        self._frame.addDockWidget(following.get(area, _SIDES[0]), dock)
         dock.raise_()
         if focus is not None:
             focus.setFocus()
@@ -92,7 +92,7 @@ class PanelCommands(QObject):
         self._frame.resizeDocks([dock], [size + by], way)
 
     def _dock_in_use(self) -> QDockWidget | None:
-        """The dock of this window that has the keyboard."""
+        """The dock of this window that has the keyboard focus."""
         at: QWidget | None = QApplication.focusWidget()
         while at is not None and not isinstance(at, QDockWidget):
             at = at.parentWidget()
@@ -101,12 +101,12 @@ class PanelCommands(QObject):
     def _dock(self) -> QDockWidget | None:
         dock = self._dock_in_use()
         if dock is None:
-            self._canvas.hint(self.tr("Go to a panel first, with F6."))
+            self._canvas.hint(self.tr("First go to a panel with F6."))
         return dock
 
 
 def _first(panel: QWidget) -> QWidget:
-    """What of a panel gets the keyboard: the first in it that takes it."""
+    """The first widget of a panel that accepts the keyboard focus."""
     at: QWidget | None = panel
     while at is not None and (at is panel or panel.isAncestorOf(at)):
         if at.isVisible() and at.isEnabled() and at.focusPolicy() & Qt.FocusPolicy.TabFocus:

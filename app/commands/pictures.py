@@ -1,4 +1,4 @@
-"""Out of the editor: page or selection as PNG, SVG and PDF, as a copied picture, on paper."""
+"""Pictures of a page or selection: export as PNG, SVG and PDF, copy, and print."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _PNG_SCALE = 2.0
-"""Dots of a picture for each px of the canvas at 100 %."""
+"""Pixels of a picture per px of the canvas at 100 %."""
 _MAX_PIXELS = 60e6
-"""Dots of a picture; larger pages get fewer dots a px."""
+"""Largest number of pixels of a picture; a larger page is drawn at a lower resolution."""
 _MARGIN = 24.0
 _PX_PER_INCH = 96.0
-_FINE = 1200
-"""Steps an inch in which a PDF places what it draws."""
+_PDF_RESOLUTION = 1200
+"""Resolution of a PDF, dots per inch."""
 
 
 class PictureCommands(QObject):
-    """The rows of the File and Edit menus that make pictures."""
+    """The picture commands of the File and Edit menus."""
 
     def __init__(
         self,
@@ -88,15 +88,15 @@ class PictureCommands(QObject):
         self._settings = settings
 
     def export(self) -> None:
-        """Ask for a file and draw the page into it."""
+        """Ask for a file and export the page."""
         self._ask_and_draw(frozenset())
 
     def export_selection(self) -> None:
-        """Ask for a file and draw the selected blocks into it."""
+        """Ask for a file and export the selected blocks."""
         self._ask_and_draw(self._canvas.selection())
 
     def copy_picture(self) -> None:
-        """Put the selection, or the page where nothing is selected, on the clipboard."""
+        """Copy a picture of the selection, or of the page if nothing is selected."""
         stage = self._stage(self._canvas.selection())
         image = self._drawn(self.tr("Drawing the picture"), stage, lambda: self._image(stage))
         if image is not None:
@@ -117,7 +117,7 @@ class PictureCommands(QObject):
         dialog.deleteLater()
 
     def toggle_legend(self) -> None:
-        """Draw the legend beside exported, copied and printed pages, or leave it out."""
+        """Turn the legend in exported, copied and printed pictures on or off."""
         self._settings.picture_legend = not self._settings.picture_legend
 
     def _ask_and_draw(self, names: frozenset[str]) -> None:
@@ -135,16 +135,14 @@ class PictureCommands(QObject):
             path = path.with_name(path.name + (chosen.rpartition("*")[2].rstrip(")") or ".svg"))
         stage = self._stage(names)
         text = self.tr("Writing {0}").format(path.name)
-        trouble = self._drawn(text, stage, lambda: self._write(stage, path))
-        if trouble:
+        reason = self._drawn(text, stage, lambda: self._write(stage, path))
+        if reason:
             self._document.problem.emit(
-                self.tr("{0} was not written: {1}. Choose another place for it.").format(
-                    path, trouble
-                )
+                self.tr("{0} was not written: {1}. Choose another folder.").format(path, reason)
             )
 
     def _drawn(self, text: str, stage: Stage, draw: Callable[[], _T]) -> _T | None:
-        """What ``draw`` makes of the stage, in a thread; None where it was cancelled."""
+        """The result of ``draw``, run in the background; None if it was cancelled."""
 
         def job(pulse: Pulse) -> _T:
             stage.pulse = pulse
@@ -161,7 +159,7 @@ class PictureCommands(QObject):
             stage.deleteLater()
 
     def _write(self, stage: Stage, path: Path) -> str:
-        """Draw into a file, wholly or not at all; what went wrong, or nothing."""
+        """Draw to a file, all of it or nothing; return the error, or an empty text."""
         file = QSaveFile(str(path))
         done = (
             file.open(QSaveFile.OpenModeFlag.WriteOnly)
@@ -171,10 +169,10 @@ class PictureCommands(QObject):
         return "" if done else file.errorString()
 
     def _stage(self, names: frozenset[str]) -> Stage:
-        """The page as the window shows it, or no more of it than these blocks."""
+        """The page as the window shows it, or only these blocks of it."""
         diagram, page = self._document.diagram, self._navigation.page
         if names:
-            diagram = _only(diagram, page, names)
+            diagram = _restricted(diagram, page, names)
         stage = Stage()
         stage.set_theme(self._canvas.view.theme)
         stage.set_diagram(diagram, page)
@@ -186,7 +184,7 @@ class PictureCommands(QObject):
         return stage
 
     def _size(self, stage: Stage) -> QSizeF:
-        """Of the picture with its margin and legend, px at 100 %."""
+        """Size of the picture with margin and legend, px at 100 %."""
         bounds = stage.view.scene.bounds()
         left, top, right, bottom = (0.0, 0.0, 360.0, 260.0) if bounds is None else bounds.tolist()
         size = QSizeF(right - left + 2 * _MARGIN, bottom - top + 2 * _MARGIN)
@@ -231,9 +229,8 @@ class PictureCommands(QObject):
         generator.setTitle(self._document.name)
         with QPainter(generator) as painter:
             self._paint(painter, stage, size, 1.0, stage.view.theme)
-        text = xml_text(
-            bytes(drawn.data().data()).decode(errors="replace")
-        ).encode()  # Qt writes any
+        # Qt also writes characters that XML forbids.
+        text = xml_text(bytes(drawn.data().data()).decode(errors="replace")).encode()
         return file.write(text) == len(text)
 
     def _draw_pdf(self, stage: Stage, file: QIODevice) -> bool:
@@ -241,12 +238,12 @@ class PictureCommands(QObject):
         writer = QPdfWriter(file)
         writer.setTitle(self._document.name)
         writer.setCreator("Gradwire")
-        writer.setResolution(_FINE)
+        writer.setResolution(_PDF_RESOLUTION)
         sheet = size / _PX_PER_INCH
         writer.setPageSize(QPageSize(sheet, QPageSize.Unit.Inch))
         writer.setPageMargins(QMarginsF())
         with QPainter(writer) as painter:
-            self._paint(painter, stage, size, _FINE / _PX_PER_INCH, LIGHT)
+            self._paint(painter, stage, size, _PDF_RESOLUTION / _PX_PER_INCH, LIGHT)
         return True
 
 
@@ -257,8 +254,8 @@ _DRAWN_BY = {
 }
 
 
-def _only(diagram: Diagram, page: str, names: frozenset[str]) -> Diagram:
-    """The diagram with no more on ``page`` than these blocks and the wires among them."""
+def _restricted(diagram: Diagram, page: str, names: frozenset[str]) -> Diagram:
+    """The diagram with only these blocks on ``page``, and the wires between them."""
     whole = diagram.pages[page]
     return diagram.with_page(
         page,

@@ -1,4 +1,4 @@
-"""What the Run menu does: evaluate again, and train step by step."""
+"""The Run menu: evaluate again, and train step by step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunCommands(QObject):
         self._evaluator.refresh(self._document.diagram)
 
     def step(self) -> None:
-        """Make one step of gradient descent, as one undo."""
+        """Take one step of gradient descent, as one undo."""
         self._evaluator.step(self._document.diagram, self._settings.rate)
 
     def rate(self) -> None:
@@ -44,7 +44,7 @@ class RunCommands(QObject):
         rate, accepted = QInputDialog.getDouble(
             self._parent,
             self.tr("Learning rate"),
-            self.tr("A gradient step moves each variable by this times its gradient:"),
+            self.tr("A gradient step subtracts this times its gradient from each variable:"),
             self._settings.rate,
             0.0,
             1e6,
@@ -59,12 +59,12 @@ class RunCommands(QObject):
             self._document.apply(Batch(self.tr("Gradient step"), changes))
 
     def _refuse_step(self, reason: str) -> None:
-        self._document.problem.emit(self.tr("The step was not made. {0}").format(reason))
+        self._document.problem.emit(self.tr("The gradient step was not taken. {0}").format(reason))
         self.evaluate()
 
 
 def _moved_values(before: Diagram, after: Diagram) -> list[Change]:
-    """The changes that give ``before`` the values of ``after``."""
+    """The changes that set the values of ``after`` in ``before``."""
     return [
         SetParameters(name, {"value": getattr(block, "value", None)}, page=title)
         for title, page in after.pages.items()

@@ -1,4 +1,4 @@
-"""What the View menu changes: zoom, theme, size of text, motion, thresholds of the states."""
+"""The View menu: zoom, theme, text size, motion, and thresholds of the states."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ViewCommands(QObject):
-    """Moves the camera of one canvas and changes how all windows look."""
+    """Zooms one canvas, and changes the appearance of all windows."""
 
     looksChanged = Signal()
-    """A setting of how all windows look was changed."""
+    """A setting of the appearance of all windows was changed."""
 
     def __init__(self, canvas: CanvasView, settings: Settings, parent: QWidget) -> None:
         super().__init__(parent)
@@ -29,7 +29,7 @@ class ViewCommands(QObject):
         self._settings = settings
 
     def zoom_by(self, factor: float) -> None:
-        """Show the page larger by ``factor``."""
+        """Zoom by ``factor``."""
         self._canvas.set_zoom(self._canvas.zoom() * factor)
 
     def zoom_actual(self) -> None:
@@ -37,22 +37,22 @@ class ViewCommands(QObject):
         self._canvas.set_zoom(self._canvas.actual())
 
     def choose_theme(self, name: str) -> None:
-        """Look as the theme ``name`` says; ``system`` follows the desktop."""
+        """Choose the theme ``name``; ``system`` follows the desktop."""
         self._settings.theme = name
         self.looksChanged.emit()
 
     def choose_text(self, size: str) -> None:
-        """Show text of ``size``, a key of ``TEXT_SIZES``."""
+        """Choose the text size, a key of ``TEXT_SIZES``."""
         self._settings.text = size
         self.looksChanged.emit()
 
     def toggle_motion(self) -> None:
-        """Stop what moves by itself, or let it move again."""
+        """Turn animations off or on."""
         self._settings.reduced_motion = not self._settings.reduced_motion
         self.looksChanged.emit()
 
     def thresholds(self) -> None:
-        """Ask for the thresholds of the states, with the lanes in sight."""
+        """Open the dialog of thresholds, which leaves the lanes visible."""
         dialog = ThresholdsDialog(self._settings.thresholds, self._parent)
         dialog.chosen.connect(self._take_thresholds)
         dialog.finished.connect(dialog.deleteLater)

@@ -1,4 +1,4 @@
-"""Keeps the doctor's list to the newest result, while the list is in view."""
+"""Keeps the doctor's findings up to date while their panel is visible."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class DoctorController(QObject):
-    """Has the diagram of one window looked through by a thread of its own."""
+    """Diagnoses the diagram of one window on a thread."""
 
     countChanged = Signal(int)
-    """How many findings are listed."""
+    """The number of findings."""
 
     def __init__(
         self,
@@ -57,17 +57,17 @@ class DoctorController(QObject):
         self.panel.findingRequested.connect(self.reveal)
 
     def set_result(self, result: Result) -> None:
-        """Look through another diagram, at once if the list is in view."""
+        """Diagnose another result, at once if the panel is visible."""
         self._result = result
         self._update()
 
     def set_visible(self, visible: bool) -> None:
-        """The list has come into view, or gone out of it: hidden behind another tab."""
+        """Record whether the panel is visible, and diagnose if it is."""
         self._visible = visible
         self._update()
 
     def reveal(self, finding: Finding) -> None:
-        """Show the wire with its route, the variable, the block or the port of a finding."""
+        """Go to the wire, variable, block or port of a finding; a wire is shown with its route."""
         flow = None if self._result is None else self._result.flow
         explanation = self._explanation
         if flow is not None and finding.key in flow.program.wire_sources:
@@ -93,8 +93,8 @@ class DoctorController(QObject):
             self.worker.cancel("doctor")
             self.panel.show_findings((), self.tr("There is no loss yet."))
             return
-        question = partial(_findings, diagram=now, file=self._document.path, thresholds=thresholds)
-        self.worker.query("doctor", now, question)
+        query = partial(_findings, diagram=now, file=self._document.path, thresholds=thresholds)
+        self.worker.query("doctor", now, query)
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, list):
@@ -107,8 +107,9 @@ class DoctorController(QObject):
 def _findings(
     session: Session, diagram: Diagram, file: Path | None, thresholds: Thresholds
 ) -> list[Finding] | str:
-    """The findings, or what can be said where there are none. Contracts are those of ``diagram``:
-    the session may have another of the same meaning.
+    """The findings, or a sentence if there are none.
+
+    The contracts are those of ``diagram``, since the session's diagram may differ in them.
     """
     contracts = contracts_of(diagram, file)
     found = diagnose(session, contracts=contracts, thresholds=thresholds)

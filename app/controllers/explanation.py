@@ -1,4 +1,4 @@
-"""Follows the wire that is asked about: its route on the canvas, and answers that take runs."""
+"""Explains the selected wire: its route on the canvas, and the answers in the Why panel."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Explanation(QObject):
-    """Keeps the Why panel and the route on the canvas to the newest result of one window."""
+    """Keeps the Why panel and the route on the canvas of one window up to date."""
 
     wireShown = Signal()
-    """The panel is about another wire, and wants to be seen."""
+    """The panel explains another wire, and should come to the front."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Explanation(QObject):
         self._reveal = reveal
         self._result: Result | None = None
         self._variable: str | None = None
-        """Path of the variable whose route is shown, over the selected wire."""
+        """Path of the variable whose route is shown instead of the selected wire's."""
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
         canvas.whyRequested.connect(self.explain)
@@ -59,14 +59,14 @@ class Explanation(QObject):
         why.leafChosen.connect(self._follow_leaf)
 
     def set_result(self, result: Result) -> None:
-        """Go over to another result; with other numbers the answers are worked out again."""
+        """Explain another result; the answers are computed again if the numbers differ."""
         before, self._result = self._result, result
         if before is None or not result.agrees_with(before):
             self._query()
         self._draw(self._canvas.route() is not None)
 
     def show_selection(self, selection: Selection) -> None:
-        """Explain the selected wire; nothing happens if it is the one that is explained."""
+        """Explain the selected wire, unless it is explained already."""
         key = selection.wire or ""
         if key == self._why.wire:
             return
@@ -80,18 +80,18 @@ class Explanation(QObject):
             self._canvas.show_route(None)
 
     def explain(self, key: str) -> None:
-        """Show the route of a wire, and the panel."""
+        """Select a wire and show its route."""
         self._canvas.select_wire(key)
         self._draw(True)
 
     def explain_block(self, name: str) -> None:
-        """Show the route of a variable of the page; of another block nothing is shown."""
+        """Show the route of a block of the page if it is a variable."""
         path = self._navigation.use / name
         if self._result is not None and path in self._result.gradients:
             self.explain_variable(path)
 
     def explain_variable(self, path: str) -> None:
-        """Show the route from the loss to a variable, and what its wire on that route says."""
+        """Show the route from the loss to a variable, and explain its wire on that route."""
         name = self._navigation.reveal(Location(MAIN, path))
         verdict = None if self._result is None else self._result.variable(path)
         if name is None or verdict is None:
@@ -103,7 +103,7 @@ class Explanation(QObject):
         self._draw(True)
 
     def follow_link(self, target: str) -> None:
-        """Go to the block or the wire that a link names."""
+        """Go to the block or wire that a link points to."""
         if not target.startswith(WIRE):
             self._reveal.path(target)
             return
@@ -112,12 +112,12 @@ class Explanation(QObject):
             self._canvas.set_selection(Selection(wire=str(wire.name)))
 
     def _follow_leaf(self, path: str) -> None:
-        """One leaf of the wire is shown by itself, or all of them again."""
+        """Explain a single leaf of the wire, or the whole wire again."""
         self._query()
         self._draw(self._canvas.route() is not None)
 
     def _query(self) -> None:
-        """Have the fix, the dialects and the ledger of the selected wire worked out."""
+        """Compute the fix, dialects and ledger of the selected wire in the background."""
         result, use = self._result, self._navigation.use
         key = self._canvas.selected_wire()
         source = self._page.wires.get(PortName.parse(key)) if key else None
@@ -145,7 +145,7 @@ class Explanation(QObject):
         return self._document.diagram.pages[self._navigation.page]
 
     def _verdict(self) -> Verdict | None:
-        """On the variable that is explained, else on the selected wire."""
+        """The verdict on the explained variable, or else on the selected wire."""
         result, key = self._result, self._canvas.selected_wire()
         if result is None:
             return None
@@ -157,7 +157,7 @@ class Explanation(QObject):
 
 
 def _first_wire(page: Page, name: str, verdict: Verdict, use: InstancePath) -> str | None:
-    """The wire from a variable of the page towards the loss; any that leaves it, or none."""
+    """The wire from a variable towards the loss, or else any wire from it; None without one."""
     leaving = [target for target, source in page.wires.items() if source.block == name]
     on_route = [t for t in leaving if use / t.block in verdict.witness]
     return next((str(target) for target in [*on_route, *leaving]), None)

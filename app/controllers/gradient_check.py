@@ -1,4 +1,4 @@
-"""Gradient checks of the shown diagram: each block's derivative against a central difference."""
+"""Gradient checks: compares each block's derivative with a central difference."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class GradientCheck(QObject):
-    """Checks on request; what was found stands on the faces until the diagram changes."""
+    """Runs checks on request; blocks show their outcome until the diagram changes."""
 
     changed = Signal()
-    """Results are to be shown with other checks."""
+    """The checks to overlay on results have changed."""
 
     def __init__(
         self, document: Document, canvas: CanvasView, notice: Notice, parent: QObject
@@ -38,13 +38,13 @@ class GradientCheck(QObject):
         self.worker.finished.connect(self._take)
 
     def check_gradients(self) -> None:
-        """Check every block of the diagram, at the values it has now."""
+        """Check every block of the diagram at its current values."""
         self._diagram, self._checks = self._document.diagram, {}
         self._canvas.hint(self.tr("Checking the gradients …"))
         self.worker.query("check", self._diagram, check_gradients)
 
     def overlay(self, result: Result) -> Result:
-        """``result`` with what the checks of its diagram have found."""
+        """``result`` with the checks of its diagram."""
         if not self._checks or self._diagram is None:
             return result
         if not same_meaning(self._diagram, result.diagram):
@@ -62,7 +62,7 @@ class GradientCheck(QObject):
         if wrong:
             self._notice.show_message("\n".join(wrong[:3]))
         agreeing = sum(check.agrees for check in answer)
-        told = self.tr("{0} blocks agree with a difference, {1} do not, {2} need not.")
+        summary = self.tr("Gradient check: {0} blocks agree, {1} disagree, {2} are exempt.")
         rest = len(answer) - agreeing - len(wrong)
-        self._canvas.hint(told.format(agreeing, len(wrong), rest))
+        self._canvas.hint(summary.format(agreeing, len(wrong), rest))
         self.changed.emit()

@@ -1,4 +1,4 @@
-"""Keeps the matrix of losses and variables to the newest result, while it is in view."""
+"""Keeps the matrix of losses and variables up to date while it is visible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class LossMatrixController(QObject):
-    """Has the gradients of all losses compared by a thread of its own."""
+    """Compares the gradients of all losses on a thread."""
 
     def __init__(self, losses: Losses, explanation: Explanation, parent: QWidget) -> None:
         super().__init__(parent)
@@ -37,17 +37,17 @@ class LossMatrixController(QObject):
         self.panel.variableRequested.connect(self.reveal)
 
     def set_result(self, result: Result) -> None:
-        """Compare another result, at once if the matrix is in view."""
+        """Compare another result, at once if the matrix is visible."""
         self._result = result
         self._update()
 
     def set_visible(self, visible: bool) -> None:
-        """The matrix has come into view, or gone out of it: hidden behind another tab."""
+        """Record whether the matrix is visible, and compare if it is."""
         self._visible = visible
         self._update()
 
     def reveal(self, variable: str, loss: str | None) -> None:
-        """Show the route of a variable, as to one loss."""
+        """Show the route of a variable, for one loss if given."""
         if loss is not None:
             self._losses.choose(loss)
         self._explanation.explain_variable(variable)
@@ -62,7 +62,7 @@ class LossMatrixController(QObject):
             self.panel.show_matrix(None, self.tr("There is no loss yet."))
         elif any(flow.run(loss) is None for loss in flow.losses):
             self.worker.cancel("matrix")
-            many = self.tr("There are {0} losses: too many for a run of each by itself.")
+            many = self.tr("There are {0} losses, too many to run each on its own.")
             self.panel.show_matrix(None, many.format(len(flow.losses)))
         else:
             self.worker.query("matrix", self._result.diagram, partial(_compared, flow=flow))
@@ -76,5 +76,5 @@ class LossMatrixController(QObject):
 
 
 def _compared(session: Session, flow: ObservedFlow) -> LossMatrix:
-    """The session is not needed: all has been run."""
+    """The matrix of ``flow``, which needs no further run of the session."""
     return loss_matrix(flow)

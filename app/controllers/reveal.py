@@ -1,4 +1,4 @@
-"""Going to places of the diagram: a block, the block of a message, what an undo has changed."""
+"""Goes to places in the diagram: a block, the location of a message, the effect of an undo."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Reveal(QObject):
-    """Goes to the page of what is wanted, selects it, and brings it into view."""
+    """Goes to the page of an item, selects it, and brings it into view."""
 
     def __init__(
         self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QObject
@@ -33,7 +33,7 @@ class Reveal(QObject):
         document.restored.connect(self.restored)
 
     def location(self, location: Location) -> None:
-        """Show the block of ``location``, wherever in the diagram it is."""
+        """Show the block of ``location``, on whatever page it is."""
         name = self._navigation.reveal(location)
         if name is not None:
             self.block(name)
@@ -43,19 +43,19 @@ class Reveal(QObject):
         self.location(Location(MAIN, path))
 
     def block(self, name: str) -> None:
-        """Show a block of this page."""
+        """Show a block of the current page."""
         self._canvas.select({name})
         if not self._canvas.rect().contains(self._canvas.block_rect(name)):
             self._canvas.zoom_to_selection()
 
     def restored(self, before: Diagram, after: Diagram) -> None:
-        """Show what an undo or a redo has changed; one changed wire is selected as a wire."""
+        """Show what an undo or a redo changed; a single changed wire is selected as a wire."""
         found = page_diff(before, after, self._navigation.page)
         if found is None:
             return
         if found.page != self._navigation.page:
             if renamed_pages(before, after):
-                return  # the page that is shown may be the one: its uses elsewhere are no news
+                return  # the change elsewhere only follows the new name
             self._navigation.open(found.page)
         blocks = found.blocks
         if found.wires_only:
@@ -65,13 +65,13 @@ class Reveal(QObject):
         self._canvas.set_selection(chosen._replace(wire=found.wires[0] if alone else None))
         bounds = self._canvas.view.scene.bounds_of(blocks, found.notes)
         if bounds is None:
-            bounds = _bounds_of_gone(found)
+            bounds = _removed_bounds(found)
         if bounds is not None:
             self._canvas.reveal(bounds, roughly=True)
 
 
-def _bounds_of_gone(found: PageDiff) -> Floats | None:
-    """Where blocks and notes were that are there no more; None if there were none."""
+def _removed_bounds(found: PageDiff) -> Floats | None:
+    """Bounds of the removed blocks and notes; None without any."""
     if not found.removed_at:
         return None
     places = np.array(found.removed_at)

@@ -1,4 +1,4 @@
-"""What if: stops open, wires cut and repairs made, without touching the document until Apply."""
+"""Trials: open stops, cut wires and repairs, without changing the document until Apply."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ HOVER, TRIAL = "hover", "trial"
 
 
 class TrialResult(NamedTuple):
-    """What runs say of a trial."""
+    """The outcome of a trial."""
 
     comparison: Comparison
     badges: Badges
 
 
 class Trial(QObject):
-    """One trial of one window: the steps that are tried, and what runs say of them."""
+    """The trial of one window: its steps and their effect."""
 
     changed = Signal()
-    """Results are to be shown with another trial, or without."""
+    """The trial to overlay on results has changed, or ended."""
 
     def __init__(
         self,
@@ -94,11 +94,11 @@ class Trial(QObject):
 
     @property
     def active(self) -> bool:
-        """Something is tried."""
+        """Whether a trial is going on."""
         return bool(self._steps)
 
     def overlay(self, result: Result) -> Result:
-        """What shall be shown in place of ``result``: what the trial made of it."""
+        """``result`` as the trial changes it."""
         self._result = result
         if self.active and not (self._diagram and same_meaning(self._diagram, result.diagram)):
             self._clear()
@@ -106,7 +106,7 @@ class Trial(QObject):
         return result if found is None else result.after(found.comparison.after, found.badges)
 
     def hover(self, key: str) -> None:
-        """Show what a cut of this wire of the page would change; an empty key is no wire."""
+        """Preview a cut of a wire of the page; an empty key ends the preview."""
         self._hovered = WirePath(key).within(self._navigation.use) if key else ""
         self._found.pop(HOVER, None)
         if self._hovered:
@@ -116,13 +116,13 @@ class Trial(QObject):
         self._show_marks()
 
     def cut(self, key: str) -> None:
-        """Try a cut of this wire of the page, or no more."""
+        """Toggle a cut of a wire of the page in the trial."""
         if self._is_unused_page():
             return
         self._toggle([CutWire(WirePath(key).within(self._navigation.use))])
 
     def toggle(self, name: str) -> None:
-        """Try a StopGradient of the page open (or closed, where it is open), or as it was."""
+        """Toggle in the trial whether a StopGradient of the page lets gradient through."""
         if self._is_unused_page():
             return
         path = self._navigation.use / name
@@ -131,27 +131,27 @@ class Trial(QObject):
         self._toggle(tried or [CloseStop(path) if is_open else OpenStop(path)])
 
     def repair(self, found: Fix) -> None:
-        """Try what a repair would do, or no more."""
+        """Toggle a repair in the trial."""
         self._toggle(found.steps)
 
     def apply_repair(self, found: Fix) -> None:
-        """Make a repair a change of the document it was found for, as one undo."""
+        """Apply a repair to the document, as one undo, if it is still the one it was found for."""
         result, now = self._result, self._document.diagram
-        alike = result is not None and same_meaning(result.diagram, now)
-        if found.change is not None and alike:
+        same = result is not None and same_meaning(result.diagram, now)
+        if found.change is not None and same:
             self.discard()
             self._document.apply(found.change)
 
     def _is_unused_page(self) -> bool:
-        """Whether nothing of the page runs, so that there is nothing to try."""
-        idle = self._navigation.root != MAIN
-        if idle:
+        """Whether nothing uses the page, so that nothing on it runs; shows a hint if so."""
+        unused = self._navigation.root != MAIN
+        if unused:
             text = self.tr("Nothing uses this page, so there is nothing to try.")
             self._canvas.hint(text)
-        return idle
+        return unused
 
     def try_selected(self) -> None:
-        """Try the selected stops open (or closed again), or a cut on the selected wire."""
+        """Toggle the selected stops in the trial, or else a cut of the selected wire."""
         canvas = self._canvas
         blocks = canvas.view.scene.page.blocks
         stops = [n for n in canvas.selection() if isinstance(blocks[n], StopGradient)]
@@ -161,28 +161,28 @@ class Trial(QObject):
         if wire is not None and not stops:
             self.cut(wire)
         elif not stops:
-            canvas.hint(self.tr("Select a StopGradient to try it open, or a wire to try a cut."))
+            canvas.hint(self.tr("Select a StopGradient to open, or a wire to cut."))
 
     def apply(self) -> None:
-        """Make the trial a change of the document, as one undo."""
+        """Apply the trial to the document, as one undo."""
         found = self._found.get(TRIAL)
         if found is not None:
             self.discard()
             self._document.apply(found.comparison.change)
 
     def discard(self) -> None:
-        """Try nothing any more."""
+        """End the trial."""
         self._clear()
         self.changed.emit()
 
     def _toggle(self, steps: Sequence[Intervention]) -> None:
-        """Try these steps besides, or none of them where all are tried already."""
+        """Add these steps to the trial, or remove them if it has all of them."""
         new = [step for step in steps if step not in self._steps]
         kept = tuple(step for step in self._steps if new or step not in steps)
         self._steps = (*kept, *new)
-        self._try()
+        self._run()
 
-    def _try(self) -> None:
+    def _run(self) -> None:
         self._found.pop(TRIAL, None)
         self._hovered = ""
         if not self.active:
@@ -201,7 +201,7 @@ class Trial(QObject):
         if isinstance(answer, TrialResult):
             self._found[kind] = answer
         elif kind == TRIAL:
-            self.bar.show_trial(self.tr("This can not be tried. {0}").format(answer), ready=False)
+            self.bar.show_trial(self.tr("This can't be tried. {0}").format(answer), ready=False)
             return
         if kind == TRIAL:
             self._update_bar()
@@ -221,13 +221,13 @@ class Trial(QObject):
         parts = [self._step_text(step) for step in self._steps]
         found = self._found.get(TRIAL)
         changes = [] if found is None else [f"{n}: {t}" for n, t in self._changes(found).items()]
-        said = ", ".join(changes[:3]) or self.tr("no gradient changes")
+        effect = ", ".join(changes[:3]) or self.tr("no gradient changes")
         if found is None:
-            said = self.tr("computing …")
+            effect = self.tr("computing …")
         elif len(changes) > 3:
-            said += self.tr(", and {0} more").format(len(changes) - 3)
-        text = self.tr("A trial: {0}. {1}. The diagram is as it was.")
-        self.bar.show_trial(text.format(", ".join(parts), said), ready=found is not None)
+            effect += self.tr(", and {0} more").format(len(changes) - 3)
+        text = self.tr("Trial: {0}. Effect: {1}. The diagram itself is unchanged.")
+        self.bar.show_trial(text.format(", ".join(parts), effect), ready=found is not None)
 
     def _step_text(self, step: Intervention) -> str:
         match step:
@@ -245,7 +245,7 @@ class Trial(QObject):
                 return self.tr("straight through {0}").format(step.hard)
 
     def _update_loss(self) -> None:
-        """Tell what the trial changes for another loss."""
+        """Show the effect on another loss."""
         if self.active:
             self._update_bar()
             self._show_marks()
@@ -263,22 +263,22 @@ class Trial(QObject):
         self._canvas.show_trial(TrialMarks(self._wires_here(cuts), opened, shown))
 
     def _blocks_here(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Those of the blocks that are on the page, by their names there."""
+        """The names of those of the blocks that are on the page."""
         use = self._navigation.use
         return tuple(path.name for path in map(InstancePath, paths) if path.use == use)
 
     def _wires_here(self, wires: Iterable[str]) -> tuple[str, ...]:
-        """Those of the wires that are on the page, by their targets there."""
+        """The targets of those of the wires that are on the page."""
         use = self._navigation.use
         return tuple(str(wire.name) for wire in map(WirePath, wires) if wire.block.use == use)
 
     def _changes(self, found: TrialResult) -> dict[str, str]:
-        about = found.comparison.variables(self._losses.chosen)
-        return {name: change_text(both) for name, both in about.items() if both.changed}
+        differences = found.comparison.variables(self._losses.chosen)
+        return {name: change_text(both) for name, both in differences.items() if both.changed}
 
 
 def change_text(both: Difference) -> str:
-    """``6.00 → 3.00 (−50 %)``; without a share from or to None, and from 0."""
+    """``6.00 → 3.00 (−50 %)``; without the percentage if either is None or the first is 0."""
     text = f"{size(both.before)} → {size(both.after)}"
     if both.percent is None:
         return text
@@ -288,7 +288,7 @@ def change_text(both: Difference) -> str:
 def _compare(
     session: Session, steps: tuple[Intervention, ...], thresholds: Thresholds
 ) -> TrialResult:
-    """All of it here, so that no window has to wait for it."""
+    """Compute everything here, so that the window need not wait."""
     found = WhatIf(session, thresholds=thresholds).take(*steps).compare()
     found.after.flow.prepare()
     return TrialResult(found, badges_of(found.after))

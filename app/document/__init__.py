@@ -1,1 +1,1 @@
-"""The open diagram: its file, its history, and where in it the window is."""
+"""The open diagram: its file, its history, and the page a window shows."""

@@ -1,4 +1,4 @@
-"""Arrays from and to files, made by a rule, and changed in part; no Qt here."""
+"""Reads and writes arrays, generates them by a rule, and replaces parts of them. Without Qt."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "identity": (),
     }
 )
-"""Rules that make an array, with the names of the numbers they take."""
+"""Rules that generate an array, with the names of their parameters."""
 DEFAULTS: Mapping[str, float] = MappingProxyType(
     {"value": 1, "mean": 0, "deviation": 1, "minimum": 0, "maximum": 1, "first": 0, "last": 1,
      "seed": 0}
 )  # fmt: skip
 MAX_ELEMENTS = 2**31
-"""Elements of an array that is made here, at most."""
+"""Largest number of elements that a rule generates."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 _AXIS = re.compile(r"(-?\d+)?(:)?(-?\d+)?(?::(-?\d+))?")
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The arrays of a file by name; of a file with one array, it has the file's name.
+    """Read the arrays of a file by name; an only array is named after the file.
 
-    Reads ``.npy``, ``.npz``, ``.safetensors`` and numbers as text in rows, ``.csv``, ``.tsv`` and
-    ``.txt``, whose first line may be a head. Raises FileError.
+    Supports ``.npy``, ``.npz`` and ``.safetensors``, and rows of numbers as text in ``.csv``,
+    ``.tsv`` and ``.txt``, whose first line may be a header. Raises FileError.
     """
     ending = path.suffix.lower()
     try:
         if ending == ".npy":
             return {path.stem: np.load(path, allow_pickle=False)}
         if ending == ".npz":
-            with np.load(path, allow_pickle=False) as held:
-                return {name: held[name] for name in held.files}
+            with np.load(path, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
         if ending == ".safetensors":
             from safetensors.numpy import load_file
 
@@ -62,23 +62,23 @@ def read(path: Path) -> dict[str, Array]:
     except Exception as error:  # each reader raises what it likes
         raise FileError(f"Can't read an array: {error}.", path=str(path)) from error
     raise FileError(
-        f"No array is read from {ending or 'such'} files.",
+        f"Can't read arrays from {ending or 'such'} files.",
         path=str(path),
         expected=".npy, .npz, .safetensors, .csv, .tsv or .txt",
     )
 
 
 def write(path: Path, array: Array) -> None:
-    """Write ``.npy``, or numbers in rows as ``.csv`` or ``.tsv``, wholly or not at all.
+    """Write ``.npy``, or rows of numbers as ``.csv`` or ``.tsv``; all of it or nothing.
 
     Raises FileError.
     """
     ending = path.suffix.lower()
     if ending != ".npy" and (ending not in _SEPARATORS or array.ndim > 2):
         raise FileError(
-            f"An array with {array.ndim} axes is not written to {ending or 'such'} files.",
+            f"Can't write an array with {array.ndim} axes to {ending or 'such'} files.",
             path=str(path),
-            expected=".npy, or with at most two axes .csv or .tsv",
+            expected=".npy; .csv or .tsv for at most two axes",
         )
     beside = path.with_name(f".gradwire-{secrets.token_hex(8)}.tmp")
     try:
@@ -97,12 +97,12 @@ def write(path: Path, array: Array) -> None:
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """The shape that ``2, 3`` or ``2 × 3`` says; of no text that of a scalar. Raises ValueError."""
+    """Parse a shape such as ``2, 3`` or ``2 × 3``; empty text for a scalar. Raises ValueError."""
     words = re.split(r"[\s,×x]+", text.strip().strip("()[]").strip(", "))
     if words == [""]:
         return ()
     if not all(word.isdecimal() for word in words):
-        raise ValueError("A shape is whole numbers: 2, 3.")
+        raise ValueError("A shape consists of whole numbers, such as 2, 3.")
     shape = tuple(map(int, words))
     if np.prod(shape, dtype=float) > MAX_ELEMENTS:
         raise ValueError(f"At most {MAX_ELEMENTS:,} elements.")
@@ -110,21 +110,21 @@ def parse_shape(text: str) -> tuple[int, ...]:
 
 
 def generate(kind: str, shape: tuple[int, ...], dtype: str, numbers: Mapping[str, float]) -> Array:
-    """An array made by one of :data:`RULES`. Raises ValueError for what makes none."""
+    """Generate an array by one of :data:`RULES`. Raises ValueError for invalid parameters."""
     given = {**DEFAULTS, **numbers}
     count = int(np.prod(shape, dtype=np.int64))
     random = np.random.default_rng(abs(int(given["seed"])))
     if kind == "identity":
         if len(shape) != 2:
-            raise ValueError("An identity has two axes.")
+            raise ValueError("An identity matrix needs two axes.")
         return np.eye(*shape).astype(dtype)
     if kind == "normal":
         if given["deviation"] < 0:
-            raise ValueError("A deviation is not negative.")
+            raise ValueError("The standard deviation must not be negative.")
         return random.normal(given["mean"], given["deviation"], shape).astype(dtype)
     if kind == "uniform":
         if given["maximum"] < given["minimum"]:
-            raise ValueError("The largest is less than the least.")
+            raise ValueError("The maximum is less than the minimum.")
         return random.uniform(given["minimum"], given["maximum"], shape).astype(dtype)
     if kind == "linspace":
         return np.linspace(given["first"], given["last"], count).reshape(shape).astype(dtype)
@@ -133,22 +133,22 @@ def generate(kind: str, shape: tuple[int, ...], dtype: str, numbers: Mapping[str
 
 
 def parse_index(text: str, shape: tuple[int, ...]) -> Index:
-    """The part that ``0:3, :, -1`` says; all for no text. Raises ValueError with the reason."""
+    """Parse an index such as ``0:3, :, -1``; empty text for everything. Raises ValueError."""
     words = [word.strip() for word in text.strip().strip("[]").split(",") if word.strip()]
     parts = [_parse_axis(word) for word in words]
     axes = len(parts) - parts.count(Ellipsis)
     if parts.count(Ellipsis) > 1 or axes > len(shape):
-        raise ValueError(f"The array has {len(shape)} axes.")
+        raise ValueError(f"The array has only {len(shape)} axes.")
     ahead = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
     lengths = (*shape[:ahead], 0, *shape[len(shape) - axes + ahead :])
     for part, length in zip(parts, lengths, strict=False):
         if isinstance(part, int) and not -length <= part < length:
-            raise ValueError(f"There is no {part}: the axis has {length}.")
+            raise ValueError(f"{part} is out of range: the axis has length {length}.")
     return tuple(parts)
 
 
 def with_part(array: Array, index: Index, part: Any) -> Array:
-    """A copy of ``array`` with another part at ``index``."""
+    """A copy of ``array`` with the part at ``index`` replaced."""
     changed = array.copy()
     changed[index] = part
     return changed
@@ -171,7 +171,7 @@ def _is_row(line: str, separator: str | None) -> bool:
 
 
 def _digits(array: Array) -> int:
-    """Digits that tell every number of the dtype from the next."""
+    """Significant digits that distinguish any two numbers of the dtype."""
     return {"float16": 5, "float32": 9}.get(array.dtype.name, 17)
 
 
@@ -180,10 +180,10 @@ def _parse_axis(word: str) -> int | slice | EllipsisType:
         return Ellipsis
     found = _AXIS.fullmatch(word)
     if found is None:
-        raise ValueError(f"{word!r} is no part of an axis: 3, 0:5, : or ...")
+        raise ValueError(f"{word!r} is not a valid index. Use 3, 0:5, : or ...")
     start, colon, stop, step = found.groups()
     if not colon:
         return int(word)
     if step is not None and int(step) == 0:
-        raise ValueError("A step is not zero.")
+        raise ValueError("A step must not be zero.")
     return slice(*(None if n is None else int(n) for n in (start, stop, step)))

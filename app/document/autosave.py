@@ -1,4 +1,4 @@
-"""Keeps the journal's entry of one document up to date while it is not saved."""
+"""Keeps a document's journal entry up to date while it has unsaved changes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from app.services.journal import Journal
 
 DELAY = 300
-"""Milliseconds from the first change that is not in the journal to its writing."""
+"""Milliseconds from an unsaved change to its entry in the journal."""
 
 
 class Autosave(QObject):
-    """Writes what changed within ``DELAY``, however long the changes go on."""
+    """Writes a change within ``DELAY``, even if further changes keep coming."""
 
     failed = Signal(str)
-    """Why the journal can't be written; once, until it can be again."""
+    """Why the journal can't be written; emitted once until it can be again."""
     _refused = Signal(str)
 
     def __init__(self, document: Document, journal: Journal) -> None:
@@ -37,7 +37,7 @@ class Autosave(QObject):
         document.opened.connect(self.forget)
 
     def write(self) -> None:
-        """Put the diagram into the journal now; or take it out, where its file holds it."""
+        """Write the diagram to the journal now, or remove its entry if the file is up to date."""
         if self._document.is_clean:
             self.forget()
             return
@@ -46,14 +46,14 @@ class Autosave(QObject):
         self._journal.write(self._key, document.diagram, document.path, self._refused.emit)
 
     def forget(self) -> None:
-        """Take the entry away: nothing of this document can be lost any more."""
+        """Remove the entry: the document has nothing left to lose."""
         self._timer.stop()
         self._reported = False
         if not self._closed:
             self._journal.forget(self._key)
 
     def close(self) -> None:
-        """Take the entry away for good: the window is closed."""
+        """Remove the entry for good: the window is closed."""
         self.forget()
         self._closed = True
 

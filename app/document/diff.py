@@ -1,4 +1,4 @@
-"""The difference between two diagrams, page by page: where to look after an undo or a redo."""
+"""Finds what an undo or a redo changed, page by page, so that the window can show it."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ if TYPE_CHECKING:
 
 
 class PageDiff(NamedTuple):
-    """What differs on one page, as far as it is there afterwards."""
+    """The changed items of one page that still exist after the change."""
 
     page: str
     blocks: frozenset[str]
     notes: frozenset[str]
     wires: tuple[str, ...]
-    """Keys (targets) of wires that are new, come from elsewhere, or run through other bends.
+    """Keys (targets) of wires that are new, have another source, or other bends.
 
-    They are told where no block and no note differs.
+    Empty if a block or a note differs.
     """
     cut: frozenset[str]
-    """Blocks that a wire does not enter any more; likewise."""
+    """Blocks that have lost an incoming wire; empty in the same cases."""
     removed_at: tuple[Point, ...]
-    """Where blocks and notes were that are there no more."""
+    """Positions of the blocks and notes that were removed."""
 
     @property
     def wires_only(self) -> bool:
-        """No block and no note is another."""
+        """Whether no block and no note differs."""
         return not (self.blocks or self.notes or self.removed_at)
 
 
 def page_diff(before: Diagram, after: Diagram, page: str) -> PageDiff | None:
-    """What differs between two diagrams; None where no page does that is in both.
+    """The difference between two diagrams; None if no page that both have differs.
 
-    Of several pages the one with other blocks or notes, of those ``page``, else the first.
+    Prefers a page whose blocks or notes differ, then ``page``, then the first.
     """
     found = sorted(_pages(before, after), key=lambda one: (one.wires_only, one.page != page))
     return found[0] if found else None
@@ -51,9 +51,9 @@ def _diff_of_page(name: str, was: Page, now: Page) -> PageDiff:
     moved = _changed_keys(was.layout, now.layout) | (was.layout.keys() - now.layout.keys())
     blocks = (_changed_keys(was.blocks, now.blocks) | moved) & now.blocks.keys()
     notes = _changed_keys(was.notes, now.notes)
-    gone = [was.layout[b] for b in was.blocks.keys() - now.blocks.keys() if b in was.layout]
-    gone += [was.notes[note].at for note in was.notes.keys() - now.notes.keys()]
-    found = PageDiff(name, frozenset(blocks), frozenset(notes), (), frozenset(), tuple(gone))
+    removed = [was.layout[b] for b in was.blocks.keys() - now.blocks.keys() if b in was.layout]
+    removed += [was.notes[note].at for note in was.notes.keys() - now.notes.keys()]
+    found = PageDiff(name, frozenset(blocks), frozenset(notes), (), frozenset(), tuple(removed))
     return _with_wires(found, was, now) if found.wires_only else found
 
 
@@ -65,18 +65,18 @@ def _with_wires(found: PageDiff, was: Page, now: Page) -> PageDiff:
 
 
 def _changed_keys(was: Mapping[Any, object], now: Mapping[Any, object]) -> set[Any]:
-    """Keys of ``now`` whose value is new or another."""
+    """Keys of ``now`` whose value is new or has changed."""
     if was is now or not was:
         return set() if was is now else set(now)
     return {
         key
         for key, value in now.items()
-        if (old := was.get(key)) is not value and old != value  # mostly the same, at once
+        if (old := was.get(key)) is not value and old != value  # identity decides most cases fast
     }
 
 
 def renamed_pages(before: Diagram, after: Diagram) -> dict[str, str]:
-    """Pages of ``before`` whose name is gone, with the new name of the very same page."""
+    """Old and new names of the pages that were renamed, recognised by identity."""
     gone = {id(page): name for name, page in before.pages.items() if name not in after.pages}
     new = {name: page for name, page in after.pages.items() if name not in before.pages}
     return {gone[id(page)]: name for name, page in new.items() if id(page) in gone}

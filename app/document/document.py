@@ -1,4 +1,4 @@
-"""The open diagram: its file, its history, and the only place that changes it."""
+"""The open diagram with its file and undo history; the only place where it changes."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ from runtime.diagram import Arrange, Batch, Diagram, MoveBlocks, SetParameters
 _T = TypeVar("_T")
 
 MERGE_SECONDS = 1.0
-"""Nudges of the same blocks, and edits of the same field, this close together are one undo."""
+"""Successive nudges of the same blocks, or edits of the same field, within this time merge."""
 
 LARGE_DIAGRAM = 1_000
-"""Blocks from which on a change of many is worked out while the window lives on."""
+"""Number of blocks from which changes to the whole diagram run in the background."""
 
 
 class Loaded(NamedTuple):
-    """What was read from a file. A copy, which saving must not write there, has no path."""
+    """A diagram read from a file. A copy has no path, so that saving can't overwrite the file."""
 
     diagram: Diagram
     path: Path | None
     stamp: Stamp | None
     notice: str = ""
-    """What was changed in an older file so that it means what it did."""
+    """What reading a file of an older version changed to keep its meaning."""
 
     def copy(self) -> Loaded:
-        """The same, as a diagram without a file."""
+        """The same diagram without a file."""
         return Loaded(self.diagram, None, None, self.notice)
 
 
 class Document(QObject):
-    """One diagram, where it is stored, and an undo stack of snapshots.
+    """One diagram, its file, and an undo stack of snapshots.
 
-    Every edit goes through ``apply`` and is one undo. What can't be done is
-    told by ``problem`` and leaves diagram, file and history as they were. Files are read and
-    written by ``runner``; with one that lets events go on, the diagram may have changed since.
+    Every edit goes through ``apply`` and is one undo. A failed operation emits ``problem`` and
+    leaves diagram, file and history unchanged. ``runner`` reads and writes files; if it handles
+    events meanwhile, the diagram may have changed when it returns.
     """
 
     diagramChanged = Signal(object)
     """The Diagram as it is now: after an edit, an undo, a redo or an open."""
     opened = Signal()
-    """Another diagram takes the place of the one that was open; ``diagramChanged`` follows."""
+    """Another diagram replaces the open one; ``diagramChanged`` follows."""
     pathChanged = Signal(object)
     """The Path of the file, or None."""
     cleanChanged = Signal(bool)
-    """Whether the file holds what is on the screen."""
+    """Whether the file matches the diagram."""
     upgraded = Signal(str)
-    """What was changed in a file of an older version when it was read."""
+    """What reading a file of an older version changed."""
     saved = Signal()
-    """The file holds the diagram: it was written, or read again."""
+    """The file matches the diagram: it was written, or read again."""
     restored = Signal(object, object)
-    """An undo or a redo put the second Diagram in place of the first; after ``diagramChanged``."""
+    """An undo or redo replaced the first Diagram by the second; follows ``diagramChanged``."""
     problem = Signal(str)
-    """What could not be done, where, and what to do about it."""
+    """What failed, where, and what to do about it."""
 
     def __init__(self, parent: QObject | None = None, runner: Runner = at_once) -> None:
         super().__init__(parent)
@@ -83,45 +83,45 @@ class Document(QObject):
 
     @property
     def path(self) -> Path | None:
-        """The file it came from or was saved to; None before that."""
+        """The file of the diagram; None until it is saved."""
         return self._path
 
     @property
     def stamp(self) -> Stamp | None:
-        """What the file held when it was last read or written here; None without a file."""
+        """The stamp of the file when it was last read or written here; None without a file."""
         return self._stamp
 
     @property
     def name(self) -> str:
-        """What the diagram is called: its file, else its title."""
+        """The name of the file, or else the title of the diagram."""
         if self._path is not None:
             return self._path.name
         return self._diagram.title or self.tr("Untitled")
 
     @property
     def suggested_stem(self) -> str:
-        """A file name without its ending, made of the title."""
+        """A file name made from the title, without a suffix."""
         words = (self._diagram.title or "diagram").casefold().split()
         return "_".join("".join(c for c in word if c.isalnum()) for word in words)[:60]
 
     @property
     def is_clean(self) -> bool:
-        """Nothing would be lost by closing."""
+        """Whether closing would lose nothing."""
         return self.undo_stack.isClean()
 
     @property
     def busy(self) -> bool:
-        """Its file is being read or written, or a change of much of it worked out."""
+        """Whether its file is being read or written, or a large change is being computed."""
         return self._busy
 
     @property
     def is_untouched(self) -> bool:
-        """Nothing was opened and nothing drawn: another diagram may take this one's place."""
+        """Whether nothing was opened or drawn, so that another diagram may replace this one."""
         empty = not any(page.blocks or page.notes for page in self._diagram.pages.values())
         return empty and self._path is None and self.is_clean
 
     def apply(self, change: files.Change) -> bool:
-        """Make ``change`` as one undo; False, and a ``problem``, when it is refused."""
+        """Apply ``change`` as one undo; emit ``problem`` and return False if it is refused."""
         diagram = self._diagram
         try:
             edit = self._edit(diagram, change)
@@ -132,7 +132,7 @@ class Document(QObject):
             return False
         if diagram is not self._diagram:
             self.problem.emit(
-                self.tr("{0} was not done: the diagram changed meanwhile.").format(edit.label)
+                self.tr("{0} was not applied: the diagram changed meanwhile.").format(edit.label)
             )
             return False
         if edit.after != self._diagram:
@@ -140,18 +140,18 @@ class Document(QObject):
         return True
 
     def compute(self, text: str, job: Callable[[], _T], *, large: bool) -> _T:
-        """What ``job`` returns; where that is ``large`` work, events go on meanwhile.
+        """Run ``job`` and return its result; a ``large`` job runs in the background.
 
-        Raises what the job raises, and Cancelled.
+        Raises whatever the job raises, and Cancelled.
         """
         return self._work(text, lambda pulse: job(), pure=True) if large else job()
 
     def new(self) -> None:
-        """Begin an empty diagram without a file."""
+        """Start an empty diagram without a file."""
         self._begin(Diagram(), None)
 
     def read(self, path: Path) -> Loaded | None:
-        """Read a file; None, and a ``problem``, when it can't be."""
+        """Read a file; emit ``problem`` and return None if that fails."""
         try:
             return self._work(self.tr("Opening {0}").format(path.name), partial(_read, path))
         except (GradwireError, OSError) as error:
@@ -161,19 +161,19 @@ class Document(QObject):
         return None
 
     def adopt(self, loaded: Loaded) -> None:
-        """Put what was read in the place of what is open."""
+        """Replace the open diagram by one that was read."""
         self._begin(loaded.diagram, loaded.path, loaded.stamp)
         self._report_upgrade(loaded.notice)
 
     def open(self, path: Path) -> bool:
-        """Load a file; what was open stays when it can't be read."""
+        """Open a file; the open diagram stays if it can't be read."""
         if (loaded := self.read(path)) is None:
             return False
         self.adopt(loaded)
         return True
 
     def reload(self) -> bool:
-        """Take what the file holds now, as one undo; what is open stays when it can't be read."""
+        """Read the file again, as one undo; the open diagram stays if it can't be read."""
         path = self._path
         assert path is not None
         try:
@@ -195,12 +195,12 @@ class Document(QObject):
             self.upgraded.emit(notice)
 
     def changed_on_disk(self) -> bool:
-        """Whether the file holds something else than when it was last read or written here."""
+        """Whether another program has changed the file since it was last read or written here."""
         now = stamp(self._path)
         return now is not None and now != self._stamp and not self.matches_file()
 
     def matches_file(self) -> bool:
-        """Whether the file, whoever wrote it, holds this diagram; then it is saved."""
+        """Whether the file matches this diagram, which then counts as saved."""
         path, diagram = self._path, self._diagram
         assert path is not None
 
@@ -218,19 +218,19 @@ class Document(QObject):
         return before is not None
 
     def keep_own(self) -> None:
-        """Let this diagram stand against what another program wrote: a save will replace it."""
+        """Keep this diagram although another program changed the file; saving will overwrite it."""
         self._stamp = stamp(self._path)
         self.undo_stack.resetClean()
 
     def mark_file_missing(self) -> None:
-        """The file is gone, so the diagram is not saved; a save writes it anew."""
+        """Mark the diagram as unsaved because its file is missing; saving writes it again."""
         self._stamp = None
         self.undo_stack.resetClean()
 
     def recover(self, diagram: Diagram, path: Path | None) -> None:
-        """Begin with what a crash left unsaved, as an edit of the file it belongs to.
+        """Open what a crash left unsaved, as an edit of the file it belongs to.
 
-        Undo leads back to the file as it is, or to an empty diagram where there is none.
+        Undo goes back to the file, or to an empty diagram if there is none.
         """
         known = stamp(path)
         try:
@@ -241,11 +241,11 @@ class Document(QObject):
         self._push(diagram, self.tr("Recovered changes"), None)
 
     def save(self) -> bool:
-        """Write the file this diagram has; False when it has none or it can't be written."""
+        """Write the diagram's file; False if it has none or can't be written."""
         return self._path is not None and self.save_as(self._path)
 
     def save_as(self, path: Path) -> bool:
-        """Write to ``path``, which becomes this diagram's file when that succeeds."""
+        """Write to ``path``, which becomes the diagram's file if that succeeds."""
         diagram = self._diagram
 
         def write(pulse: files.Pulse) -> Stamp | None:
@@ -259,8 +259,8 @@ class Document(QObject):
         except (GradwireError, OSError) as error:
             self.problem.emit(
                 self.tr(
-                    "{0} was not saved. {1} Nothing is lost: the diagram is still open. Free the "
-                    "place it goes to, or choose another one with Save As."
+                    "{0} was not saved. {1} Nothing is lost: the diagram is still open. Make "
+                    "the folder writable, or choose another one with Save As."
                 ).format(path.name, error)
             )
             return False
@@ -282,7 +282,7 @@ class Document(QObject):
         return self._work(text, lambda pulse: files.apply(diagram, change), pure=True)
 
     def _mark_saved(self, known: Stamp | None, diagram: Diagram | None = None) -> None:
-        """The file holds ``diagram``; None for this one, which may be another by now."""
+        """Record that the file matches ``diagram``, which may be out of date; None: the current."""
         self._last_edit = None
         self._stamp = known
         if diagram is None or diagram is self._diagram:
@@ -320,7 +320,7 @@ class Document(QObject):
         self.diagramChanged.emit(diagram)
 
     def _swap_to(self, diagram: Diagram) -> None:
-        self._last_edit = None  # an edit after an undo begins an undo of its own
+        self._last_edit = None  # an edit after an undo never merges
         self._show(diagram)
 
     def _restore(self, diagram: Diagram) -> None:
@@ -330,7 +330,7 @@ class Document(QObject):
 
 
 class _Swap(QUndoCommand):
-    """Puts one snapshot in place of another. ``continues`` joins it to the command before."""
+    """Replaces one snapshot by another. ``continues`` merges it into the previous command."""
 
     def __init__(
         self, document: Document, before: Diagram, after: Diagram, label: str, continues: bool
@@ -345,7 +345,7 @@ class _Swap(QUndoCommand):
     def redo(self) -> None:
         if self._made:
             self._document._restore(self._after)
-        else:  # the stack calls this for what is new, too
+        else:  # the stack also calls this when a command is pushed
             self._made = True
             self._document._swap_to(self._after)
 
@@ -363,7 +363,7 @@ class _Swap(QUndoCommand):
 
 
 def _read(path: Path, pulse: files.Pulse) -> Loaded:
-    before = stamp(path)  # first: what is written while it is read is a change
+    before = stamp(path)  # first: a write during the read counts as a change
     notices: list[str] = []
     return Loaded(files.load(path, pulse, notices.append), path, before, "\n".join(notices))
 
@@ -373,7 +373,7 @@ def _size(diagram: Diagram) -> int:
 
 
 def _merge_key(change: files.Change) -> Hashable:
-    """What two changes must share to be one undo; None for a change that stands alone."""
+    """The key that two changes must share to merge into one undo; None if one never merges."""
     if isinstance(change, MoveBlocks):
         notes, bends = frozenset(change.notes), frozenset(change.bends)
         return ("move", change.page, frozenset(change.places), notes, bends)

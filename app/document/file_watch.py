@@ -1,4 +1,4 @@
-"""What other programs do to the file of a document: noticed, and told apart from own saves."""
+"""Watches a document's file for changes by other programs, as opposed to our own saves."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from app.document.document import Document
 
 SETTLED = 200
-"""Milliseconds of quiet after which a file is looked at: programs write in several steps."""
+"""Milliseconds to wait after the last event, since programs write in several steps."""
 _TENSORS = re.compile(rb'"tensors": *"([^"\\/:]+)"')
 
 
 class Stamp(NamedTuple):
-    """What tells one content of a file from another, its array file's included."""
+    """Identifies the content of a diagram file and of its array file."""
 
     digest: bytes
     arrays: tuple[int, int] | None
-    """Time and size of the file of arrays; None where there is none."""
+    """Modification time (ns) and size of the array file; None without one."""
 
 
 def stamp(path: Path | None) -> Stamp | None:
-    """The stamp of a file as it is now; None where it can't be read."""
+    """The current stamp of a file; None if it can't be read."""
     if path is None:
         return None
     try:
@@ -54,14 +54,14 @@ def _arrays(path: Path, data: bytes) -> tuple[int, int] | None:
 class FileWatch(QObject):
     """Watches the file of a document and the folder it is in.
 
-    The folder, because many programs write beside a file and then rename. Each new content is
-    told once.
+    The folder is needed because many programs write a new file and rename it. Each content is
+    reported once.
     """
 
     changed = Signal()
-    """Another program wrote another diagram, or broke the file."""
+    """Another program wrote a different diagram, or an unreadable file."""
     gone = Signal()
-    """The file is not there any more."""
+    """The file no longer exists."""
     settled = Signal()
     """The file and the document agree again."""
 
@@ -79,11 +79,11 @@ class FileWatch(QObject):
         document.saved.connect(self._begin)
 
     def check(self) -> None:
-        """Look at the file now."""
+        """Check the file now."""
         document = self._document
         if document.path is None:
             return
-        if document.busy:  # what it writes itself is no news
+        if document.busy:  # may be writing the file itself
             self._schedule()
             return
         self._watch()
@@ -112,7 +112,7 @@ class FileWatch(QObject):
         self.settled.emit()
 
     def _watch(self) -> None:
-        """Watch the file and its folder, as far as they exist: a renamed file is a new one."""
+        """Watch the file and its folder if they exist; Qt drops a file that is renamed over."""
         path = self._document.path
         wanted = set()
         if path is not None:

@@ -1,4 +1,4 @@
-"""Where in the diagram the window is: the trail of page blocks that were entered."""
+"""The page that a window shows, and the page blocks that were entered to get there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Navigation(QObject):
-    """The page that is shown, as the names of the page blocks that lead there from ``main``."""
+    """The current page, given by the page blocks that lead to it from ``main``."""
 
     changed = Signal()
 
@@ -29,31 +29,31 @@ class Navigation(QObject):
 
     @property
     def root(self) -> str:
-        """The page that the trail begins on: ``main``, or one that was opened by itself."""
+        """The page that the trail starts from: ``main``, or an unused page that was opened."""
         return self._root
 
     @property
     def trail(self) -> tuple[str, ...]:
-        """Names of the blocks that were entered, outermost first."""
+        """Names of the entered page blocks, outermost first."""
         return self._path.names
 
     @property
     def page(self) -> str:
-        """Name of the page that is shown."""
+        """Name of the current page."""
         return page_at(self._diagram, self._path, self._root) or MAIN
 
     @property
     def use(self) -> InstancePath:
-        """The use of the page that is shown: ``enc``, ROOT for ``main``.
+        """The path of the current use of the page: ``enc``, or ROOT for ``main``.
 
-        Of a page by itself a path that nothing is inside: nothing of it was run.
+        An unused page has a path without results, since nothing on it runs.
         """
         if self._root == MAIN:
             return self._path
         return self._path.within(InstancePath.unused(self._root))
 
     def set_diagram(self, diagram: Diagram) -> None:
-        """Stay where it was as far as that place still exists, perhaps by another name."""
+        """Stay on the current page if it still exists, even renamed, or else on its parent."""
         root = renamed_pages(self._diagram, diagram).get(self._root, self._root)
         root, path = (root, self._path) if root in diagram.pages else (MAIN, ROOT)
         self._diagram = diagram
@@ -62,14 +62,14 @@ class Navigation(QObject):
         self.go(path.names, root)
 
     def go(self, trail: Sequence[str], root: str = MAIN) -> None:
-        """Show the page at the end of ``trail``; nothing happens where none is."""
+        """Show the page at the end of ``trail``; nothing happens if there is none."""
         new = (root, InstancePath.of(*trail))
         if new != (self._root, self._path) and page_at(self._diagram, new[1], root) is not None:
             self._root, self._path = new
             self.changed.emit()
 
     def open(self, page: str) -> None:
-        """Go to a page by the shortest way from ``main``; by itself where nothing uses it."""
+        """Go to the least nested use of a page, or to the page itself if nothing uses it."""
         use = next(uses_of(self._diagram, page), None)
         if use is None:
             self.go((), page)
@@ -77,18 +77,18 @@ class Navigation(QObject):
             self.go(use.names)
 
     def enter(self, block: str) -> None:
-        """Go into a page block of this page."""
+        """Enter a page block of the current page."""
         self.go((*self.trail, block), self._root)
 
     def leave(self) -> None:
-        """Go back to the page that uses this one, or from a page by itself to ``main``."""
+        """Go back to the page that uses this one, or from an unused page to ``main``."""
         if self._path:
             self.go(self._path.use.names, self._root)
         else:
             self.go(())
 
     def reveal(self, location: Location) -> str | None:
-        """Go to the page of ``location``; the name of its block there, None if there is none."""
+        """Go to the page of ``location``; return the name of its block there, None without one."""
         path = InstancePath(location.block or "")
         if location.page not in (None, self.page, MAIN):
             self.open(location.page or MAIN)

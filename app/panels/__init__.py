@@ -1,1 +1,1 @@
-"""What stands around the canvas: panels, bars, dialogs and the manual."""
+"""Everything around the canvas: panels, bars, dialogs and the manual."""

@@ -1,4 +1,4 @@
-"""Formulas as pictures."""
+"""Draws LaTeX formulas as pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QWidget
 
 with warnings.catch_warnings():
-    # It reads its font through a function of importlib.resources that was deprecated for a while.
+    # ziamath reads its font by a function of importlib.resources that some versions deprecate.
     warnings.simplefilter("ignore", DeprecationWarning)
     from ziamath.config import config
     from ziamath.zmath import Latex
@@ -22,18 +22,18 @@ config.svg2 = False  # Qt draws SVG Tiny, which has no <symbol>
 
 @lru_cache(maxsize=256)
 def _svg(latex: str, size: float, colour: str) -> bytes | None:
-    """The drawing, or None for LaTeX that can't be read."""
+    """The formula as SVG; None if the LaTeX can't be parsed."""
     try:
         drawing: str = Latex(latex, size=size, color=colour).svg()
-    except Exception:  # the parser raises whatever went wrong inside
+    except Exception:  # the parser may raise anything
         return None
     return drawing.encode()
 
 
 def draw(latex: str, size: float, colour: QColor, ratio: float) -> QPixmap | None:
-    """``latex`` (no dollar signs) at ``size`` px a quad, sharp on a screen of that pixel ratio.
+    """Draw ``latex`` (without dollar signs) at ``size`` px per em and a device pixel ratio.
 
-    None when it can't be read; show the LaTeX itself then.
+    None if it can't be parsed; show the LaTeX itself then.
     """
     svg = _svg(latex, size, colour.name())
     if svg is None:
@@ -50,7 +50,7 @@ def draw(latex: str, size: float, colour: QColor, ratio: float) -> QPixmap | Non
 
 
 class Formula(QWidget):
-    """One formula in the text colour; shrinks to the width it gets."""
+    """One formula in the text colour, shrunk to the available width."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -94,7 +94,7 @@ class Formula(QWidget):
 
 @lru_cache(maxsize=256)
 def data_uri(latex: str, colour: str, size: float = 18.0) -> str | None:
-    """The formula as a picture for rich text, ``data:image/png;…``; None when it can't be read."""
+    """The formula as a picture for rich text, ``data:image/png;…``; None if it can't be parsed."""
     picture = draw(latex, size, QColor(colour), 1.0)
     if picture is None:
         return None

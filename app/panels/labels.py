@@ -1,4 +1,4 @@
-"""Labels in the sizes of type that the theme's sheet knows, coloured by the palette."""
+"""Labels in the text sizes of the theme's style sheet, coloured by the palette."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Role = QPalette.ColorRole
 
 
 def plain(text: str = "", parent: QWidget | None = None) -> QLabel:
-    """A line of text, shown as the characters it has."""
+    """A line of plain text."""
     label = QLabel(text, parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     return label
@@ -37,7 +37,7 @@ def heading(text: str) -> QLabel:
 
 
 def caption(text: str = "", *, role: Role = Role.PlaceholderText) -> QLabel:
-    """Small text, quiet unless ``role`` says more; wraps."""
+    """Small text that wraps, unobtrusive unless ``role`` says otherwise."""
     label = _wrapping(text)
     label.setProperty("type", "caption")
     label.setForegroundRole(role)
@@ -45,16 +45,16 @@ def caption(text: str = "", *, role: Role = Role.PlaceholderText) -> QLabel:
 
 
 def body(text: str = "") -> QLabel:
-    """Running text that can be selected, shown as the characters it has."""
+    """Plain text that wraps and can be selected."""
     label = _wrapping(text)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
     return label
 
 
 def rich(html: str = "") -> QLabel:
-    """Running text written in HTML, every text of a diagram in it escaped.
+    """HTML that wraps and can be selected; the caller escapes text of the diagram.
 
-    It can be selected, and its links can be reached by keyboard.
+    Its links can be reached by keyboard.
     """
     label = body()
     label.setTextFormat(Qt.TextFormat.RichText)
@@ -63,25 +63,25 @@ def rich(html: str = "") -> QLabel:
 
 
 def error(text: str = "") -> QLabel:
-    """What is wrong with the input above it; hidden while there is nothing to say."""
+    """The error of the input above it; hidden while empty."""
     label = caption(text, role=Role.BrightText)
     label.setVisible(bool(text))
     return label
 
 
 def show_or_hide(label: QLabel, text: str | None) -> None:
-    """Give ``label`` its text, and take it off the page when there is none."""
+    """Show ``text`` on ``label``, or hide the label if there is none."""
     label.setText(text or "")
     label.setVisible(bool(text))
 
 
 def link(target: str, text: str | None = None) -> str:
-    """HTML for a link; ``target`` is what the label's ``linkActivated`` carries."""
+    """HTML of a link; ``target`` is the argument of the label's ``linkActivated``."""
     return f'<a href="{escape(target)}" style="text-decoration:none">{escape(text or target)}</a>'
 
 
 def linked(text: str, names: Iterable[str]) -> str:
-    """``text`` as HTML, the blocks of these names made links wherever they stand as a word."""
+    """``text`` as HTML, with a link wherever one of these block names occurs as a word."""
     known = sorted(set(names), key=len, reverse=True)
     if not known:
         return escape(text)
@@ -91,7 +91,7 @@ def linked(text: str, names: Iterable[str]) -> str:
 
 
 def clear(layout: QLayout) -> None:
-    """Take everything out of ``layout`` and delete it once the running event is over."""
+    """Remove everything from ``layout``, and delete it after the current event."""
     while (item := layout.takeAt(0)) is not None:
         widget, inner = item.widget(), item.layout()
         if isinstance(widget, QWidget):
@@ -110,6 +110,6 @@ def _wrapping(text: str) -> QLabel:
 
 
 def losses(result: Result) -> str:
-    """``loss 0.693``, the sum where a loss has several elements."""
+    """``loss 0.693``; the sum if a loss has several elements."""
     shown = [name for name in result.losses if name in result.values][:3]
     return "   ".join(f"{name.block} {number(result.values[name].sum())}" for name in shown)

@@ -1,4 +1,4 @@
-"""Values as people write them: ``3``, ``[[1, 2], [3, 4]]``, ``1, 2``, ``true``, ``nan``."""
+"""Values as users type them: ``3``, ``[[1, 2], [3, 4]]``, ``1, 2``, ``true``, ``nan``."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _CLOSING = {"[": "]", "(": ")"}
 def parse(text: str) -> Any:
     """JSON data for ``text``: numbers, booleans, nested lists; ``1, 2`` is a list.
 
-    An empty text is None. What is no value at all comes back as the text itself, so that the
-    parameter's own validation words the complaint.
+    An empty text is None. An invalid text is returned unchanged, so that the parameter's own
+    validation gives the error message.
     """
     text = text.strip()
     if not text:
@@ -51,7 +51,7 @@ def _tokens(text: str) -> Any:
 
 
 def _scalar(match: re.Match[str]) -> tuple[Any]:
-    """The value in a tuple, which tells it from a mark."""
+    """The value in a tuple, to distinguish it from punctuation."""
     if (word := match["word"]) is not None:
         if word.lower() not in _WORDS:
             raise ValueError(word)
@@ -61,7 +61,7 @@ def _scalar(match: re.Match[str]) -> tuple[Any]:
 
 
 def _items(tokens: list[Any], at: int, closing: str | None) -> tuple[list[Any], int]:
-    """Comma-separated items from ``at`` up to ``closing``; a last comma is allowed."""
+    """Comma-separated items from ``at`` up to ``closing``; a trailing comma is allowed."""
     items: list[Any] = []
     while at < len(tokens) and tokens[at] != closing:
         token = tokens[at]
@@ -85,7 +85,7 @@ def _items(tokens: list[Any], at: int, closing: str | None) -> tuple[list[Any], 
 
 
 def written(value: Any) -> str:
-    """``value`` as ``parse`` reads it; a matrix has one row a line."""
+    """``value`` as text that ``parse`` reads; a matrix has one row per line."""
     if value is None:
         return ""
     if isinstance(value, Tensor):
@@ -100,7 +100,7 @@ def written(value: Any) -> str:
 
 
 def glimpse(array: NDArray[Any], most: int = 6) -> str:
-    """The array in one line: whole when it has up to ``most`` elements, else its beginning."""
+    """The array in one line: all of it up to ``most`` elements, or else its beginning."""
     if array.ndim == 0:
         return number(array[()])
     if array.size <= most and array.ndim <= 2:

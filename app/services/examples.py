@@ -10,7 +10,7 @@ from pathlib import Path
 
 SUFFIX = ".gradwire.json"
 ASSETS = Path(str(files("assets")))
-"""The folder of all that is no code."""
+"""The folder of all resources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Example:
 
 @cache
 def examples() -> tuple[Example, ...]:
-    """All examples by title; the seed diagram, from which Gradwire grew, first."""
+    """All examples, sorted by title after the seed diagram."""
     found = [_example(path) for path in sorted((ASSETS / "diagrams").glob(f"*{SUFFIX}"))]
     return tuple(sorted(found, key=lambda e: ("seed" not in e.path.name, e.title.casefold())))
 

@@ -1,4 +1,4 @@
-"""Blocks that the user marked with a star, and those added last: both stand before the others."""
+"""The user's favourite blocks and recently added ones; both are listed before all others."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MAX_USED = 8
 
 
 class Favourites(QObject):
-    """Type names of blocks, kept in ``settings`` where there are any, else for this run."""
+    """Type names of blocks, stored in ``settings`` if given, or else only for this run."""
 
     changed = Signal()
-    """Another block has a star, or one less."""
+    """A block has become a favourite, or is one no longer."""
 
     def __init__(self, settings: Settings | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -26,16 +26,16 @@ class Favourites(QObject):
 
     @property
     def starred(self) -> tuple[str, ...]:
-        """Blocks with a star, in the order they got it."""
+        """Favourite blocks, in the order they were starred."""
         return self._starred
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Blocks that were added, the last one first."""
+        """Recently added blocks, most recent first."""
         return self._used
 
     def toggle(self, type_name: str) -> None:
-        """Give a block a star, or take it away."""
+        """Add a block to the favourites, or remove it."""
         if type_name in self._starred:
             self._starred = tuple(name for name in self._starred if name != type_name)
         else:
@@ -45,7 +45,7 @@ class Favourites(QObject):
         self.changed.emit()
 
     def use(self, type_name: str) -> None:
-        """A block was added; a page of a diagram has no type to be remembered by."""
+        """Remember an added block; nothing happens for a page, which has an empty type name."""
         if not type_name:
             return
         others = [name for name in self._used if name != type_name]

@@ -1,22 +1,22 @@
-"""Finding a line from a few of its letters."""
+"""Fuzzy matching: finds a line by a few of its letters."""
 
 from __future__ import annotations
 
 _START = 8
-"""For a letter that begins a word."""
+"""Bonus for a letter at the start of a word."""
 _NEXT = 5
-"""For a letter right after the one before."""
+"""Bonus for a letter directly after the previous match."""
 
 
 def score(sought: str, text: str) -> int | None:
-    """How well ``sought`` fits: its letters must stand in ``text`` in order; None if they don't.
+    """How well ``sought`` matches: its letters must occur in ``text`` in order; None otherwise.
 
-    Letters that begin words and letters side by side count most; spaces don't count. Of equal
-    fits the shorter text is better. Takes len(sought) × len(text) steps.
+    Letters at the start of words and adjacent letters score more; spaces are ignored. Of equal
+    matches the shorter text wins. Takes len(sought) × len(text) steps.
     """
     letters = "".join(sought.split()).casefold()
     folded = text.casefold()
-    # best[i]: of the letters so far, the best score with the last of them at i
+    # best[i]: the best score of the letters so far with the last one matched at i
     best: list[int | None] = [0] * len(folded)
     for count, letter in enumerate(letters):
         reached: int | None = None

@@ -1,7 +1,7 @@
-"""What was not saved, kept on disk in case the editor dies: one entry for each open document.
+"""The recovery journal: unsaved diagrams on disk, one entry per open document.
 
-Each process writes into a folder of its own and holds a lock there. A folder whose lock nobody
-holds is what a process that died has left. Under ``folder``::
+Each process writes to a folder of its own and locks it. An unlocked folder was left by a process
+that crashed. Under ``folder``::
 
     <session>/lock
     <session>/3.gradwire.json     the diagram (large arrays beside it)
@@ -44,18 +44,18 @@ Failed = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A diagram that a process which died had not saved."""
+    """An unsaved diagram of a process that crashed."""
 
     file: Path
     diagram: Diagram
     path: Path | None
-    """The file it belongs to; None where it was never saved."""
+    """The file it belongs to; None if it was never saved."""
     time: datetime
     """When it was written, in local time."""
 
 
 class _Wanted(NamedTuple):
-    """What is to be the entry of a document."""
+    """The entry to write for a document."""
 
     diagram: Diagram
     path: Path | None
@@ -63,75 +63,75 @@ class _Wanted(NamedTuple):
 
 
 class Journal:
-    """The entries of this process, written by a thread of its own, and those of dead ones.
+    """Writes the entries of this process on a thread, and reads those of crashed processes.
 
-    Nothing is made on disk before the first entry.
+    Nothing is created on disk before the first entry.
     """
 
     def __init__(self, folder: Path) -> None:
         self._root = folder
         self._folder = folder / f"{os.getpid()}-{secrets.token_hex(6)}"
-        self._held: ProcessLock | None = None
+        self._lock: ProcessLock | None = None
         self._claims: dict[Path, ProcessLock] = {}
         self._thread = ThreadPoolExecutor(1, "journal")
         self._guard = threading.Lock()
-        self._waiting: dict[int, _Wanted | None] = {}
+        self._pending: dict[int, _Wanted | None] = {}
         self._keys = itertools.count(1)
 
     def key(self) -> int:
-        """The key of the entries of one more document."""
+        """A new key, for the entries of one document."""
         return next(self._keys)
 
     def write(self, key: int, diagram: Diagram, path: Path | None, failed: Failed) -> None:
-        """Put a diagram in the place of the entry ``key``; returns at once.
+        """Replace the entry ``key`` by a diagram; returns at once.
 
-        ``failed`` is called with the reason, in another thread, where it can't be written. Of
-        diagrams that wait to be written only the last is.
+        If writing fails, ``failed`` is called with the reason, on the journal's thread. Of several
+        diagrams waiting to be written only the last one is.
         """
-        self._want(key, _Wanted(diagram, path, failed))
+        self._schedule(key, _Wanted(diagram, path, failed))
 
     def forget(self, key: int) -> None:
-        """Take the entry away: the document was saved or given up; returns at once."""
-        self._want(key, None)
+        """Remove the entry, since the document was saved or discarded; returns at once."""
+        self._schedule(key, None)
 
     def close(self) -> None:
-        """Let the thread end after what it has to do, and leave nothing where nothing is kept."""
-        self._thread.submit(self._leave)
+        """End the thread after its pending work, and remove the folder if it has no entries."""
+        self._thread.submit(self._close_folder)
         self._thread.shutdown(wait=False)
         for folder in list(self._claims):
             self._claims.pop(folder).release()
 
     def orphans(self) -> list[Entry]:
-        """What dead processes left, the newest first; no other process will offer it meanwhile.
+        """The entries of crashed processes, newest first, claimed for this process.
 
-        What is the same as its file is cleared away; what can't be read is let be.
+        Entries equal to their file are removed; unreadable ones are left alone.
         """
-        found = [entry for folder in self._dead() for entry in self._entries(folder)]
+        found = [entry for folder in self._crashed() for entry in self._entries(folder)]
         return sorted(found, key=lambda entry: entry.time, reverse=True)
 
     def discard(self, entry: Entry) -> Future[None]:
-        """Take an orphan away, after all that waits to be written is."""
+        """Remove an orphan, after all pending writes."""
         return self._thread.submit(self._discard, entry.file)
 
-    # ---- in the thread ------------------------------------------------------------------------
+    # ---- on the thread ------------------------------------------------------------------------
 
-    def _want(self, key: int, wanted: _Wanted | None) -> None:
+    def _schedule(self, key: int, wanted: _Wanted | None) -> None:
         with self._guard:
-            on_its_way = key in self._waiting
-            self._waiting[key] = wanted
-        if not on_its_way:
-            self._thread.submit(self._work, key)
+            scheduled = key in self._pending
+            self._pending[key] = wanted
+        if not scheduled:
+            self._thread.submit(self._write_next, key)
 
-    def _work(self, key: int) -> None:
+    def _write_next(self, key: int) -> None:
         with self._guard:
-            wanted = self._waiting.pop(key)
+            wanted = self._pending.pop(key)
         if wanted is None:
-            if self._held is not None:
+            if self._lock is not None:
                 _remove(self._file(key))
             return
         try:
-            self._enter()
-            _put(_origin(self._file(key)), str(wanted.path or ""))
+            self._open_folder()
+            _write_text(_origin(self._file(key)), str(wanted.path or ""))
             files.save(wanted.diagram, self._file(key))
         except (GradwireError, OSError) as error:
             wanted.failed(str(error))
@@ -141,33 +141,33 @@ class Journal:
         self._clear(file.parent)
 
     def _clear(self, folder: Path) -> None:
-        """Take the folder of a dead session away once nothing is kept in it."""
+        """Remove the folder of a crashed session once it has no entries."""
         if folder in self._claims and not any(folder.glob(f"*{SUFFIX}")):
             lock = self._claims.pop(folder)
             shutil.rmtree(folder, ignore_errors=True)
             lock.release()
 
-    def _enter(self) -> None:
-        if self._held is None:
+    def _open_folder(self) -> None:
+        if self._lock is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             lock = ProcessLock.take(self._folder / _LOCK)
             if lock is None:
                 raise FileError("Can't lock the journal.", path=str(self._folder))
-            self._held = lock
+            self._lock = lock
 
-    def _leave(self) -> None:
-        if self._held is not None and not any(self._folder.glob(f"*{SUFFIX}")):
+    def _close_folder(self) -> None:
+        if self._lock is not None and not any(self._folder.glob(f"*{SUFFIX}")):
             shutil.rmtree(self._folder, ignore_errors=True)
-        if self._held is not None:
-            self._held.release()
+        if self._lock is not None:
+            self._lock.release()
 
     def _file(self, key: int) -> Path:
         return self._folder / f"{key}{SUFFIX}"
 
-    # ---- what others left ---------------------------------------------------------------------
+    # ---- entries of crashed processes ---------------------------------------------------------
 
-    def _dead(self) -> Iterator[Path]:
-        """Folders of sessions that nobody is in, claimed for this process."""
+    def _crashed(self) -> Iterator[Path]:
+        """Folders of crashed sessions, claimed for this process."""
         for folder in sorted(self._root.glob("*/")):
             if folder == self._folder or not (folder / _LOCK).is_file():
                 continue
@@ -191,7 +191,7 @@ class Journal:
         return entries
 
 
-def _put(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     file = QSaveFile(str(path))
     if not (
         file.open(QSaveFile.OpenModeFlag.WriteOnly)
@@ -207,17 +207,17 @@ def _read(file: Path) -> Entry | None:
         path = origin.decode("utf-8", "surrogateescape")
         time = datetime.fromtimestamp(file.stat().st_mtime)
         return Entry(file, files.load(file), Path(path) if path else None, time)
-    except Exception:  # whatever is wrong with an entry, the editor starts
+    except Exception:  # a broken entry must not keep the editor from starting
         return None
 
 
 def _is_saved(entry: Entry) -> bool:
-    """Whether the file that an entry belongs to holds the same diagram."""
+    """Whether the file of an entry holds the same diagram."""
     if entry.path is None:
         return not any(page.blocks or page.notes for page in entry.diagram.pages.values())
     try:
         return files.load(entry.path) == entry.diagram
-    except Exception:  # nor does what is wrong with the file it belongs to keep it from starting
+    except Exception:  # nor must a broken file
         return False
 
 
@@ -226,7 +226,7 @@ def _origin(file: Path) -> Path:
 
 
 def _remove(file: Path) -> None:
-    """Take an entry's diagram away first: what is left without it is no entry."""
+    """Remove an entry, its diagram first: files without a diagram are no entry."""
     file.unlink(missing_ok=True)
     stem = file.name.removesuffix(SUFFIX)
     for other in file.parent.glob(f"{stem}.*"):

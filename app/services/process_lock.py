@@ -1,7 +1,7 @@
-"""A lock on a folder that ends with its process, whatever the process and the machine are called.
+"""A file lock that ends with its process.
 
-The system keeps it for the open file. A number of a process and the name of a machine in a file,
-as QLockFile writes them, say nothing once the machine has another name.
+The operating system ties it to the open file. QLockFile instead stores a process id and a host
+name, which identify nothing once the machine has been renamed.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _FLAGS = os.O_RDWR | os.O_CREAT | sum(getattr(os, name, 0) for name in ("O_NOFOL
 
 
 class ProcessLock:
-    """A lock that this process holds until :meth:`release`."""
+    """A lock that this process owns until :meth:`release`."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor: int | None = descriptor
 
     @classmethod
     def take(cls, path: Path) -> ProcessLock | None:
-        """The lock on the file ``path``, which is made; None while another holds it, or on error.
+        """Lock the file ``path``, which is created; None if it is locked already, or on error.
 
-        Another may be this process, too.
+        A second lock fails even in the same process.
         """
         try:
             descriptor = os.open(path, _FLAGS, 0o600)
@@ -45,14 +45,14 @@ class ProcessLock:
         return cls(descriptor)
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 def _lock(descriptor: int) -> None:
-    """Lock the open file; raises OSError at once where that can't be."""
+    """Lock the open file; raises OSError at once if it is locked."""
     if sys.platform == "win32":
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     else:

@@ -1,4 +1,4 @@
-"""What the editor remembers between sessions."""
+"""The settings that the editor keeps between sessions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_RECENT = 8
 
 
 class Settings:
-    """Recent files, favourite blocks, looks, the learning rate, thresholds, the arrangement."""
+    """Recent files, favourite blocks, appearance, learning rate, thresholds, window layout."""
 
     def __init__(self, store: QSettings | None = None) -> None:
         self._store = store or QSettings("Gradwire", "Gradwire")
@@ -25,16 +25,16 @@ class Settings:
             if store is None
             else Path(store.fileName()).parent
         )
-        """Where the editor keeps what it needs after a crash."""
+        """The folder for crash recovery."""
 
     @property
     def recent(self) -> list[Path]:
-        """Files that were open, the last one first; those that are gone are left out."""
+        """Recently opened files that still exist, most recent first."""
         return [path for path in self.remembered if path.exists()]
 
     @property
     def remembered(self) -> list[Path]:
-        """Files that were open, the last one first, there or not: a drive can come back."""
+        """All recently opened files, most recent first; a missing drive may come back."""
         return [Path(name) for name in self._names("recent")]
 
     def remember(self, path: Path) -> None:
@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Type names of the blocks that were added last, the last one first."""
+        """Type names of the most recently added blocks, most recent first."""
         return self._names("used")
 
     @used.setter
@@ -63,7 +63,7 @@ class Settings:
 
     @property
     def theme(self) -> str:
-        """Name of the chosen theme; ``system`` for that of the desktop."""
+        """Name of the chosen theme; ``system`` follows the desktop."""
         return str(self._store.value("theme", "system"))
 
     @theme.setter
@@ -72,7 +72,7 @@ class Settings:
 
     @property
     def text(self) -> str:
-        """Size of text: ``small``, ``normal`` or ``large``."""
+        """Text size: ``small``, ``normal`` or ``large``."""
         return str(self._store.value("text", "normal"))
 
     @text.setter
@@ -93,7 +93,7 @@ class Settings:
 
     @property
     def thresholds(self) -> Thresholds:
-        """From which sizes on a gradient is called faint, a flood and so on."""
+        """The thresholds of the numeric states, such as vanishing and exploding."""
         known = {field.name: self._stored(field.name) for field in fields(Thresholds)}
         return replace(Thresholds(), **{n: x for n, x in known.items() if x is not None})
 
@@ -103,7 +103,7 @@ class Settings:
             self._store.setValue(f"thresholds/{field.name}", getattr(thresholds, field.name))
 
     def _stored(self, name: str) -> float | None:
-        """The threshold of that name; None where none, or nothing of use, is stored."""
+        """The stored threshold of that name; None if missing or invalid."""
         try:
             stored = float(str(self._store.value(f"thresholds/{name}")))
         except ValueError:
@@ -112,16 +112,16 @@ class Settings:
 
     @property
     def reduced_motion(self) -> bool:
-        """Whether nothing is to move by itself."""
+        """Whether animations are turned off."""
         return str(self._store.value("still", "false")) == "true"
 
     @reduced_motion.setter
-    def reduced_motion(self, still: bool) -> None:
-        self._store.setValue("still", "true" if still else "false")
+    def reduced_motion(self, reduced: bool) -> None:
+        self._store.setValue("still", "true" if reduced else "false")
 
     @property
     def picture_legend(self) -> bool:
-        """Whether pictures have the legend beside them."""
+        """Whether exported pictures include the legend."""
         return str(self._store.value("picture_legend", "true")) == "true"
 
     @picture_legend.setter
@@ -130,7 +130,7 @@ class Settings:
 
     @property
     def arrangement(self) -> tuple[QByteArray, QByteArray]:
-        """Geometry and dock state of the window; empty before the first close."""
+        """Geometry and dock state of the last closed window; empty before that."""
         read = [self._store.value(key) for key in ("geometry", "state")]
         geometry, state = (v if isinstance(v, QByteArray) else QByteArray() for v in read)
         return geometry, state
@@ -142,4 +142,5 @@ class Settings:
 
     def _names(self, key: str) -> tuple[str, ...]:
         stored: Any = self._store.value(key, [])
-        return (stored,) if isinstance(stored, str) else tuple(stored or ())  # one entry reads so
+        # QSettings reads a list of one entry as a string.
+        return (stored,) if isinstance(stored, str) else tuple(stored or ())

@@ -1,4 +1,4 @@
-"""The rules of style that the panels add to the theme's: flat fields, tabs, headers and bars."""
+"""The style sheet of the panels, in addition to the theme's: fields, tabs, headers, scroll bars."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.services.theme import BODY, SMALL, Theme, scaled
 
 
 def sheet(theme: Theme) -> str:
-    """For the window; widgets of the canvas keep the theme's own looks."""
+    """The style sheet for a window and its panels."""
     icons = (ASSETS / "icons").as_posix()
     fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     ground = "dark" if theme.dark else "light"

@@ -1,4 +1,4 @@
-"""How the editor looks: colours, one accent, three sizes of type. Light, dark, high contrast."""
+"""The themes of the editor (light, dark, high contrast): colours, one accent, three text sizes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 SMALL = 11
 """Size of port names, values and captions, px at 100 %."""
 BODY = 13
-"""Size of names and of all text of the panels, px at 100 %."""
+"""Size of block names and of all text in panels, px at 100 %."""
 TITLE = 17
 """Size of symbols and headings, px at 100 %."""
 TEXT_SIZES: Mapping[str, int] = MappingProxyType({"small": 12, "normal": BODY, "large": 16})
-"""Size of the panels' text, px, by its name in the settings; the canvas grows along as a whole."""
+"""Text size of the panels, px, by its name in the settings; the canvas is scaled accordingly."""
 
 HUES: Mapping[str, float | None] = MappingProxyType(
     {
@@ -47,12 +47,12 @@ HUES: Mapping[str, float | None] = MappingProxyType(
         "": None,
     }
 )
-"""Hue of each family in degrees of OKLCH; None is grey, as are blocks that are not installed."""
+"""OKLCH hue of each family in degrees; None is grey, also used for missing blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tone:
-    """Lightness 0 … 1 and chroma of OKLCH, for one part of every family's blocks."""
+    """OKLCH lightness 0 … 1 and chroma of one part of a block, for every family."""
 
     lightness: float
     chroma: float
@@ -60,29 +60,29 @@ class Tone:
 
 @dataclass(frozen=True)
 class Theme:
-    """Every colour the editor draws with, as ``#rrggbb``. Lanes are keyed by role."""
+    """Every colour of the editor as ``#rrggbb``; those of lanes by their role."""
 
     name: str
     dark: bool
     canvas: str
-    """Behind the diagram."""
+    """Background of the diagram."""
     surface: str
-    """Panels and bars."""
+    """Background of panels and bars."""
     field: str
-    """Where text is typed, and lists."""
+    """Background of input fields and lists."""
     hairline: str
     """Separators and frames."""
     ink: str
     ink_soft: str
     ink_faint: str
-    """Text that is there when looked for: captions, stale values."""
+    """Unobtrusive text: captions, stale values."""
     accent: str
     """Gradient, selection and focus."""
     on_accent: str
     accent_wash: str
-    """Behind what is selected."""
+    """Background of selected items."""
     wire: str
-    """Values on their way forward."""
+    """Wires, which carry values forward."""
     error: str
     warning: str
     note: str
@@ -92,7 +92,7 @@ class Theme:
     glyph: Tone
 
     def face(self, family: str) -> QColor:
-        """Ground of a block of ``family``."""
+        """Fill of a block of ``family``."""
         return _toned(family, self.tint)
 
     def border(self, family: str) -> QColor:
@@ -109,7 +109,7 @@ class Theme:
 
 
 def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:
-    """The application's family at ``size`` px, unhinted so that it scales, with even figures."""
+    """The application's font at ``size`` px, unhinted so that it scales, with tabular figures."""
     made = QFont(QGuiApplication.font().families())
     made.setPixelSize(size)
     made.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
@@ -120,13 +120,13 @@ def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:
 
 
 def scale() -> float:
-    """How large text is shown, against its normal size: the application's font says so."""
+    """The current text size relative to the normal one, from the application's font."""
     size = QGuiApplication.font().pixelSize()
     return size / BODY if size > 0 else 1.0
 
 
 def scaled(size: float) -> int:
-    """A size of type in the panels, px, as large as the user wants text."""
+    """A text size of the panels, px, scaled by the user's setting."""
     return round(size * scale())
 
 
@@ -244,11 +244,11 @@ class Themed(Protocol):
     """A widget that draws with the colours of a theme."""
 
     def set_theme(self, theme: Theme) -> object:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
 
 
 class _Current(QObject):
-    """The theme of the application."""
+    """Holds the theme of the application, and announces a new one."""
 
     themeChanged = Signal(object)
 
@@ -261,13 +261,13 @@ _current = _Current()
 
 
 def follow_theme(widget: Themed) -> None:
-    """Give ``widget`` the theme of the application, now and whenever another one is applied."""
+    """Give ``widget`` the application's theme, now and whenever it changes."""
     widget.set_theme(_current.theme)
     _current.themeChanged.connect(widget.set_theme)
 
 
 def system() -> Theme:
-    """What the system asks for; light where it doesn't say. Needs a QGuiApplication."""
+    """The theme that the system asks for, light by default. Needs a QGuiApplication."""
     hints = QGuiApplication.styleHints()
     accessibility = getattr(hints, "accessibility", None)  # Qt 6.10
     if accessibility and accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
@@ -276,19 +276,19 @@ def system() -> Theme:
 
 
 def apply(theme: Theme, app: QApplication, text: str = "normal") -> None:
-    """Dress the whole application: style, palette, font, style sheet, and all that follow.
+    """Apply a theme to the application: style, palette, font, style sheet, and all followers.
 
-    ``text`` is a key of :data:`TEXT_SIZES`. Every widget is polished again only where something
-    differs from what the application wears already.
+    ``text`` is a key of :data:`TEXT_SIZES`. If nothing changes, the style sheet is not set again,
+    since that polishes every widget.
     """
-    if not app.styleSheet():  # the first time: a style sheet wraps the style, which then stays
+    if not app.styleSheet():  # only once: a style sheet wraps the style, which then stays
         app.setStyle("Fusion")
     app.setPalette(palette(theme))
     used = app.font()
     used.setPixelSize(TEXT_SIZES.get(text, BODY))
     used.setFeature(QFont.Tag("tnum"), 1)
     app.setFont(used)
-    sheet = stylesheet(theme)  # which names the size of text, so the font comes first
+    sheet = stylesheet(theme)  # uses the text size, so the font comes first
     if sheet == app.styleSheet() and theme is _current.theme:
         return
     app.setStyleSheet(sheet)
@@ -297,7 +297,7 @@ def apply(theme: Theme, app: QApplication, text: str = "normal") -> None:
 
 
 def palette(theme: Theme) -> QPalette:
-    """The theme as Qt's widgets know it."""
+    """The theme as a palette for Qt's widgets."""
     made = QPalette(QColor(theme.surface))
     role = QPalette.ColorRole
     for target, colour in {
@@ -331,12 +331,12 @@ def palette(theme: Theme) -> QPalette:
 
 
 def stylesheet(theme: Theme) -> str:
-    """What a palette can't express: flat bars, hairlines, no bevels, the cross of docks."""
+    """What a palette can't express: flat bars, hairlines, no bevels, close icons of docks."""
     ground = "dark" if theme.dark else "light"
     cross = (ASSETS / "icons" / f"close_{ground}.svg").as_posix()
     return f"""
     QMenuBar, QMenu, QDockWidget, QToolTip, QMessageBox, QStatusBar, QPushButton, QToolButton {{
-        font-size: {scaled(BODY)}px;  /* desktops give some of them a font of their own */
+        font-size: {scaled(BODY)}px;  /* some desktops use other fonts for these */
     }}
     QMainWindow::separator {{ background: {theme.hairline}; width: 1px; height: 1px; }}
     QToolBar {{ background: {theme.surface}; border: none; spacing: 4px; padding: 4px; }}
@@ -358,7 +358,7 @@ def _toned(family: str, tone: Tone) -> QColor:
     hue = HUES.get(family, math.nan)
     if hue is None:
         return oklch(tone.lightness, 0.0, 0.0)
-    if math.isnan(hue):  # a plug-in's family: a hue of its own, the same on every run
+    if math.isnan(hue):  # a plug-in's family gets a stable hue of its own
         hue = sum(family.encode()) * 37.0 % 360.0
     return oklch(tone.lightness, tone.chroma, hue)
 

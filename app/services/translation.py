@@ -1,10 +1,10 @@
-"""The languages of the editor, and the texts that no widget class owns.
+"""Translations of the editor, and the context for texts outside widget classes.
 
-A widget's own texts are asked for by its ``tr``, all others by that of :data:`editor`.
-``python -m app.services.translation gradwire_de.ts`` writes or updates the file that Qt Linguist
-fills; ``pyside6-lrelease`` makes ``assets/translations/gradwire_de.qm`` of it, which is taken where
-the system speaks that language. Sentences of the runtime and the blocks (reasons, problems, docs)
-are data in English; their words for states, thresholds and badges are translated.
+A widget translates its own texts with its ``tr``; all other texts use that of :data:`editor`.
+``python -m app.services.translation gradwire_de.ts`` creates or updates the file to fill in with
+Qt Linguist. ``pyside6-lrelease`` compiles it to ``assets/translations/gradwire_de.qm``, which is
+loaded if it matches the language of the system. Sentences of the runtime and the blocks (reasons,
+problems, docs) stay in English; their words for states, thresholds and badges are translated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOLDER = ASSETS / "translations"
 
 
 class Texts:
-    """Texts of one context. lupdate takes the name of the variable for the context."""
+    """The texts of one context; lupdate uses the name of the variable as the context."""
 
     def __init__(self, context: str) -> None:
         self._context = context
@@ -38,17 +38,17 @@ class Texts:
         return QCoreApplication.translate(self._context, text) if text else ""
 
     def noop(self, text: str) -> str:
-        """``text`` as it is: marks a text of a table, which is translated when it is shown."""
+        """Mark a text in a table, which is translated when it is shown; return it unchanged."""
         return text
 
 
 editor = Texts("editor")
-"""What functions, tables and classes that are no QObject say."""
+"""The context for functions, tables, and classes that are not a QObject."""
 
 
 def install(app: QCoreApplication, locale: QLocale | None = None) -> list[QTranslator]:
-    """Speak the system's language as far as there are translations, Qt's own words included."""
-    spoken = locale or QLocale.system()
+    """Install the translations for ``locale`` or the system's language, including Qt's own."""
+    language = locale or QLocale.system()
     places = (
         ("qtbase", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)),
         ("gradwire", str(FOLDER)),
@@ -56,13 +56,13 @@ def install(app: QCoreApplication, locale: QLocale | None = None) -> list[QTrans
     installed = []
     for name, folder in places:
         translator = QTranslator(app)
-        if translator.load(spoken, name, "_", folder) and app.installTranslator(translator):
+        if translator.load(language, name, "_", folder) and app.installTranslator(translator):
             installed.append(translator)
     return installed
 
 
 def update(file: Path) -> None:
-    """Write every text of the editor to a ``.ts`` file; what it has translated stays."""
+    """Write every text of the editor to a ``.ts`` file, keeping its existing translations."""
     with tempfile.TemporaryDirectory() as folder:
         words = Path(folder) / "words.py"
         words.write_text("".join(f"editor.noop({text!r})\n" for text in _runtime_words()))
@@ -74,7 +74,7 @@ def update(file: Path) -> None:
 
 
 def _runtime_words() -> Iterator[str]:
-    """Words of the runtime's tables, which can't be marked where they stand."""
+    """The words of the runtime's tables, which can't be marked in place."""
     for row in STATES.values():
         yield from (row.legend, row.spoken, row.title)
     yield from (field.metadata["words"] for field in fields(Thresholds))

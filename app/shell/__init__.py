@@ -1,1 +1,1 @@
-"""The main window and what surrounds it: docks, menus, actions, the windows of the process."""
+"""The main window with docks, menus and actions, and the list of windows of the process."""

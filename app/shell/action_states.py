@@ -1,4 +1,4 @@
-"""Which actions can be chosen for the selection and on the page that is shown."""
+"""Enables and disables actions as the selection and the current page require."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ActionStates(QObject):
-    """Enables the actions of one window as selection and page allow."""
+    """Enables the actions of one window."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class ActionStates(QObject):
         self._show_page()
 
     def show_selection(self, selection: Selection) -> None:
-        """Enable what can be done with ``selection``."""
+        """Enable the actions that apply to ``selection``."""
         has_wire = selection.wire is not None
         count = len(selection.blocks) + len(selection.notes)
         self._enable(selection.has_items or has_wire, "delete")

@@ -1,4 +1,4 @@
-"""The actions of the editor: one table of menus, shortcuts, explanations and what each one does."""
+"""The actions of the editor: one table with the menu, shortcut, tip and effect of each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Key = QKeySequence.StandardKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owners:
-    """Those who do what the actions of one window ask for."""
+    """The objects that carry out the actions of one window."""
 
     canvas: CanvasView
     clipboard: ClipboardCommands
@@ -65,10 +65,10 @@ class Owners:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """An action: the menu it is in, its words, and the owner and method that it calls.
+    """An action: its menu, its texts, and the method of an owner that it calls.
 
-    Commands of one ``group`` exclude each other. ``on_canvas``: the keys work only while the
-    canvas has the focus, since they mean something else where text is edited.
+    Commands of the same ``group`` are mutually exclusive. The shortcut of an ``on_canvas`` command
+    works only while the canvas has the focus, since text fields use the same keys.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Submenu:
-    """A menu inside a menu, filled while the editor runs."""
+    """A submenu that is filled at run time."""
 
     name: str
     menu: str
@@ -94,7 +94,7 @@ class Submenu:
 
 @dataclass(frozen=True, slots=True)
 class Separator:
-    """A line between two groups of actions."""
+    """A separator between two groups of actions."""
 
     menu: str
 
@@ -113,7 +113,7 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "help": editor.noop("&Help"),
     }
 )
-"""Titles by menu; ``text`` and ``theme`` open inside ``view``, ``align`` inside ``edit``."""
+"""Titles of the menus; ``text`` and ``theme`` are inside ``view``, ``align`` is inside ``edit``."""
 _INSIDE = {"text": "view", "theme": "view", "align": "edit"}
 
 TABLE: tuple[Row, ...] = (
@@ -155,186 +155,187 @@ TABLE: tuple[Row, ...] = (
     Command("add", "edit", editor.noop("&Add Block…"), lambda to: to.palette.focus_search(),
             editor.noop("Search the palette; Enter adds the block"), shortcut="Ctrl+Space"),
     Command("quick_add", "edit", editor.noop("&Quick Add…"), lambda to: to.canvas.quick_add(),
-            editor.noop("Type three letters of a block where the pointer is: Tab, or a "
-                         "double-click")),
+            editor.noop("Add a block at the pointer by typing its name (Tab, or a "
+                         "double-click on the background)")),
     Command("cut", "edit", editor.noop("Cu&t"), lambda to: to.clipboard.cut(),
-            editor.noop("Copy the selected blocks, and what selected frames hold, and remove "
-                         "them"), shortcut=Key.Cut, on_canvas=True),
+            editor.noop("Cut the selected blocks and the contents of selected frames"),
+            shortcut=Key.Cut, on_canvas=True),
     Command("copy", "edit", editor.noop("&Copy"), lambda to: to.clipboard.copy(),
-            editor.noop("Copy the selected blocks and the contents of selected frames as text"),
+            editor.noop("Copy the selected blocks and the contents of selected frames"),
             shortcut=Key.Copy, on_canvas=True),
     Command("copy_picture", "edit", editor.noop("Copy as P&icture"),
             lambda to: to.pictures.copy_picture(),
-            editor.noop("Copy the selection, or the page, as a picture"), shortcut="Ctrl+Shift+C"),
+            editor.noop("Copy a picture of the selection, or of the page"),
+            shortcut="Ctrl+Shift+C"),
     Command("paste", "edit", editor.noop("&Paste"), lambda to: to.clipboard.paste(),
-            editor.noop("Add the blocks of a copied text to the page"),
+            editor.noop("Paste blocks from the clipboard"),
             shortcut=Key.Paste, on_canvas=True),
     Command("find", "edit", editor.noop("&Find…"), lambda to: to.find_bar.open(),
-            editor.noop("Find blocks by name, type, state of their wires, or error"),
+            editor.noop("Find blocks by name, type, wire state or error"),
             shortcut=Key.Find),
     Command("duplicate", "edit", editor.noop("D&uplicate"), lambda to: to.clipboard.duplicate(),
             editor.noop("Duplicate the selected blocks and the contents of selected frames"),
             shortcut="Ctrl+D", on_canvas=True),
     Command("delete", "edit", editor.noop("&Delete"), lambda to: to.canvas.delete_selection(),
-            editor.noop("Remove the selection or the marked wires; the contents of a frame stay"),
+            editor.noop("Remove the marked wires or the selection; the contents of a frame stay"),
             shortcut=Key.Delete, on_canvas=True),
     Command("bend_wire", "edit", editor.noop("&Bend Wire"), lambda to: to.canvas.bend_wire(),
-            editor.noop("Put a reroute point into the selected wire: B, or a double-click on "
-                         "the wire")),
+            editor.noop("Add a bend to the selected wire (B, or a double-click on the "
+                         "wire)")),
     Command("rename", "edit", editor.noop("Re&name"), lambda to: to.canvas.rename(),
             editor.noop("Rename the selected block"), shortcut="F2", on_canvas=True),
     Command("select_all", "edit", editor.noop("Select &All"), lambda to: to.canvas.select_all(),
-            editor.noop("Select every block of the page"), shortcut=Key.SelectAll, on_canvas=True),
+            editor.noop("Select every block and note of the page"),
+            shortcut=Key.SelectAll, on_canvas=True),
     Separator("edit"),
     Command("group", "edit", editor.noop("&Group into Page"), lambda to: to.pages.group(),
-            editor.noop("Move the selected blocks to a page that stands in their place"),
+            editor.noop("Replace the selected blocks by a new page that contains them"),
             shortcut="Ctrl+G", on_canvas=True),
     Command("ungroup", "edit", editor.noop("U&ngroup Page"), lambda to: to.pages.ungroup(),
-            editor.noop("Put the blocks of the selected page in its place"),
+            editor.noop("Replace the selected page by its blocks"),
             shortcut="Ctrl+Shift+G", on_canvas=True),
     Command("new_page", "edit", editor.noop("Ne&w Page"), lambda to: to.pages.new_page(),
-            editor.noop("Make a page, used by a block; double-click it to build inside")),
+            editor.noop("Create a page; double-click its block to enter it")),
     Command("unique_page", "edit", editor.noop("Make Page Uni&que"),
             lambda to: to.pages.unique_page(),
-            editor.noop("Give the selected use of a page a copy of its own, which changes alone")),
+            editor.noop("Give the selected page block its own copy of the page")),
     Command("add_note", "edit", editor.noop("Add &Note"), lambda to: to.canvas.add_note(),
-            editor.noop("Write a text on the page"), shortcut="Ctrl+Shift+T", on_canvas=True),
+            editor.noop("Add a text note to the page"), shortcut="Ctrl+Shift+T", on_canvas=True),
     Command("add_frame", "edit", editor.noop("Add &Frame"),
             lambda to: to.canvas.add_note(frame=True),
-            editor.noop("Put a frame around the selected blocks; it takes them along"),
+            editor.noop("Frame the selected blocks; they move with the frame"),
             shortcut="Ctrl+Shift+F", on_canvas=True),
     Command("arrange", "edit", editor.noop("Arran&ge"), lambda to: to.edit.arrange(),
-            editor.noop("Put the page, or several selected blocks, in order about where they "
-                         "are"), shortcut="Ctrl+Shift+L"),
+            editor.noop("Lay out the page, or the selected blocks, along the flow of values"),
+            shortcut="Ctrl+Shift+L"),
     Command("align_left", "align", editor.noop("&Left"), lambda to: to.canvas.align("left"),
-            editor.noop("Put the selected blocks' left edges in line")),
+            editor.noop("Align the left edges of the selected blocks")),
     Command("align_centre", "align", editor.noop("&Centre"), lambda to: to.canvas.align("centre"),
-            editor.noop("Put the middles of the selected blocks above each other")),
+            editor.noop("Centre the selected blocks on a vertical line")),
     Command("align_right", "align", editor.noop("&Right"), lambda to: to.canvas.align("right"),
-            editor.noop("Put the selected blocks' right edges in line")),
+            editor.noop("Align the right edges of the selected blocks")),
     Command("align_top", "align", editor.noop("&Top"), lambda to: to.canvas.align("top"),
-            editor.noop("Put the selected blocks' upper edges in line")),
+            editor.noop("Align the top edges of the selected blocks")),
     Command("align_middle", "align", editor.noop("&Middle"), lambda to: to.canvas.align("middle"),
-            editor.noop("Put the middles of the selected blocks side by side")),
+            editor.noop("Centre the selected blocks on a horizontal line")),
     Command("align_bottom", "align", editor.noop("&Bottom"), lambda to: to.canvas.align("bottom"),
-            editor.noop("Put the selected blocks' lower edges in line")),
+            editor.noop("Align the bottom edges of the selected blocks")),
     Command("align_across", "align", editor.noop("Distribute &Across"),
             lambda to: to.canvas.align("across"),
-            editor.noop("Leave equal gaps from left to right")),
+            editor.noop("Space the selected blocks evenly from left to right")),
     Command("align_down", "align", editor.noop("Distribute &Down"),
             lambda to: to.canvas.align("down"),
-            editor.noop("Leave equal gaps from top to bottom")),
+            editor.noop("Space the selected blocks evenly from top to bottom")),
     Command("align_grid", "align", editor.noop("&Snap to Grid"),
             lambda to: to.canvas.align("grid"),
-            editor.noop("Put each selected block on the grid")),
+            editor.noop("Move each selected block to the nearest grid point")),
     Command("zoom_in", "view", editor.noop("Zoom &In"), lambda to: to.view.zoom_by(1.25),
-            editor.noop("Show the page larger"), shortcut=Key.ZoomIn),
+            editor.noop("Zoom in"), shortcut=Key.ZoomIn),
     Command("zoom_out", "view", editor.noop("Zoom &Out"), lambda to: to.view.zoom_by(0.8),
-            editor.noop("Show the page smaller"), shortcut=Key.ZoomOut),
+            editor.noop("Zoom out"), shortcut=Key.ZoomOut),
     Command("zoom_actual", "view", editor.noop("&Actual Size"), lambda to: to.view.zoom_actual(),
-            editor.noop("Show the page at 100 %"), shortcut="Ctrl+1"),
+            editor.noop("Zoom to 100 %"), shortcut="Ctrl+1"),
     Command("zoom_fit", "view", editor.noop("&Fit Page"), lambda to: to.canvas.zoom_to_fit(),
-            editor.noop("Show the whole page"), shortcut="Ctrl+0"),
+            editor.noop("Zoom to show the whole page"), shortcut="Ctrl+0"),
     Command("zoom_selection", "view", editor.noop("Fit &Selection"),
             lambda to: to.canvas.zoom_to_selection(),
-            editor.noop("Show the selected blocks as large as they fit"), shortcut="Ctrl+2"),
+            editor.noop("Zoom to the selected blocks"), shortcut="Ctrl+2"),
     Command("leave_page", "view", editor.noop("&Leave Page"), lambda to: to.navigation.leave(),
             editor.noop("Go back to the page that uses this one"), shortcut="Alt+Up"),
     Separator("view"),
     Command("legend", "view", editor.noop("Le&gend"), lambda to: to.canvas.legend.toggle(),
-            editor.noop("Show what the lanes beside the wires mean"),
+            editor.noop("Explain the lanes beside the wires"),
             shortcut="Ctrl+L", checkable=True),
     Command("thresholds", "view", editor.noop("&Thresholds…"), lambda to: to.view.thresholds(),
-            editor.noop("Choose from where on a gradient counts as vanishing, exploding or "
-                         "partly zero")),
+            editor.noop("Choose when a gradient counts as vanishing, exploding or partly "
+                         "zero")),
     Command("minimap", "view", editor.noop("Mini-&map"), lambda to: to.canvas.minimap.toggle(),
-            editor.noop("Turn the map of the whole page off or on; it shows while a part is "
-                         "out of view")),
+            editor.noop("Show a map of the page while part of it is out of view")),
     Submenu("losses", "view", editor.noop("Gradient &of"),
-            editor.noop("Choose the loss that lanes, gradients and reasons are about")),
+            editor.noop("Choose the loss for lanes, gradients and explanations")),
     Submenu("panels", "view", editor.noop("&Panels"),
-            editor.noop("Show and hide the panels")),
+            editor.noop("Show or hide panels")),
     Command("next_panel", "view", editor.noop("&Next Panel"), lambda to: to.panels.next_panel(),
-            editor.noop("Give the keyboard to the next panel, or back to the canvas"),
+            editor.noop("Move the keyboard focus to the next panel or the canvas"),
             shortcut="F6"),
     Command("previous_panel", "view", editor.noop("Pre&vious Panel"),
             lambda to: to.panels.previous_panel(),
-            editor.noop("Give the keyboard to the panel before, or back to the canvas"),
+            editor.noop("Move the keyboard focus to the previous panel or the canvas"),
             shortcut="Shift+F6"),
     Command("larger_panel", "view", editor.noop("Lar&ger Panel"),
             lambda to: to.panels.larger_panel(),
-            editor.noop("Make the panel with the keyboard larger"), shortcut="Alt+Shift+Right"),
+            editor.noop("Enlarge the panel with the keyboard focus"), shortcut="Alt+Shift+Right"),
     Command("smaller_panel", "view", editor.noop("Sma&ller Panel"),
             lambda to: to.panels.smaller_panel(),
-            editor.noop("Make the panel with the keyboard smaller"), shortcut="Alt+Shift+Left"),
+            editor.noop("Shrink the panel with the keyboard focus"), shortcut="Alt+Shift+Left"),
     Command("move_panel", "view", editor.noop("Mo&ve Panel"), lambda to: to.panels.move_panel(),
-            editor.noop("Put the panel with the keyboard to the next side: left, bottom, right")),
+            editor.noop("Move the panel with the keyboard focus: left, bottom, right")),
     Submenu("windows", "view", editor.noop("&Windows"),
             editor.noop("Go to another window")),
     Command("reduced_motion", "view", editor.noop("Reduced &Motion"),
             lambda to: to.view.toggle_motion(),
-            editor.noop("Let nothing move by itself"), checkable=True),
+            editor.noop("Turn off animations"), checkable=True),
     Command("text_small", "text", editor.noop("&Small"), lambda to: to.view.choose_text("small"),
-            editor.noop("Small text in panels, menus and on the canvas"), group="text"),
+            editor.noop("Use small text in panels, menus and on the canvas"), group="text"),
     Command("text_normal", "text", editor.noop("&Normal"),
             lambda to: to.view.choose_text("normal"),
-            editor.noop("Text as large as designed"), group="text"),
+            editor.noop("Use the default text size"), group="text"),
     Command("text_large", "text", editor.noop("&Large"), lambda to: to.view.choose_text("large"),
-            editor.noop("Large text in panels, menus and on the canvas"), group="text"),
-    Command("theme_system", "theme", editor.noop("As the &System"),
+            editor.noop("Use large text in panels, menus and on the canvas"), group="text"),
+    Command("theme_system", "theme", editor.noop("&System"),
             lambda to: to.view.choose_theme("system"),
-            editor.noop("Light or dark as the desktop is"), group="theme"),
+            editor.noop("Follow the theme of the desktop"), group="theme"),
     Command("theme_light", "theme", editor.noop("&Light"),
             lambda to: to.view.choose_theme("light"),
-            editor.noop("Dark ink on white"), group="theme"),
+            editor.noop("Dark text on white"), group="theme"),
     Command("theme_dark", "theme", editor.noop("&Dark"), lambda to: to.view.choose_theme("dark"),
-            editor.noop("Light ink on black"), group="theme"),
+            editor.noop("Light text on a dark background"), group="theme"),
     Command("theme_high_contrast", "theme", editor.noop("&High Contrast"),
             lambda to: to.view.choose_theme("high contrast"),
-            editor.noop("Strong lines and no quiet tints"), group="theme"),
-    Command("try_selected", "run", editor.noop("&Try Open or Cut"),
+            editor.noop("Bright lines and text on black"), group="theme"),
+    Command("try_selected", "run", editor.noop("&Try Opening or Cutting"),
             lambda to: to.trial.try_selected(),
-            editor.noop("Try the selected stops open, or a cut on the selected wire, without "
-                         "changing anything"), shortcut="Ctrl+T"),
+            editor.noop("Try opening the selected stops, or cutting the selected wire, "
+                         "without changing the diagram"), shortcut="Ctrl+T"),
     Command("evaluate", "run", editor.noop("&Evaluate Now"), lambda to: to.run.evaluate(),
-            editor.noop("Compute all values and gradients again"), shortcut="F5"),
+            editor.noop("Recompute all values and gradients"), shortcut="F5"),
     Command("check_gradients", "run", editor.noop("&Check Gradients"),
             lambda to: to.gradient_check.check_gradients(),
-            editor.noop("Compare the derivative of every block with a central difference"),
+            editor.noop("Compare every block's derivative with a central difference"),
             shortcut="Shift+F5"),
     Command("step", "run", editor.noop("Gradient &Step"), lambda to: to.run.step(),
-            editor.noop("Move every variable one step down its gradient"), shortcut="F10"),
+            editor.noop("Take one step of gradient descent"), shortcut="F10"),
     Command("rate", "run", editor.noop("&Learning Rate…"), lambda to: to.run.rate(),
-            editor.noop("Choose how far a gradient step goes")),
+            editor.noop("Choose the learning rate of gradient steps")),
     Command("find_command", "help", editor.noop("Command &Palette…"),
             lambda to: to.help.find_command(),
-            editor.noop("Find any action by a few letters"), shortcut="Ctrl+Shift+P"),
+            editor.noop("Find any action by typing a few letters"), shortcut="Ctrl+Shift+P"),
     Command("shortcuts", "help", editor.noop("Keyboard &Shortcuts"),
             lambda to: to.help.shortcuts(),
-            editor.noop("Show all keys"), shortcut="F1"),
+            editor.noop("Show all keyboard shortcuts"), shortcut="F1"),
     Command("manual", "help", editor.noop("&Manual"), lambda to: to.help.manual(),
             editor.noop("Read and search the manual"), shortcut="Ctrl+F1"),
     Submenu("examples", "help", editor.noop("&Examples"),
-            editor.noop("Open a copy of an example")),
+            editor.noop("Open an example as a copy")),
     Separator("help"),
     Command("about", "help", editor.noop("&About Gradwire"), lambda to: to.help.about(),
-            editor.noop("Version and licence")),
+            editor.noop("Show the version and the licence")),
 )  # fmt: skip
-"""Every action, menu by menu, in the order it is shown."""
+"""Every action, menu by menu, in the order shown."""
 
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {row.name: row for row in TABLE if isinstance(row, Command)}
 )
-"""The rows that do something, by name."""
+"""The commands of the table, by name."""
 
 CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "bend_wire", "try_selected", "",
            "group", "ungroup", "unique_page", "add_frame", "", "zoom_selection",
            "arrange")  # fmt: skip
-"""Actions of the canvas's own menu; an empty name is a line."""
+"""Actions of the canvas's context menu; an empty name is a separator."""
 
 
 def build(bar: QMenuBar, owners: Owners) -> tuple[dict[str, QAction], dict[str, QMenu]]:
-    """Fill ``bar`` from the table; the actions, and the menus with all submenus, by name."""
+    """Fill ``bar`` from the table; return actions, and menus with submenus, by name."""
     menus = {n: bar.addMenu(editor.tr(title)) for n, title in MENUS.items() if n not in _INSIDE}
     made: dict[str, QAction] = {}
     groups: dict[str, QActionGroup] = {}
@@ -356,7 +357,7 @@ def build(bar: QMenuBar, owners: Owners) -> tuple[dict[str, QAction], dict[str, 
 
 
 def context_menu(parent: QWidget, by_name: Mapping[str, QAction]) -> QMenu:
-    """The canvas's own menu: what can be done with the selection."""
+    """The context menu of the canvas, with the actions for the selection."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     for name in CONTEXT:
@@ -368,7 +369,7 @@ def context_menu(parent: QWidget, by_name: Mapping[str, QAction]) -> QMenu:
 
 
 def shortcut_sections() -> list[Section]:
-    """Menu by menu, the actions that have keys."""
+    """The actions with a shortcut, by menu."""
     return [
         Section(
             editor.tr(title),

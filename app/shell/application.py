@@ -1,4 +1,4 @@
-"""Starting the editor, or saying why it can't start."""
+"""Starts the editor, or reports why it can't start."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from app.shell.windows import Windows
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-"""Variables of the environment by which a user says how many threads to use."""
+"""Environment variables that set the number of threads."""
 
 TURN = 0.002
-"""Seconds a computing thread keeps the interpreter before the window gets its turn."""
+"""Seconds after which a computing thread yields the interpreter to the window."""
 
 
 def run(path: Path | None) -> int:
-    """Open the editor, with a file if one is given, until its window is closed; the exit code.
+    """Run the editor, with a file if one is given, and return its exit code.
 
-    Raises RunError, and points to the headless command, where no window can open.
+    Raises RunError, which names the headless command, if no window can open.
     """
     if reason := why_no_window(unseen=True):
         raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
-    # Qt is imported only now that it is known to be there.
+    # Import Qt only now that it is known to be available.
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
@@ -59,7 +59,7 @@ def run(path: Path | None) -> int:
 
 
 def _spare_cores() -> None:
-    """One thread for arithmetic, unless the user said how many: others would starve the window."""
+    """Use one thread for arithmetic unless the user chose a number: others starve the window."""
     from threadpoolctl import threadpool_limits
 
     from runtime.engine.plan import threads
@@ -72,9 +72,9 @@ def _spare_cores() -> None:
 def _hook(
     windows: Windows,
 ) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
-    """What becomes of an exception that nothing caught: the window says so and lives on."""
+    """A hook that shows uncaught exceptions in the window, and keeps the editor running."""
 
-    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
             windows.close_all()
             return
@@ -83,9 +83,8 @@ def _hook(
 
         windows.active().document.problem.emit(
             editor.tr(
-                "Gradwire itself failed ({0}: {1}). The diagram is as it was; "
-                "the terminal has the details."
+                "Internal error ({0}: {1}). The diagram is unchanged; see the terminal for details."
             ).format(kind.__name__, error)
         )
 
-    return tell
+    return show

@@ -1,4 +1,4 @@
-"""The panels around the canvas: where each is placed until the user moves it."""
+"""The panels around the canvas, and their default places."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Area = Qt.DockWidgetArea
 
 
 class Place(NamedTuple):
-    """The title of a panel and its side of the canvas."""
+    """The title of a panel, and its side of the window."""
 
     title: str
     area: Qt.DockWidgetArea
@@ -28,7 +28,7 @@ PLACES = {
     "doctor": Place(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
     "matrix": Place(editor.noop("Losses"), _Area.BottomDockWidgetArea),
 }
-"""Panels by name, in the order of the keyboard; those at the bottom are tabs of one dock."""
+"""Panels by name, in the order of F6; those at the bottom are tabs."""
 
 
 class Docks(QObject):
@@ -43,12 +43,12 @@ class Docks(QObject):
         self._arrange(frame)
 
     def bring_up(self, name: str) -> None:
-        """Show a panel, in front of those that share its place."""
+        """Show a panel, in front of the other tabs."""
         self.by_name[name].show()
         self.by_name[name].raise_()
 
     def show_count(self, name: str, count: int) -> None:
-        """Put the number of listed items into the title of a panel; none for 0."""
+        """Show the number of items in the title of a panel, unless it is 0."""
         title = editor.tr(PLACES[name].title)
         self.by_name[name].setWindowTitle(f"{title} ({count})" if count else title)
 

@@ -1,4 +1,4 @@
-"""The window: makes canvas, panels, controllers and commands, and connects them."""
+"""The main window: creates canvas, panels, controllers and commands, and connects them."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ if TYPE_CHECKING:
 
 
 class MainWindow(QMainWindow):
-    """One document in one window."""
+    """The window of one document."""
 
     closed = Signal()
-    """The window was closed, and nothing of its document is left to save."""
+    """The window was closed; its changes are saved or discarded."""
 
     def __init__(self, settings: Settings | None = None, windows: Windows | None = None) -> None:
         super().__init__()
@@ -97,34 +97,34 @@ class MainWindow(QMainWindow):
         self.windows.add(self)
 
     def come_forward(self) -> None:
-        """Show the window before the others, with the keyboard."""
+        """Bring the window to the front and give it the keyboard focus."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.raise_()
         self.activateWindow()
 
     def open_path(self, path: Path) -> bool:
-        """Open a file, here or in another window; False when it is broken."""
+        """Open a file, here or in another window; False if it can't be read."""
         return self.windows.open(path, self)
 
     def open_copy(self, path: Path) -> bool:
-        """Open a copy of a file, likewise."""
+        """Open a copy of a file, here or in another window; False if it can't be read."""
         return self.windows.open_copy(path, self)
 
     def restyle(self) -> None:
-        """Show text, motion and states as the settings say."""
+        """Apply the settings of text size, theme, motion and thresholds."""
         self.canvas.set_actual(theme.scale())
         size = self.settings.text if self.settings.text in theme.TEXT_SIZES else "normal"
         self.actions_by_name[f"text_{size}"].setChecked(True)
         name = self.settings.theme if self.settings.theme in theme.THEMES else "system"
         self.actions_by_name[f"theme_{name.replace(' ', '_')}"].setChecked(True)
-        still = self.settings.reduced_motion
-        self.canvas.set_reduced_motion(still)
-        self.setAnimated(not still)
-        self.actions_by_name["reduced_motion"].setChecked(still)
+        reduced = self.settings.reduced_motion
+        self.canvas.set_reduced_motion(reduced)
+        self.setAnimated(not reduced)
+        self.actions_by_name["reduced_motion"].setChecked(reduced)
         self.evaluator.judge(self.settings.thresholds)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the rules of style of ``theme``."""
+        """Use the style sheet of ``theme``."""
         self.setStyleSheet(sheet(theme))
 
     # ---- events -------------------------------------------------------------------------------
@@ -134,15 +134,15 @@ class MainWindow(QMainWindow):
             self.background.afterwards(self.close)
             event.ignore()
             return
-        if (typing := self.focusWidget()) is not None:
-            typing.clearFocus()  # what is being written is kept before anyone asks what is new
+        if (field := self.focusWidget()) is not None:
+            field.clearFocus()  # commits what is being typed before unsaved changes are checked
         if not self.files.may_leave():
             event.ignore()
             return
         self.settings.arrangement = (self.saveGeometry(), self.saveState())
         self.evaluator.shutdown()
         self.autosave.close()
-        self.canvas.blockSignals(True)  # its last ones would find panels that are gone
+        self.canvas.blockSignals(True)  # late signals would reach deleted panels
         event.accept()
         self.closed.emit()
 
@@ -153,15 +153,15 @@ class MainWindow(QMainWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         event.acceptProposedAction()
         for path in dropped_files(event):
-            # After the drop: the program that the files came from must not be kept waiting.
+            # After the event, so that the program the files come from need not wait.
             QTimer.singleShot(0, self, lambda path=path: self.open_path(path))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self.files.watch.check()  # network drives tell no watcher
+            self.files.watch.check()  # network drives don't notify watchers
 
-    # ---- making -------------------------------------------------------------------------------
+    # ---- creation -----------------------------------------------------------------------------
 
     def _make_document(self) -> None:
         self.background = Background(self)
@@ -182,7 +182,7 @@ class MainWindow(QMainWindow):
         self.losses = Losses(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
-        # Before the presenter hears of it: what it then says of the new diagram is to stay.
+        # Connected before the presenter, so that messages about the new diagram stay.
         self.document.diagramChanged.connect(self.notice.dismiss)
         self.progress = Progress(self)
         self.find_bar = FindBar(self)
@@ -264,11 +264,11 @@ class MainWindow(QMainWindow):
             },
         )
 
-    # ---- connecting ---------------------------------------------------------------------------
+    # ---- connections --------------------------------------------------------------------------
 
     def _connect_document(self) -> None:
         document = self.document
-        document.opened.connect(self._forget)
+        document.opened.connect(self._reset)
         document.diagramChanged.connect(self._show_document)
         document.pathChanged.connect(self._show_title)
         document.cleanChanged.connect(self._show_title)
@@ -342,10 +342,10 @@ class MainWindow(QMainWindow):
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self._show_error)
 
-    # ---- what the window itself shows ---------------------------------------------------------
+    # ---- updates ------------------------------------------------------------------------------
 
-    def _forget(self) -> None:
-        """Another diagram takes the place of the one that was open."""
+    def _reset(self) -> None:
+        """Reset what belonged to the previous diagram."""
         self.notice.dismiss()
         self.inspector.forget()
         self.canvas.set_selection(NOTHING)
@@ -392,5 +392,5 @@ class MainWindow(QMainWindow):
 
     def _warn_of_autosave(self, reason: str) -> None:
         self.notice.show_message(
-            self.tr("Your changes are not safe until you save. {0}").format(reason)
+            self.tr("Unsaved changes would be lost in a crash. {0}").format(reason)
         )

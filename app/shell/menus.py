@@ -1,4 +1,4 @@
-"""The menus that change while the editor runs: panels, examples, recent files, windows."""
+"""The submenus that are filled at run time: panels, examples, recent files, losses, windows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Menus(QObject):
-    """Fills the submenus of one window; ``by_name`` holds every menu."""
+    """Fills the submenus of one window; ``by_name`` has every menu."""
 
     exampleChosen = Signal(object)
-    """Path of an example, of which a copy is to be opened."""
+    """Path of an example to open as a copy."""
     fileChosen = Signal(object)
     """Path of a file to open."""
 
@@ -63,7 +63,7 @@ class Menus(QObject):
                 action.setText(self.tr("{0} (missing)").format(unmarked(path.name)))
                 action.setEnabled(False)
         if menu.isEmpty():
-            menu.addAction(self.tr("No files yet")).setEnabled(False)
+            menu.addAction(self.tr("No recent files")).setEnabled(False)
 
     def _fill_windows(self) -> None:
         menu = self.by_name["windows"]

@@ -1,4 +1,4 @@
-"""What a window shows of its document: the page it is on, and the newest result."""
+"""Decides what a window shows: the current page and the newest result."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class Presenter(QObject):
-    """Follows document, navigation and evaluator, and says what is to be shown.
+    """Follows document, navigation and evaluator, and emits what to show.
 
-    Each of ``overlays`` puts its findings over the results on their way: which loss they are
-    about, a trial, the checks of gradients.
+    Each of ``overlays`` adjusts results before they are shown: for the chosen loss, a trial, or
+    gradient checks.
     """
 
     pageShown = Signal(object, str)
-    """A Diagram, and the page of it that the window is on; ``resultShown`` follows."""
+    """A Diagram and the name of its current page; ``resultShown`` follows."""
     resultShown = Signal(object, object)
-    """The newest Result, and the use (an InstancePath) of the page that is shown."""
+    """The newest Result, and the InstancePath of the current use of the page."""
 
     def __init__(
         self,
@@ -47,18 +47,18 @@ class Presenter(QObject):
         evaluator.resultChanged.connect(self._show_result)
 
     def show_diagram(self, diagram: Diagram) -> None:
-        """Show the document's diagram, and have it evaluated."""
+        """Show the document's diagram and evaluate it."""
         self._navigation.set_diagram(diagram)
         self.show_page()
         self._evaluator.request(diagram)
 
     def show_page(self) -> None:
-        """Show the page that the window is on, as it is now, with the newest result."""
+        """Show the current page with the newest result."""
         self.pageShown.emit(self._document.diagram, self._navigation.page)
         self.show_result()
 
     def show_result(self) -> None:
-        """Show the newest result, with what is put over it now."""
+        """Show the newest result with the current overlays."""
         if self._evaluator.result is not None:
             self._show_result(self._evaluator.result)
 

@@ -1,4 +1,4 @@
-"""The right end of the status bar: whether something is computed, the losses, the zoom."""
+"""The right end of the status bar: activity, losses and zoom."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from app.panels.tables.losses import Losses
 
 _BUSY_SHOWS_AFTER = 300
-"""Milliseconds a run may take before the status bar mentions it."""
+"""Milliseconds after which the status bar shows that a run is going on."""
 
 
 class Status(QObject):

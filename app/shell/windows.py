@@ -1,4 +1,4 @@
-"""The open windows of this process, and what they share: settings, favourites, the journal."""
+"""The open windows of the process, and what they share: settings, favourites and the journal."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 _CASCADE = QPoint(28, 28)
-"""From a window to the next, px."""
+"""Offset of each new window from the previous one, px."""
 
 
 class Windows(QObject):
-    """One list of windows, in the order they were opened."""
+    """The open windows, in the order they were opened."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -40,22 +40,22 @@ class Windows(QObject):
 
     @property
     def listed(self) -> tuple[MainWindow, ...]:
-        """All windows, the oldest first."""
+        """All windows, oldest first."""
         return tuple(self._windows)
 
     def active(self) -> MainWindow:
-        """The window that has the keyboard, else the newest."""
+        """The window with the keyboard focus, or else the newest."""
         active = QApplication.activeWindow()
         return next((w for w in self._windows if w is active), self._windows[-1])
 
     def add(self, window: MainWindow) -> None:
-        """Take a window into the list until it is closed."""
+        """Add a window to the list until it is closed."""
         self._windows.append(window)
         window.closed.connect(self._remove)
 
     def new(self) -> MainWindow:
-        """Open one more window, empty."""
-        from app.shell.main_window import MainWindow  # which imports this module
+        """Open a new, empty window."""
+        from app.shell.main_window import MainWindow  # imports this module
 
         made = MainWindow(windows=self)
         made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -65,9 +65,10 @@ class Windows(QObject):
         return made
 
     def open(self, path: Path, window: MainWindow) -> bool:
-        """Show a file in ``window`` where nothing is open there, else in a new one.
+        """Open a file in ``window`` if that is empty, or else in a new one; False on failure.
 
-        A file that is open already is shown where it is: two windows would overwrite each other.
+        If a window has the file open already, that window comes to the front: two windows with the
+        same file would overwrite each other's changes.
         """
         for other in self._windows:
             if other.document.path is not None and _same(other.document.path, path):
@@ -75,34 +76,34 @@ class Windows(QObject):
                 return True
         loaded = window.document.read(path)
         if loaded is not None:
-            self._room(window).document.adopt(loaded)
+            self._empty_or_new(window).document.adopt(loaded)
             self.settings.remember(path)
         return loaded is not None
 
     def open_copy(self, path: Path, window: MainWindow) -> bool:
-        """Show a copy of a file, likewise."""
+        """Open a copy of a file in ``window`` if that is empty, or else in a new one."""
         loaded = window.document.read(path)
         if loaded is not None:
-            self._room(window).document.adopt(loaded.copy())
+            self._empty_or_new(window).document.adopt(loaded.copy())
         return loaded is not None
 
     def restyle(self) -> None:
-        """Let every window look as the settings say."""
+        """Apply the settings to every window."""
         self.apply_theme()
         for window in self._windows:
             window.restyle()
 
     def apply_theme(self) -> None:
-        """Dress the application in the theme and the size of text that the settings name."""
+        """Apply the theme and the text size of the settings."""
         application = QApplication.instance()
         if isinstance(application, QApplication):
             chosen = theme.THEMES.get(self.settings.theme) or theme.system()
             theme.apply(chosen, application, self.settings.text)
 
     def close_all(self) -> bool:
-        """Close every window, the newest first; False when one of them stays.
+        """Close every window, newest first; False if one of them stays open.
 
-        Where something is under way, its end is waited for.
+        If a job is running in a window, this is called again when it ends.
         """
         for window in self._windows:
             if window.background.busy:
@@ -111,12 +112,12 @@ class Windows(QObject):
         return all(window.close() for window in reversed(self.listed))
 
     def offer_recovery(self) -> Recovery | None:
-        """Show what a crash left unsaved, if anything."""
-        text, read = self.tr("Reading what was not saved"), self.journal.orphans
+        """Offer to recover what a crash left unsaved, if anything."""
+        text, read = self.tr("Looking for unsaved diagrams"), self.journal.orphans
         try:
             entries = self.active().background.run(text, lambda pulse: read(), pure=True)
         except Cancelled:
-            return None  # it will be offered at the next start
+            return None  # offered again at the next start
         if not entries or not self._windows:
             return None
         dialog = Recovery(entries, self.active())
@@ -127,7 +128,7 @@ class Windows(QObject):
         return dialog
 
     def recover(self, entry: Entry) -> None:
-        """Open an entry where nothing is open, and keep it in the journal as this process's."""
+        """Open an entry in an empty window, and move it to this process's journal."""
         window = self._free() or self.new()
         window.document.recover(entry.diagram, entry.path)
         window.autosave.write()
@@ -137,17 +138,17 @@ class Windows(QObject):
         if self.settings.theme not in theme.THEMES:
             self.apply_theme()
 
-    def _room(self, window: MainWindow) -> MainWindow:
+    def _empty_or_new(self, window: MainWindow) -> MainWindow:
         return window if _is_free(window) else self.new()
 
     def _free(self) -> MainWindow | None:
-        """A window in which nothing is open and nothing was done."""
+        """A window with an untouched document."""
         return next(filter(_is_free, self._windows), None)
 
     def _remove(self) -> None:
         window = cast("MainWindow", self.sender())
         if window not in self._windows:
-            return  # closing what is closed
+            return  # closed twice
         self._windows.remove(window)
         if not self._windows:
             self.journal.close()

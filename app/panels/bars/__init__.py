@@ -1,1 +1,1 @@
-"""Lines above the canvas: notices, offers, progress, trials, search, breadcrumbs."""
+"""Bars above the canvas: notices, offers, progress, trials, search, breadcrumbs."""

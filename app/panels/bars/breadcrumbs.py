@@ -1,4 +1,4 @@
-"""The way back from inside a page: main, encoder, layer1."""
+"""Breadcrumbs that lead back out of nested pages: main, encoder, layer1."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from runtime.diagram import MAIN
 
 
 class Breadcrumbs(QWidget):
-    """A button for every page on the way here; hidden on the outermost one."""
+    """A button for each page on the way to the current one; hidden on ``main``."""
 
     trailRequested = Signal(object, str)
-    """Names of the blocks to have entered, a tuple, and the page to have begun on."""
+    """Names of the page blocks to enter, as a tuple, and the page to start from."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,7 +24,7 @@ class Breadcrumbs(QWidget):
         self.hide()
 
     def show_trail(self, trail: tuple[str, ...], root: str = MAIN) -> None:
-        """Show another place: the blocks that were entered from ``root`` on."""
+        """Show the blocks that were entered, starting from ``root``."""
         labels.clear(self._row)
         self.setVisible(bool(trail) or root != MAIN)
         steps = [(name, trail[:depth], root) for depth, name in enumerate((root, *trail))]
@@ -45,8 +45,8 @@ class Breadcrumbs(QWidget):
             )
             self._row.addWidget(button)
         if root != MAIN:
-            told = labels.plain(self.tr("Nothing uses {0}, so nothing of it runs.").format(root))
-            told.setForegroundRole(labels.Role.PlaceholderText)
+            unused = labels.plain(self.tr("Nothing uses {0}, so it does not run.").format(root))
+            unused.setForegroundRole(labels.Role.PlaceholderText)
             self._row.addSpacing(12)
-            self._row.addWidget(told)
+            self._row.addWidget(unused)
         self._row.addStretch(1)

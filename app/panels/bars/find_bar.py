@@ -1,4 +1,4 @@
-"""The line over the canvas that finds blocks: what is typed, how many there are, next, previous."""
+"""The search bar above the canvas: finds blocks, counts them, and steps through them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FindBar(QWidget):
-    """Hidden until it is opened. Enter goes to the next block, Shift+Enter back, Esc closes."""
+    """Hidden until opened. Enter and Shift+Enter go to the next and previous block, Esc closes."""
 
     pathRequested = Signal(str)
     """Instance path of the block to show."""
@@ -49,31 +49,31 @@ class FindBar(QWidget):
             button.setAutoRaise(True)
             button.clicked.connect(lambda _=False, step=step: self.go(step))
             row.addWidget(button)
-        self.line.textChanged.connect(self._look)
+        self.line.textChanged.connect(self._search)
         self.line.installEventFilter(self)
         self.hide()
 
     def open(self) -> None:
-        """Show the line with its text selected."""
+        """Show the bar with its text selected."""
         self.show()
-        self._look()
+        self._search()
         self.line.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.line.selectAll()
 
     def set_result(self, result: Result | None) -> None:
-        """Look through another evaluation from now on."""
+        """Search another result."""
         self._result = result
         if self.isVisible():
-            self._look()
+            self._search()
 
     def set_diagram(self, diagram: Diagram) -> None:
-        """Look through another diagram from now on."""
+        """Search another diagram."""
         self._diagram = diagram
         if self.isVisible():
-            self._look()
+            self._search()
 
     def go(self, step: int) -> None:
-        """Go to the next (1) or the previous (−1) of what was found, around the end."""
+        """Go to the next (1) or previous (−1) match, wrapping around at the ends."""
         if self._paths:
             start = -1 if step > 0 else 0
             self._at = ((self._at if self._at >= 0 else start) + step) % len(self._paths)
@@ -92,8 +92,8 @@ class FindBar(QWidget):
                 return True
         return super().eventFilter(watched, event)
 
-    def _look(self) -> None:
-        """Find again; the place in the list stays as far as it is still there."""
+    def _search(self) -> None:
+        """Search again; the current match stays current if it still matches."""
         shown = self._paths[self._at] if self._at >= 0 else None
         text = self.line.text()
         self._paths = search(self._diagram, self._result, text) if self._diagram else []
@@ -104,7 +104,7 @@ class FindBar(QWidget):
         if not self.line.text().strip():
             self.count.clear()
         elif not self._paths:
-            self.count.setText(self.tr("nothing found"))
+            self.count.setText(self.tr("no matches"))
         elif self._at < 0:
             self.count.setText(str(len(self._paths)))
         else:

@@ -1,4 +1,4 @@
-"""A line across the window for what went wrong; it waits to be read, and blocks nothing."""
+"""A bar that shows a problem until it is closed, without blocking the window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Notice(QFrame):
-    """Shows the last problem until it is closed or the cause is gone."""
+    """Shows the latest problem until it is closed or resolved."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,22 +36,22 @@ class Notice(QFrame):
         follow_theme(self)
 
     def show_message(self, text: str) -> None:
-        """Show ``text``; screen readers say it."""
+        """Show ``text``, and announce it to screen readers."""
         self._label.setText(text)
         self.show()
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
     def dismiss(self) -> None:
-        """Take the message away."""
+        """Remove the message."""
         self._label.clear()
         self.hide()
 
     def text(self) -> str:
-        """What is shown; empty when nothing is."""
+        """The message; empty if none is shown."""
         return self._label.text()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``: the error colour, thinned to a wash."""
+        """Use a light tint of the error colour of ``theme``."""
         ground, error = QColor(theme.surface), QColor(theme.error)
         wash = [0.86 * g + 0.14 * e for g, e in zip(_rgb(ground), _rgb(error), strict=True)]
         shown = QPalette(self.palette())

@@ -1,4 +1,4 @@
-"""A line across the window with something to decide; it waits, and blocks nothing."""
+"""A bar that asks a question without blocking the window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Offer(QFrame):
-    """Shows a sentence with a button for each answer; an answer takes it away."""
+    """Shows a question with a button per answer; any answer closes it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class Offer(QFrame):
         follow_theme(self)
 
     def ask(self, text: str, answers: Mapping[str, Callable[[], object]]) -> None:
-        """Show ``text`` with these answers; screen readers say it."""
+        """Show ``text`` with these answers, and announce it to screen readers."""
         self.withdraw()
         self._label.setText(text)
         for title, act in answers.items():
@@ -43,7 +43,7 @@ class Offer(QFrame):
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
     def withdraw(self) -> None:
-        """Take the question away unanswered."""
+        """Remove the question without an answer."""
         self.hide()
         self._label.clear()
         for button in self.buttons:
@@ -52,11 +52,11 @@ class Offer(QFrame):
         self.buttons = []
 
     def text(self) -> str:
-        """What is asked; empty when nothing is."""
+        """The question; empty if none is shown."""
         return self._label.text()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         shown = QPalette(self.palette())
         shown.setColor(QPalette.ColorRole.Window, QColor(theme.accent_wash))
         self.setPalette(shown)

@@ -1,4 +1,4 @@
-"""A line across the window while something takes its time: what, how far, and a way to stop it."""
+"""A bar that shows the progress of a slow job, with a button to cancel it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _WIDTH = 180
 
 
 class Progress(QFrame):
-    """Shows one piece of work; hidden while there is none."""
+    """Shows one job; hidden while there is none."""
 
     cancelled = Signal()
-    """The work shall end."""
+    """The user wants to cancel the job."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +42,7 @@ class Progress(QFrame):
         follow_theme(self)
 
     def show_progress(self, text: str, share: float) -> None:
-        """Show what is done and, as far as that is known, the share that is done, 0 … 1."""
+        """Show what is being done and, if known, how much of it is done: 0 … 1."""
         if self.isHidden():
             self._label.setText(f"{text} …")
             self.bar.setAccessibleName(text)
@@ -53,11 +53,11 @@ class Progress(QFrame):
         self.bar.setValue(round(100 * share))
 
     def text(self) -> str:
-        """What is shown."""
+        """The text shown."""
         return self._label.text()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``: a wash of the accent."""
+        """Use a light tint of the accent colour of ``theme``."""
         shown = QPalette(self.palette())
         shown.setColor(QPalette.ColorRole.Window, QColor(theme.accent_wash))
         self.setPalette(shown)

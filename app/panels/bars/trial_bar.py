@@ -1,4 +1,4 @@
-"""A line across the window while something is tried: nothing of it is in the document yet."""
+"""A bar that shows the current trial, which is not part of the document yet."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 _EDGE = 3
-"""Width of the line below, px."""
+"""Width of the line along the lower edge, px."""
 
 
 class TrialBar(QFrame):
-    """Says what is tried and what it changes; asks to apply it or to drop it."""
+    """Shows the steps of a trial and their effect, with buttons to apply or discard it."""
 
     applied = Signal()
     discarded = Signal()
@@ -39,7 +39,7 @@ class TrialBar(QFrame):
         self._edge = QColor()
         self._label = labels.body()
         self.apply_button = QPushButton(self.tr("&Apply"), self)
-        self.apply_button.setToolTip(self.tr("Make the trial a change of the diagram, one undo"))
+        self.apply_button.setToolTip(self.tr("Apply the trial to the diagram, as one undo"))
         self.discard_button = QPushButton(self.tr("&Discard"), self)
         self.discard_button.setToolTip(self.tr("Leave the diagram as it is (Esc)"))
         self.apply_button.clicked.connect(self.applied)
@@ -59,7 +59,7 @@ class TrialBar(QFrame):
         follow_theme(self)
 
     def show_trial(self, text: str, *, ready: bool) -> None:
-        """Show ``text``; only what is ``ready`` can be applied."""
+        """Show ``text``; the trial can be applied only if ``ready``."""
         if text != self._label.text():
             self._label.setText(text)
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
@@ -67,11 +67,11 @@ class TrialBar(QFrame):
         self.show()
 
     def text(self) -> str:
-        """What is shown."""
+        """The text shown."""
         return self._label.text()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``: a wash of the accent, and a chip and an edge of it."""
+        """Use the accent colour of ``theme``, as a light tint and for the chip and the edge."""
         self._edge = QColor(theme.accent)
         for widget, ground, ink in (
             (self, theme.accent_wash, theme.ink),
@@ -85,7 +85,7 @@ class TrialBar(QFrame):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        with QPainter(self) as painter:  # dashed, as all that is tried is on the canvas
+        with QPainter(self) as painter:  # dashed, like trials on the canvas
             pen = QPen(self._edge, _EDGE)
             pen.setDashPattern([3.0, 2.0])
             painter.setPen(pen)

@@ -1,4 +1,4 @@
-"""Every action of the menus, found by a few letters and done with Enter."""
+"""The command palette: finds an action by a few letters and runs it with Enter."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 class CommandPalette(QDialog):
-    """A line to type into over the list of what fits; Esc leaves everything as it is."""
+    """An input line above the list of matching actions; Esc closes it."""
 
     def __init__(self, menus: Mapping[str, QMenu], parent: QWidget) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class CommandPalette(QDialog):
         self._look_for("")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keys that move in a list move in this one, while the line keeps the cursor."""
+        """Let the arrow and page keys move in the list while the input line has the focus."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             if event.key() in _MOVES:
                 self.list.event(event)
@@ -84,7 +84,7 @@ class CommandPalette(QDialog):
 
     def _look_for(self, sought: str) -> None:
         self.list.clear()
-        # Asked anew: menus that are filled while the editor runs drop the actions that they had.
+        # Not cached: menus that are filled at run time replace their actions.
         scored = [(fuzzy.score(sought, row.text), row) for row in rows(self._menus)]
         fitting = [(score, row) for score, row in scored if score is not None]
         if sought.strip():
@@ -102,11 +102,11 @@ class CommandPalette(QDialog):
         if item is not None and not item.isDisabled():
             action = item.data(0, _ACTION)
             self.accept()
-            QTimer.singleShot(0, action, action.trigger)  # when this dialog is out of the way
+            QTimer.singleShot(0, action, action.trigger)  # after this dialog has closed
 
 
 def rows(menus: Mapping[str, QMenu]) -> Iterator[Row]:
-    """All that the menus offer, submenus filled, each under the title of its menu."""
+    """All actions of the menus, with submenus filled, each with the title of its menu."""
     for menu in menus.values():
         menu.aboutToShow.emit()
         title = plain(menu.title())
@@ -116,7 +116,7 @@ def rows(menus: Mapping[str, QMenu]) -> Iterator[Row]:
 
 
 def plain(text: str) -> str:
-    """A menu's text without the marks of its keys and without ``…``."""
+    """A menu's text without mnemonics and without ``…``."""
     return text.replace("&&", "\0").replace("&", "").replace("\0", "&").removesuffix("…")
 
 

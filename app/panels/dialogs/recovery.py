@@ -1,4 +1,4 @@
-"""The dialog of the start after a crash: what was not saved, to recover or to discard."""
+"""The dialog after a crash: unsaved diagrams to recover or discard."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _Role = QDialogButtonBox.ButtonRole
 
 
 class Recovery(QDialog):
-    """Lists entries; each goes from the list once it is recovered or discarded.
+    """Lists entries; each is removed from the list when it is recovered or discarded.
 
-    Closed before that, the rest stays in the journal and is offered again.
+    Entries that remain when it is closed stay in the journal and are offered again.
     """
 
     recovered = Signal(object)
-    """An Entry to open."""
+    """An Entry to recover."""
     discarded = Signal(object)
-    """An Entry that is not wanted."""
+    """An Entry to discard."""
 
     def __init__(self, entries: Sequence[Entry], parent: QWidget) -> None:
         super().__init__(parent)
@@ -54,8 +54,8 @@ class Recovery(QDialog):
         column.setSpacing(12)
         column.addWidget(
             labels.body(
-                self.tr("Gradwire ended before these were saved. What is recovered opens as it "
-                        "was; undo leads back to the file.")
+                self.tr("Gradwire closed before these diagrams were saved. Recover them to go "
+                        "on where you left off; undo returns to the saved file.")
             )
         )  # fmt: skip
         column.addWidget(self.list)
@@ -85,23 +85,23 @@ class Recovery(QDialog):
         return shown
 
     def _recover(self) -> None:
-        for entry in self._taken():
+        for entry in self._take_selected():
             self.recovered.emit(entry)
-        self._end()
+        self._close_if_empty()
 
     def _discard(self) -> None:
-        for entry in self._taken():
+        for entry in self._take_selected():
             self.discarded.emit(entry)
-        self._end()
+        self._close_if_empty()
 
-    def _taken(self) -> list[Entry]:
-        """The selected entries, which leave the list."""
+    def _take_selected(self) -> list[Entry]:
+        """Remove the selected entries from the list and return them."""
         items = self.list.selectedItems()
         for item in items:
             self.list.takeTopLevelItem(self.list.indexOfTopLevelItem(item))
         return [item.data(0, _ENTRY) for item in items]
 
-    def _end(self) -> None:
+    def _close_if_empty(self) -> None:
         if self.list.topLevelItemCount() == 0:
             self.accept()
 

@@ -1,4 +1,4 @@
-"""The sheet of all keys, made from the table of actions so that it can't be out of date."""
+"""The list of all shortcuts, generated from the tables of actions, keys and mouse actions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from app.services.translation import editor
 
 
 class Section(NamedTuple):
-    """A menu with its actions: keys, text and tip of each."""
+    """A menu with its actions: shortcut, text and tip of each."""
 
     title: str
     rows: list[tuple[QKeySequence, str, str]]
 
 
 class Shortcuts(QDialog):
-    """The given sections, then what mouse and keys do on the canvas."""
+    """Lists the given sections, then the keys and mouse actions of the canvas."""
 
     def __init__(self, sections: list[Section], parent: QWidget) -> None:
         super().__init__(parent)
@@ -47,8 +47,8 @@ class Shortcuts(QDialog):
             for row in KEYS
             if row.text
         ]
-        yield _table(self.tr("On the canvas, by keyboard"), keys)
-        title = self.tr("On the canvas, with the mouse, and by keyboard")
+        yield _table(self.tr("On the canvas: keyboard"), keys)
+        title = self.tr("On the canvas: mouse, and the same by keyboard")
         yield _table(
             title, [(editor.tr(w.mouse), editor.tr(w.text), editor.tr(w.keys)) for w in MOUSE], 170
         )
@@ -59,15 +59,15 @@ def _native(keys: QKeySequence | str) -> str:
 
 
 def _table(title: str, rows: list[tuple[str, str, str]], last: int = 0) -> str:
-    """Keys, what they do and more on it; the last column by itself where it has a width, px."""
+    """A table of keys, effects and details; with ``last``, details have a column that wide, px."""
     lines = "".join(_line(*row, last) for row in rows)
     return f"<h3>{escape(title)}</h3><table cellpadding='3'>{lines}</table>"
 
 
 def _line(keys: str, text: str, more: str, last: int) -> str:
-    told = escape(plain(text))
+    description = escape(plain(text))
     if last:
-        told += f"</td><td width='{last}'>{escape(more)}"
+        description += f"</td><td width='{last}'>{escape(more)}"
     elif more:
-        told += f" — {escape(more)}"
-    return f"<tr><td width='170'><b>{escape(keys)}</b></td><td>{told}</td></tr>"
+        description += f" — {escape(more)}"
+    return f"<tr><td width='170'><b>{escape(keys)}</b></td><td>{description}</td></tr>"

@@ -1,4 +1,4 @@
-"""From which sizes on a gradient is called partly zero, vanishing, exploding or cancelled."""
+"""The dialog of thresholds: when a gradient counts as vanishing, exploding, and so on."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class ThresholdsDialog(QDialog):
-    """One field a threshold; each is taken as soon as it is left or Enter is pressed."""
+    """One field per threshold, applied when it loses the focus or Enter is pressed."""
 
     chosen = Signal(object)
-    """The Thresholds, whenever one of them was changed."""
+    """The Thresholds, whenever one of them changes."""
 
     def __init__(self, shown: Thresholds, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,9 +44,9 @@ class ThresholdsDialog(QDialog):
         self.defaults.setAutoDefault(False)
         self.defaults.clicked.connect(lambda: self._choose(Thresholds()))
         closing = self.buttons.button(QDialogButtonBox.StandardButton.Close)
-        closing.setAutoDefault(False)  # Enter takes what was typed, and the lanes show it
+        closing.setAutoDefault(False)  # Enter applies the field instead
         column = QVBoxLayout(self)
-        column.addWidget(labels.caption(self.tr("Sizes are root mean squares of a gradient.")))
+        column.addWidget(labels.caption(self.tr("The size of a gradient is its root mean square.")))
         column.addLayout(rows)
         column.addWidget(self._error)
         column.addWidget(self.buttons)
@@ -56,12 +56,12 @@ class ThresholdsDialog(QDialog):
         return {field.name: editor.tr(field.metadata["words"]) for field in fields(Thresholds)}
 
     def _take(self) -> None:
-        """Take what is typed, where it is a number that can be a threshold."""
+        """Apply the fields if all are valid, or else show the error."""
         typed = {name: _number(line.text()) for name, line in self.fields.items()}
         wrong = [name for name, value in typed.items() if value is None]
         if wrong:
             words = self._words()[wrong[0]]
-            text = self.tr("{0}: a number above 0, as 0.1 or 1e-7.").format(words)
+            text = self.tr("{0}: a number above 0, such as 0.1 or 1e-7.").format(words)
             labels.show_or_hide(self._error, text)
             return
         labels.show_or_hide(self._error, None)

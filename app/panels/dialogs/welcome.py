@@ -1,4 +1,4 @@
-"""What an empty window offers: examples, recent files, and how to begin."""
+"""The welcome page of an empty window: first steps, examples and recent files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from app.services.plain_text import tooltip
 
 
 class Welcome(QScrollArea):
-    """A sheet in the middle of the canvas; what is dropped on it falls through to the canvas."""
+    """A page in the middle of the canvas; drops on it reach the canvas."""
 
     exampleRequested = Signal(object)
-    """Path of an example, of which a copy is to be opened."""
+    """Path of an example to open as a copy."""
     fileRequested = Signal(object)
     """Path of a file to open."""
 
@@ -40,7 +40,7 @@ class Welcome(QScrollArea):
         canvas.installEventFilter(self)
 
     def show_recent(self, recent: Sequence[Path]) -> None:
-        """Fill the sheet anew, with these files under the examples."""
+        """Rebuild the page, with these files below the examples."""
         labels.clear(self._column)
         self._recent = list(recent)
         title = labels.plain(self.tr("Gradwire"))
@@ -48,8 +48,8 @@ class Welcome(QScrollArea):
         self._column.addWidget(title)
         self._column.addWidget(
             labels.body(self.tr("Drag a block from the palette onto this page, or press Tab and "
-                                "type its name; ? shows all keys. Or begin with an example, "
-                                "which opens as a copy."))
+                                "type its name; ? shows all shortcuts. Or start from an "
+                                "example, which opens as a copy."))
         )  # fmt: skip
         if self._examples:
             self._column.addWidget(labels.heading(self.tr("Examples")))
@@ -82,7 +82,7 @@ class Welcome(QScrollArea):
             self.fileRequested.emit(self._recent[int(number)])
 
     def _place(self) -> None:
-        """In the middle, as high as its text or as the canvas allows."""
+        """Centre the page, as high as its text needs and the canvas allows."""
         room = self._canvas.size()
         width = min(440, room.width() - 32)
         height = min(self._column.heightForWidth(width) + 16, room.height() - 32)

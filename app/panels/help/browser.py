@@ -1,4 +1,4 @@
-"""Shows pages of the manual and their pictures, and nothing from anywhere else."""
+"""Shows pages of the manual and their pictures, and nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MARGIN = 16
 
 
 class ManualBrowser(QTextBrowser):
-    """Follows links to pages; ``example:gan`` asks for an example; other links do nothing."""
+    """Follows links to pages; ``example:gan`` requests an example; other links do nothing."""
 
     exampleRequested = Signal(object)
     """Path of an example to open."""
@@ -79,7 +79,7 @@ class ManualBrowser(QTextBrowser):
             self._take_colours()
 
     def _take_colours(self) -> None:
-        """Lay the page out in the colours of the palette, which is the theme's."""
+        """Lay out the page again in the colours of the palette, which follows the theme."""
         self.document().setDefaultStyleSheet(_style(self.palette()))
         if not self.source().isEmpty():
             at = self.verticalScrollBar().value()
@@ -108,7 +108,7 @@ class ManualBrowser(QTextBrowser):
 
 
 def page_of(url: QUrl) -> str:
-    """The name of the page that a link of the manual goes to."""
+    """The name of the page that a link in the manual points to."""
     return url.path().removeprefix("/") if url.scheme() == _SCHEME else ""
 
 

@@ -1,4 +1,4 @@
-"""The pages of the manual: their contents, their text as HTML, and a search over all of them."""
+"""The manual: its pages, their HTML, and a full-text search."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A section that has all words of a search, and a line of it that has the first of them."""
+    """A section that contains all words of a search, and a line of it that contains one."""
 
     page: str
     anchor: str
@@ -64,7 +64,7 @@ class Manual:
     chapters: dict[str, tuple[str, ...]]
 
     def search(self, words: str) -> list[Hit]:
-        """Sections that have every word, in any case; those with one in the heading come first."""
+        """Sections that contain every word, ignoring case; matches in headings come first."""
         sought = words.casefold().split()
         if not sought:
             return []
@@ -87,19 +87,19 @@ def manual(folder: Path = FOLDER) -> Manual:
 
 
 def html(page: Page) -> str:
-    """The page's Markdown as HTML that Qt shows; every heading is a target of links."""
+    """The page's Markdown as HTML for Qt; every heading is a link target."""
     tokens = _MARKDOWN.parse(page.text)
     anchors = iter(section.anchor for section in page.sections)
     for token in tokens:
         if token.type == "heading_open":
             token.attrSet("id", next(anchors))
         elif token.type == "fence":
-            token.content = token.content.rstrip("\n")  # Qt would show one more line
+            token.content = token.content.rstrip("\n")  # Qt would show an extra line
     return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
 
 def anchor_of(title: str) -> str:
-    """The name by which links go to a heading, as GitHub and Sphinx make it."""
+    """The anchor of a heading, as on GitHub and in Sphinx."""
     return re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
 
 

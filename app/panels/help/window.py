@@ -1,4 +1,4 @@
-"""The window of the manual: contents and search on the left, the page on the right."""
+"""The manual's window: contents and search on the left, the page on the right."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ManualWindow(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setWindowTitle(self.tr("Gradwire manual"))
-        self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, False)  # the editor's windows decide
+        self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, False)  # only the editor's windows do
         self.browser = ManualBrowser(self)
         self.search_line = QLineEdit(self)
         self.search_line.setPlaceholderText(self.tr("Search the manual"))
@@ -96,7 +96,7 @@ class ManualWindow(QWidget):
         return bar
 
     def _list(self, words: str) -> None:
-        """List the sections that have these words; the pages by chapter where there are none."""
+        """List the sections that contain these words, or without words the pages by chapter."""
         self.contents.clear()
         self.browser.highlight(words.split())
         if words.strip():
@@ -131,7 +131,7 @@ class ManualWindow(QWidget):
             self.browser.show_page(to)
 
     def _mark_row(self, url: QUrl) -> None:
-        """Make the row of the page that is shown the current one."""
+        """Select the row of the current page."""
         every = Qt.MatchFlag.MatchWildcard | Qt.MatchFlag.MatchRecursive
         for row in self.contents.findItems("*", every):
             if row.data(0, _TARGET) == page_of(url):

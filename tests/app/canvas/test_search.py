@@ -82,7 +82,7 @@ class TestFindBar:
 
     def test_nothing_found_is_said(self, bar):
         QTest.keyClicks(bar.line, "zebra")
-        assert bar.count.text() == "nothing found"
+        assert bar.count.text() == "no matches"
         QTest.keyClick(bar.line, Qt.Key.Key_Return)
 
     def test_escape_closes(self, qtbot, bar):

@@ -152,7 +152,7 @@ class TestRecovery:
         gate, seen = Gate(monkeypatch, journal, "_read"), []
         meanwhile(window, lambda: seen.append(window.progress.text()), gate.open)
         assert window.windows.offer_recovery().list.topLevelItemCount() == 1
-        assert seen == ["Reading what was not saved …"]
+        assert seen == ["Looking for unsaved diagrams …"]
 
     def test_several_are_recovered_into_windows_of_their_own(self, window, qtbot, tmp_path):
         left_behind(tmp_path, one=(drawn("One", a=Add()), None), two=(drawn("Two", b=Add()), None))

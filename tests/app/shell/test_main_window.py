@@ -258,7 +258,7 @@ class TestRunning:
     def test_a_step_that_can_not_be_made_is_told(self, window, qtbot):
         window.edit.change(AddBlock("v", Variable(value=[1.0, 2.0])))
         window.actions_by_name["step"].trigger()
-        qtbot.waitUntil(lambda: "The step was not made" in window.notice.text())
+        qtbot.waitUntil(lambda: "The gradient step was not taken" in window.notice.text())
         qtbot.waitUntil(lambda: not window.evaluator.busy)
 
     def test_evaluate_runs_again(self, window, opened, qtbot):

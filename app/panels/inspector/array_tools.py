@@ -1,4 +1,4 @@
-"""What can be done with a whole array: load, generate, change a part, save."""
+"""The tools for a whole array: load, generate, edit a part, save."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ from blocks.values import DTYPES, Tensor
 RULE_NAMES: Mapping[str, str] = {
     "zeros": editor.noop("zeros"),
     "ones": editor.noop("ones"),
-    "constant": editor.noop("one number"),
+    "constant": editor.noop("constant"),
     "normal": editor.noop("normal"),
     "uniform": editor.noop("uniform"),
     "linspace": editor.noop("evenly spaced"),
     "identity": editor.noop("identity"),
 }
-"""Words for the rules of :data:`app.document.arrays.RULES`."""
+"""Labels of the rules in :data:`app.document.arrays.RULES`."""
 NUMBER_NAMES: Mapping[str, str] = {
     "value": editor.noop("Value"),
     "mean": editor.noop("Mean"),
     "deviation": editor.noop("Standard deviation"),
-    "minimum": editor.noop("Least"),
-    "maximum": editor.noop("Largest"),
+    "minimum": editor.noop("Minimum"),
+    "maximum": editor.noop("Maximum"),
     "first": editor.noop("First"),
     "last": editor.noop("Last"),
     "seed": editor.noop("Seed"),
 }
-"""Words for the numbers they take."""
+"""Labels of their parameters."""
 MAX_CELLS = 2_500
-"""Elements of a part that are shown cell by cell, at most."""
+"""Largest number of elements of a part that is shown cell by cell."""
 
 
 class ArrayTools(QToolButton):
-    """A button with a menu; what is chosen there leaves as ``made``."""
+    """A button with a menu of tools; ``made`` emits the resulting array."""
 
     made = Signal(object)
-    """A Tensor for the place of the one that is shown."""
+    """The Tensor to replace the current one."""
     failed = Signal(str)
-    """Why nothing came of it."""
+    """Why a tool failed."""
 
     def __init__(self, runner: Runner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,28 +71,28 @@ class ArrayTools(QToolButton):
         self.setText("⋯")
         self.setAutoRaise(True)
         self.setPopupMode(self.ToolButtonPopupMode.InstantPopup)
-        self.setToolTip(self.tr("Load, generate, change a part, save"))
-        self.setAccessibleName(self.tr("Whole array"))
+        self.setToolTip(self.tr("Load, generate, edit or save the array"))
+        self.setAccessibleName(self.tr("Array tools"))
         menu = QMenu(self)
         load = menu.addAction(self.tr("&Load from File…"))
-        # Once the menu is gone: while a file is read, another block may be shown.
+        # After the menu has closed, since another block may be shown while a file is read.
         load.triggered.connect(self.load, Qt.ConnectionType.QueuedConnection)
         menu.addAction(self.tr("&Generate…"), self.generate)
         self._needs_value = [
-            menu.addAction(self.tr("&Change a Part…"), self.change_part),
+            menu.addAction(self.tr("&Edit a Part…"), self.change_part),
             menu.addAction(self.tr("&Save to File…"), self.save),
         ]
         self.setMenu(menu)
         self.show_tensor(None)
 
     def show_tensor(self, tensor: Tensor | None) -> None:
-        """Work on another array; None where there is none yet."""
+        """Work on another array; None if there is none yet."""
         self._tensor = tensor
         for action in self._needs_value:
             action.setEnabled(tensor is not None)
 
     def load(self) -> None:
-        """Ask for a file, and for an array in it where it has several."""
+        """Ask for a file, and which of its arrays to load if it has several."""
         name, _ = QFileDialog.getOpenFileName(
             self,
             self.tr("Load an array"),
@@ -104,21 +104,21 @@ class ArrayTools(QToolButton):
         found = self._read(Path(name))
         if found is None:
             return
-        chosen = self._chosen(found)
+        chosen = self._choose(found)
         if chosen is not None:
-            self._offer(chosen)
+            self._accept(chosen)
 
     def generate(self) -> None:
-        """Ask for a rule and a shape."""
+        """Ask for a rule and a shape, and generate the array."""
         self._ask(Generate(self._tensor, self))
 
     def change_part(self) -> None:
-        """Ask for a part and what shall be there."""
+        """Ask for a part and its new values."""
         if self._tensor is not None:
             self._ask(Part(self._tensor.array, self))
 
     def save(self) -> None:
-        """Ask for a file and write the array."""
+        """Ask for a file and save the array."""
         if self._tensor is None:
             return
         name, _ = QFileDialog.getSaveFileName(
@@ -133,7 +133,7 @@ class ArrayTools(QToolButton):
             self.failed.emit(str(error))
 
     def _read(self, path: Path) -> dict[str, arrays.Array] | None:
-        """The arrays of a file; None where there are none, or nobody waits for them any more."""
+        """The arrays of a file; None on failure, or if this widget was deleted meanwhile."""
         text = self.tr("Reading {0}").format(path.name)
         try:
             found = self._runner(text, lambda pulse: arrays.read(path), pure=True)
@@ -143,34 +143,36 @@ class ArrayTools(QToolButton):
             if isValid(self):
                 self.failed.emit(str(error))
             return None
-        return found if isValid(self) else None  # another block may be shown by now
+        return found if isValid(self) else None  # deleted if another block is shown by now
 
     def _ask(self, dialog: Generate | Part) -> None:
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self.made.emit(Tensor(dialog.array))
         dialog.deleteLater()
 
-    def _chosen(self, found: dict[str, arrays.Array]) -> arrays.Array | None:
+    def _choose(self, found: dict[str, arrays.Array]) -> arrays.Array | None:
         if len(found) == 1:
             return next(iter(found.values()))
-        told = {f"{name}   {dimensions(array.shape)}": array for name, array in found.items()}
+        labelled = {f"{name}   {dimensions(array.shape)}": array for name, array in found.items()}
         title = self.tr("Load an array")
-        text, sure = QInputDialog.getItem(self, title, self.tr("Array"), list(told), 0, False)
-        return told.get(text) if sure else None
+        text, accepted = QInputDialog.getItem(
+            self, title, self.tr("Array"), list(labelled), 0, False
+        )
+        return labelled.get(text) if accepted else None
 
-    def _offer(self, array: arrays.Array) -> None:
+    def _accept(self, array: arrays.Array) -> None:
         if array.dtype.name in DTYPES:
             self.made.emit(Tensor(np.ascontiguousarray(array)))
         else:
             self.failed.emit(
-                self.tr("An array of {0} can't be taken. Expected one of: {1}.").format(
+                self.tr("Arrays of dtype {0} are not supported. Expected one of: {1}.").format(
                     array.dtype, ", ".join(DTYPES)
                 )
             )
 
 
 class _ArrayDialog(QDialog):
-    """Fields above OK and Cancel; OK is open while what the fields say can be made."""
+    """A form with OK and Cancel; OK is enabled while the fields are valid."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -183,31 +185,31 @@ class _ArrayDialog(QDialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
 
-    def words(self) -> str:
-        """What would be made; raises ValueError with the reason where nothing can be."""
+    def description(self) -> str:
+        """A description of the array; raises ValueError if the fields are invalid."""
         raise NotImplementedError  # each dialog has its own
 
     def make(self) -> arrays.Array:
-        """Make it; raises ValueError likewise."""
+        """The array; raises ValueError if the fields are invalid."""
         raise NotImplementedError  # each dialog has its own
 
-    def close_form(self) -> None:
-        """Add what stands below the fields."""
+    def finish_form(self) -> None:
+        """Add the description and the buttons below the fields."""
         self.rows.addRow(self.about)
         self.rows.addRow(self.buttons)
         self.look()
 
     def look(self) -> None:
-        """Say what would be made, or why nothing can be; as high as that needs."""
-        self._try(lambda: self.about.setText(self.words()))
+        """Show the description or the error, and fit the height."""
+        self._try(lambda: self.about.setText(self.description()))
         self.resize(max(self.width(), 480), self.sizeHint().height())
 
     def number(self, text: str) -> float:
-        """The number that was typed; raises ValueError."""
+        """Parse a number; raises ValueError."""
         try:
             return float(text.strip().replace("−", "-"))
         except ValueError:
-            raise ValueError(self.tr("{0} is no number.").format(repr(text.strip()))) from None
+            raise ValueError(self.tr("{0} is not a number.").format(repr(text.strip()))) from None
 
     def accept(self) -> None:
         if self._try(self._keep):
@@ -228,7 +230,7 @@ class _ArrayDialog(QDialog):
 
 
 class Generate(_ArrayDialog):
-    """Makes an array by a rule, of the dtype that the array had before."""
+    """Generates an array by a rule, with the dtype of the previous array."""
 
     def __init__(self, tensor: Tensor | None, parent: QWidget) -> None:
         super().__init__(parent)
@@ -246,62 +248,62 @@ class Generate(_ArrayDialog):
             line.textChanged.connect(self.look)
         self.kind.currentIndexChanged.connect(self.look)
         self.shape_line.textChanged.connect(self.look)
-        self.close_form()
+        self.finish_form()
 
     def look(self) -> None:
         for name, line in self.numbers.items():
             self.rows.setRowVisible(line, name in arrays.RULES[self.kind.currentData()])
         super().look()
 
-    def words(self) -> str:
+    def description(self) -> str:
         shape = arrays.parse_shape(self.shape_line.text())
-        self._made(tuple(min(length, 1) for length in shape))
+        self._generate(tuple(min(length, 1) for length in shape))
         return f"{dimensions(shape)} · {self._dtype}"
 
     def make(self) -> arrays.Array:
-        return self._made(arrays.parse_shape(self.shape_line.text()))
+        return self._generate(arrays.parse_shape(self.shape_line.text()))
 
-    def _made(self, shape: tuple[int, ...]) -> arrays.Array:
+    def _generate(self, shape: tuple[int, ...]) -> arrays.Array:
         kind = self.kind.currentData()
         numbers = {name: self.number(self.numbers[name].text()) for name in arrays.RULES[kind]}
         return arrays.generate(kind, shape, self._dtype, numbers)
 
 
 class Part(_ArrayDialog):
-    """Shows a part of an array cell by cell, to be changed there or filled with one number."""
+    """Edits a part of an array cell by cell, or fills it with one number."""
 
     def __init__(self, array: arrays.Array, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Change a part"))
+        self.setWindowTitle(self.tr("Edit a part"))
         self._before = array
         self._cells: arrays.Array | None = None
         self.line = QLineEdit(", ".join("0" if n == 1 else f"0:{min(n, 8)}" for n in array.shape))
-        self.line.setToolTip(self.tr("One entry for each axis: 3, 0:5, : or ..."))
+        self.line.setToolTip(self.tr("One index per axis: 3, 0:5, : or ..."))
         self.fill = QLineEdit(self)
-        self.fill.setPlaceholderText(self.tr("as it is"))
+        self.fill.setPlaceholderText(self.tr("unchanged"))
         self.grid = Grid(self)
         self.grid.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.grid.committed.connect(self._edit)
         self.rows.addRow(self.tr("Part"), self.line)
-        self.rows.addRow(self.tr("All of it"), self.fill)
+        self.rows.addRow(self.tr("Fill with"), self.fill)
         self.rows.addRow(self.grid)
         self.line.textChanged.connect(self._show_part)
         self.fill.textChanged.connect(self.look)
-        self.close_form()
+        self.finish_form()
 
-    def words(self) -> str:
+    def description(self) -> str:
         self.grid.hide()
         part = np.asarray(self._before[self._index()])
-        told = f"{dimensions(part.shape)} · {part.dtype}"
+        description = f"{dimensions(part.shape)} · {part.dtype}"
         if self.fill.text().strip():
             self._filling(part)
         elif 1 <= part.ndim <= 2 and 0 < part.size <= MAX_CELLS:
             self.grid.show_array(part if self._cells is None else self._cells)
             self.grid.show()
         elif self._cells is None:
-            hint = self.tr("Cell by cell with one or two axes and at most {0} elements.")
-            told = f"{told}. {hint.format(f'{MAX_CELLS:,}')}"
-        return told
+            hint = self.tr("Cells are shown for one or two axes and up to {0} elements.")
+            description = f"{description}. {hint.format(f'{MAX_CELLS:,}')}"
+        return description
 
     def make(self) -> arrays.Array:
         index = self._index()

@@ -1,4 +1,4 @@
-"""The form of one block: its parameters, its ports with what they carry, and its docs."""
+"""The form of one block: its parameters, ports with their values, and documentation."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _NAME_WIDTH = 88
 
 
 class BlockForm(QWidget):
-    """Shows one block of ``page`` and reports what is typed; it never changes anything itself."""
+    """Shows one block of ``page`` and emits edits; it never changes the diagram itself."""
 
     committed = Signal(str, object)
     """A parameter or literal, and its new value as JSON data."""
     draftChanged = Signal(str, object)
-    """A field, and what is typed there and not yet accepted (None: nothing)."""
+    """A field, and its text that is not committed yet, or None."""
     renamed = Signal(str)
     blockRequested = Signal(str)
 
@@ -68,7 +68,7 @@ class BlockForm(QWidget):
         self.show_block(diagram)
 
     def show_block(self, diagram: Diagram, drafts: Container[str] = ()) -> None:
-        """Take the block's values, but leave the text of fields that have a draft alone."""
+        """Show the block's values, except in fields with a draft."""
         self._block = diagram.pages[self.page].blocks[self.name]
         for name, field in self.fields.items():
             field.show_value(self._value_of(name), keep_text=name in drafts)
@@ -76,22 +76,22 @@ class BlockForm(QWidget):
                 self.show_error(name, "")
 
     def show_draft(self, field: str, text: str, error: str) -> None:
-        """Bring back what was typed into ``field`` before, and what was wrong with it."""
+        """Restore the draft of ``field`` and its error."""
         if field in self.fields:
             self.fields[field].show_draft(text)
             self.show_error(field, error)
 
     def show_error(self, field: str, reason: str) -> None:
-        """Say under ``field`` why what is typed there was not taken; nothing for an empty text."""
+        """Show under ``field`` why its text was refused; an empty reason clears the error."""
         self._errors[field] = reason
         self._update_error(field)
 
     def show_name_error(self, text: str) -> None:
-        """Say under the name why it can't be the new one."""
+        """Show under the name why it was refused."""
         labels.show_or_hide(self._name_error, text)
 
     def show_result(self, result: Result | None, use: InstancePath) -> None:
-        """Shapes, values, gradient and problems of this block in the run."""
+        """Show shapes, values, gradient and problems of this block in a result."""
         for port, label in self._outputs.items():
             label.setText(_carried(result, (use / self.name).port(port)))
         for source, label in self._sources.values():
@@ -125,14 +125,14 @@ class BlockForm(QWidget):
         self._column.addWidget(self._shared)
 
     def _shared_text(self, result: Result | None, path: InstancePath) -> str:
-        """Which uses share this variable; empty for one of its own, and for other blocks."""
+        """Which uses share this variable; empty for an unshared one, and for other blocks."""
         flow = None if result is None else result.flow
         names = () if flow is None else flow.program.flat.names(path)
         return self.tr("Shared by {0}").format(uses_text(names)) if len(names) > 1 else ""
 
     def _kind(self) -> str:
         if isinstance(self._block, Opaque):
-            return self.tr("{0} · not installed; kept as it is").format(self._block.original_type)
+            return self.tr("{0} · not installed; kept unchanged").format(self._block.original_type)
         return f"{self._block.type_name()} · {self._block.family.replace('_', ' ')}"
 
     def _add_parameters(self) -> None:
@@ -221,11 +221,11 @@ class BlockForm(QWidget):
 
     def _default_of(self, port: InputPort) -> str:
         if port.variadic:
-            return self.tr("one more")
+            return self.tr("another input")
         if port.default is REQUIRED:
-            return self.tr("needs a wire or a value")
+            return self.tr("wire or value required")
         if port.default is None:
-            return self.tr("may stay open")
+            return self.tr("optional")
         return notation.written(port.default)
 
     def _rename(self) -> None:
@@ -234,7 +234,7 @@ class BlockForm(QWidget):
             self.renamed.emit(text)
 
     def _show_problems(self, result: Result | None, use: InstancePath) -> None:
-        """Problems of a port under its field, the others under the name."""
+        """Show problems of a port under its field, the others under the name."""
         here = ((self.page, self.name), (MAIN, use / self.name))
         of_block: list[str] = []
         self._found.clear()
@@ -255,7 +255,7 @@ class BlockForm(QWidget):
 
 
 def form_shape(diagram: Diagram, page: str, name: str) -> object:
-    """What decides which fields a form has; equal for two diagrams when one form serves both."""
+    """What determines the fields of a form; equal for two diagrams if one form fits both."""
     names = ports(diagram, page, name)
     wires = diagram.pages[page].wires
     driven = tuple(wires.get(PortName(name, port)) for port in names.inputs)
@@ -263,7 +263,7 @@ def form_shape(diagram: Diagram, page: str, name: str) -> object:
 
 
 def docs(cls: type[Block]) -> str:
-    """The docstring and the notes on other systems as HTML: paragraphs, and marked ``code``."""
+    """The docstring and the notes on other systems as HTML, with paragraphs and ``code``."""
     text = "\n\n".join([inspect.getdoc(cls) or "", " ".join(notes(cls.type_name()))])
     paragraphs = escape(text.strip()).split("\n\n")
     marked = [_code(" ".join(text.split())) for text in paragraphs]
@@ -276,7 +276,7 @@ def _code(text: str) -> str:
 
 
 def _carried(result: Result | None, port: PortPath) -> str:
-    """``1 × 2 · float32`` and the value, as far as they are known."""
+    """``1 × 2 · float32`` and the value, if known."""
     if result is None:
         return ""
     value = result.values.get(port)
@@ -300,9 +300,9 @@ def _gradient_text(result: Result | None, variable: str) -> str:
 
 
 def linked(verdict: Any) -> str:
-    """The verdict's sentence as HTML, the blocks that it speaks of made links.
+    """The verdict's sentence as HTML, with links to the blocks it names.
 
-    Of long lists it names those at the ends.
+    Of long routes only the blocks near both ends become links.
     """
     blocks = {cutter.block for cutter in (*verdict.cutters[:MANY], *verdict.repair[:MANY])}
     route = (*verdict.witness[:MANY], *verdict.witness[-MANY:])

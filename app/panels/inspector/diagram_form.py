@@ -1,4 +1,4 @@
-"""The form of the diagram itself: what is shown while no block is selected."""
+"""The form of the diagram itself, shown while no block is selected."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from runtime.flow.tools.contracts import EXAMPLE
 class DiagramForm(QWidget):
     """Title, description and contracts of the diagram.
 
-    Contracts that can't be read stay in their field with the reason under it.
+    Invalid contracts stay in their field with the error under it.
     """
 
     committed = Signal(object)
     """A SetTitle."""
     draftChanged = Signal(object)
-    """Text of contracts that can't be read; None when there is none any more."""
+    """The text of invalid contracts; None once they are valid."""
 
     def __init__(self, diagram: Diagram, draft: str | None = None) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class DiagramForm(QWidget):
         self.contracts.setPlaceholderText(EXAMPLE)
         self.contracts.setAccessibleName(self.tr("Contracts of the diagram"))
         self.contracts.setToolTip(
-            self.tr("What gradients must and must not do, one line each; the doctor holds to them.")
+            self.tr("What gradients must and must not do, one per line; the doctor checks them.")
         )
         self.contracts.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.contracts.left.connect(self._commit_contracts)
@@ -63,7 +63,7 @@ class DiagramForm(QWidget):
             self._show_fault(draft)
 
     def show_diagram(self, diagram: Diagram) -> None:
-        """Show another diagram's words; what is being typed stays while its own is unchanged."""
+        """Show another diagram; text being edited stays if its original is the same."""
         if diagram.title != self._diagram.title or not self.title_line.isModified():
             self.title_line.setText(diagram.title)
             self.title_line.setCursorPosition(0)
@@ -97,7 +97,7 @@ class DiagramForm(QWidget):
 
 
 def _fault(text: str) -> str | None:
-    """Why the contracts can't be read."""
+    """The error in a text of contracts, if any."""
     try:
         parse_contracts(text)
     except FileError as error:
@@ -106,7 +106,7 @@ def _fault(text: str) -> str | None:
 
 
 class _Text(QPlainTextEdit):
-    """Several lines of text; says when it is left, and Tab leaves it."""
+    """Several lines of text; emits ``left`` when it loses the focus, also by Tab."""
 
     left = Signal()
 
@@ -115,10 +115,10 @@ class _Text(QPlainTextEdit):
         self.setTabChangesFocus(True)
 
     def sizeHint(self) -> QSize:
-        return self.minimumSizeHint()  # else the form would scroll though there is room
+        return self.minimumSizeHint()  # the default would make the form scroll
 
     def show_text(self, text: str) -> None:
-        """Show another text, unless one is being typed."""
+        """Show another text, unless this one is being edited."""
         if text != self.toPlainText() and not self.hasFocus():
             self.setPlainText(text)
 

@@ -1,4 +1,4 @@
-"""Editors of one value, chosen by a parameter's type."""
+"""Fields that edit one value, chosen by a parameter's type."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from app.services.background import Runner, at_once
 from blocks.values import DTYPES, PortLiteral, Tensor
 
 _FRAME = 12
-"""Frame, padding and margin above and below the rows of a text, px."""
+"""Total height of frame, padding and margins around the rows of a text, px."""
 LARGE = 1_000
-"""Arrays of more elements are described, not edited as text."""
+"""Number of elements above which an array is described instead of edited as text."""
 
 
 class Field(QWidget):
-    """Edits one value. ``committed`` carries JSON data; the field shows it when it comes back.
+    """Edits one value. ``committed`` emits JSON data; the diagram then calls ``show_value``.
 
-    What is typed and not committed is the ``draft``; a refused one stays until Escape.
+    The draft is text that is not committed; a refused draft stays until Escape.
     """
 
     committed = Signal(object)
     draftChanged = Signal(object)
-    """The uncommitted text, or None when there is none (any more)."""
+    """The uncommitted text; None once there is none."""
     failed = Signal(str)
-    """Why no value came of what was chosen."""
+    """Why a value could not be loaded or generated."""
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
-        """Show a value of the diagram; ``keep_text`` leaves a draft where it is."""
+        """Show a value of the diagram; with ``keep_text``, keep the draft."""
         raise NotImplementedError  # each field has its own
 
     def show_draft(self, text: str) -> None:
-        """Show text that was typed before and not accepted; fields without text have none."""
+        """Restore a refused draft; does nothing in fields without text."""
 
 
 class SwitchField(Field):
@@ -84,7 +84,7 @@ class ChoiceField(Field):
 
 
 class TextField(Field):
-    """One line of text: a number, a tuple, a name. Enter or leaving commits, Escape reverts."""
+    """One line of text: a number, tuple or name. Enter or losing focus commits, Escape reverts."""
 
     def __init__(
         self, *, plain: bool = False, optional: bool = False, parent: QWidget | None = None
@@ -122,14 +122,14 @@ class TextField(Field):
 
 
 class ArrayField(Field):
-    """An array as text, or cell by cell in a grid where it has at most two axes."""
+    """An array as text, or cell by cell in a grid if it has at most two axes."""
 
     def __init__(self, runner: Runner = at_once, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown = ""
         self.text = _RowsEdit(self)
         self.text.committed.connect(self._commit)
-        self.text.textChanged.connect(self._tell_draft)
+        self.text.textChanged.connect(self._emit_draft)
         self.text.installEventFilter(self)
         self.grid = Grid(self)
         self.grid.committed.connect(self.committed)
@@ -187,7 +187,7 @@ class ArrayField(Field):
         self.text.setVisible(not grid)
         self.grid.setVisible(grid)
 
-    def _tell_draft(self) -> None:
+    def _emit_draft(self) -> None:
         self.draftChanged.emit(self.text.toPlainText())
 
     def _commit(self) -> None:
@@ -197,7 +197,7 @@ class ArrayField(Field):
 
 
 class LiteralField(Field):
-    """What an unwired input takes: a value, and a dtype or "weak". Empty takes the default."""
+    """The literal of an unwired input: value and dtype. Without a value the default applies."""
 
     def __init__(self, default: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -206,7 +206,7 @@ class LiteralField(Field):
         self.dtype = ChoiceField((None, *DTYPES))
         self.dtype.box.setItemText(0, self.tr("auto"))
         self.dtype.setToolTip(
-            self.tr("Dtype of the literal. A bare number of dtype auto takes that of what it meets")
+            self.tr("Dtype of the literal; with auto, a number adopts that of its operands")
         )
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -242,9 +242,9 @@ class LiteralField(Field):
 
 
 def field_for(annotation: Any, runner: Runner = at_once) -> Field:
-    """The editor for a parameter of this type: switch, choice, text or array.
+    """A field for a parameter of this type: switch, choice, text or array.
 
-    ``runner`` reads the files that arrays are loaded from.
+    ``runner`` runs the loading of arrays from files.
     """
     options, optional = _unwrap(annotation)
     if options == (Tensor,):
@@ -265,7 +265,7 @@ def _unwrap(annotation: Any) -> tuple[tuple[Any, ...], bool]:
 
 
 class _QuietComboBox(QComboBox):
-    """Lets the wheel scroll the panel: turning it over a closed box must not edit."""
+    """A combo box that ignores the wheel, so that scrolling the panel never edits a value."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -278,7 +278,7 @@ class _QuietComboBox(QComboBox):
 
 
 class _RowsEdit(QPlainTextEdit):
-    """Text as high as its rows. Enter commits, Shift+Enter begins a row."""
+    """A text field as high as its rows. Enter commits, Shift+Enter starts a new row."""
 
     committed = Signal()
 
@@ -292,7 +292,7 @@ class _RowsEdit(QPlainTextEdit):
         self._fit()
 
     def show_text(self, text: str) -> None:
-        """Put ``text`` in place; nobody is told that it changed."""
+        """Set the text without emitting ``textChanged``."""
         with QSignalBlocker(self):
             self.setPlainText(text)
         self._fit()
@@ -320,7 +320,7 @@ class _RowsEdit(QPlainTextEdit):
         self.setFixedHeight(rows * self.fontMetrics().lineSpacing() + _FRAME)
         scrolls = self.blockCount() > rows
         policy = Qt.ScrollBarPolicy
-        self.setHorizontalScrollBarPolicy(  # in a single row it would cover the text
+        self.setHorizontalScrollBarPolicy(  # it would cover a single row
             policy.ScrollBarAsNeeded if self.blockCount() > 1 else policy.ScrollBarAlwaysOff
         )
         self.setVerticalScrollBarPolicy(

@@ -1,4 +1,4 @@
-"""A small array cell by cell."""
+"""An editable grid for a small array."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
 class ArrayModel(QAbstractTableModel):
-    """An array of rank ≤ 2 as a table; a vector is one row. ``edited`` carries nested lists."""
+    """An array of rank ≤ 2 as a table; a vector is one row. ``edited`` emits nested lists."""
 
     edited = Signal(object)
 
@@ -30,7 +30,7 @@ class ArrayModel(QAbstractTableModel):
         self._editable = False
 
     def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:
-        """Show ``array`` (None: nothing); edits are told, never made in place."""
+        """Show ``array``, or nothing for None; edits are emitted, not made in place."""
         self.beginResetModel()
         self._array = np.zeros((0, 0)) if array is None else array
         self._editable = editable
@@ -38,7 +38,7 @@ class ArrayModel(QAbstractTableModel):
 
     @property
     def rows(self) -> NDArray[Any]:
-        """The array with exactly two axes."""
+        """The array as a matrix."""
         return self._array.reshape(1, -1) if self._array.ndim < 2 else self._array
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
@@ -80,7 +80,7 @@ class ArrayModel(QAbstractTableModel):
 
 
 class Grid(Table):
-    """The table of an ``ArrayModel``, as large as its content up to a few rows."""
+    """A table of an ``ArrayModel``, as high as its content up to a few rows."""
 
     committed = Signal(object)
 
@@ -95,13 +95,13 @@ class Grid(Table):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
 
     def fit_rows(self) -> None:
-        """Give the cells room for a number of four digits."""
+        """Make cells wide enough for four significant digits."""
         super().fit_rows()
         wide = self.fontMetrics().horizontalAdvance("−0.123456") + 12
         self.horizontalHeader().setDefaultSectionSize(wide)
 
     def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:
-        """Show ``array``, keeping the current cell where it still exists."""
+        """Show ``array``, keeping the current cell if it still exists."""
         at = self.currentIndex()
         self.table.show_array(array, editable)
         if at.isValid() and self.table.hasIndex(at.row(), at.column()):

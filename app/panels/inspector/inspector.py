@@ -1,4 +1,4 @@
-"""The inspector: whatever is selected, ready to be edited."""
+"""The inspector: a form for what is selected."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Inspector(QScrollArea):
-    """Form of the one selected block, a list of several, or the diagram's own.
+    """The form of the selected block, a list of several blocks, or the form of the diagram.
 
-    Edits leave as ``changeRequested``, tried on the diagram first: what would be refused stays in
-    its field with the reason under it, also while other blocks are looked at.
+    Edits are first checked on the diagram, then emitted as ``changeRequested``. A refused edit
+    stays in its field with the reason under it, even after other blocks were selected.
     """
 
     changeRequested = Signal(object)
@@ -53,24 +53,24 @@ class Inspector(QScrollArea):
 
     @property
     def form(self) -> BlockForm | None:
-        """The form of the selected block, when it is one."""
+        """The form of the selected block; None unless exactly one is selected."""
         inner = self.widget()
         return inner if isinstance(inner, BlockForm) else None
 
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
-        """Show the selection as it is in another diagram."""
+        """Show the selection in another diagram."""
         self._diagram, self._page = diagram, page
         self._refresh()
 
     def forget(self) -> None:
-        """Drop what was typed and never accepted: another diagram is opened."""
+        """Discard all drafts, since another diagram is opened."""
         self._drafts.clear()
         self._contracts = None
         if isinstance(self.widget(), DiagramForm):
             self._rebuild()
 
     def set_selection(self, selection: Selection) -> None:
-        """Show the selected blocks. What is being typed is committed first."""
+        """Show the selected blocks, after committing the current field."""
         if selection.blocks == self._blocks:
             return
         if (typing := self.focusWidget()) is not None:
@@ -79,13 +79,13 @@ class Inspector(QScrollArea):
         self._refresh()
 
     def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
-        """Show what a run found; ``use`` is the instance path of the page, ``enc/``."""
+        """Show a result; ``use`` is the instance path of the page's current use."""
         self._result, self._use = result, use
         if self.form:
             self.form.show_result(result, use)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the tints of ``theme``."""
+        """Use the colours of ``theme``."""
         if theme != self._theme:
             self._theme = theme
             self._rebuild()
@@ -96,12 +96,12 @@ class Inspector(QScrollArea):
             self.form.name_line.setFocus(Qt.FocusReason.ShortcutFocusReason)
             self.form.name_line.selectAll()
 
-    def _present(self) -> list[str]:
+    def _selected(self) -> list[str]:
         blocks = self._diagram.pages[self._page].blocks
         return [name for name in blocks if name in self._blocks]
 
     def _refresh(self) -> None:
-        names, form = self._present(), self.form
+        names, form = self._selected(), self.form
         if (
             form is not None
             and names == [form.name]
@@ -114,11 +114,11 @@ class Inspector(QScrollArea):
             self._rebuild()
 
     def _rebuild(self) -> None:
-        names = self._present()
+        names = self._selected()
         if len(names) == 1:
             self._show_block_form(names[0])
         elif names:
-            self._show(_several(names, self))
+            self._show(_several_form(names, self))
         else:
             form = DiagramForm(self._diagram, self._contracts)
             form.committed.connect(self.changeRequested)
@@ -163,7 +163,7 @@ class Inspector(QScrollArea):
             drafts.pop(field, None)
             self.changeRequested.emit(change)
         else:
-            if not isinstance(value, Tensor):  # which nobody typed
+            if not isinstance(value, Tensor):  # generated or loaded, not typed
                 drafts[field] = (drafts.get(field, (str(value), ""))[0], reason)
             form.show_error(field, reason)
 
@@ -182,8 +182,8 @@ class Inspector(QScrollArea):
         return None
 
 
-def _several(names: list[str], inspector: Inspector) -> QWidget:
-    """How many blocks are selected, and a link to each of the first ones."""
+def _several_form(names: list[str], inspector: Inspector) -> QWidget:
+    """A form for several blocks: their number, and links to the first of them."""
     card = QWidget()
     column = QVBoxLayout(card)
     column.setContentsMargins(12, 2, 12, 12)
@@ -192,6 +192,6 @@ def _several(names: list[str], inspector: Inspector) -> QWidget:
     links = labels.rich(", ".join(labels.link(name) for name in names[:50]) + more)
     links.linkActivated.connect(inspector.blockRequested)
     column.addWidget(links)
-    column.addWidget(labels.caption(editor.tr("Parameters are edited one block at a time.")))
+    column.addWidget(labels.caption(editor.tr("Select a single block to edit its parameters.")))
     column.addStretch(1)
     return card

@@ -1,4 +1,4 @@
-"""What the palette lists: favourites, pages of the diagram, and every block by family."""
+"""The model of the palette: favourites, pages of the diagram, and every block by family."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class PaletteModel(QStandardItemModel):
-    """Headings with block classes under them; a block can be dragged, a heading can't.
+    """Headings with block classes as children, which can be dragged.
 
-    Under the second heading stand the pages of the diagram; they can be renamed.
+    The first heading has the favourites, the second the pages of the diagram, which can be renamed.
     """
 
     pageRenamed = Signal(str, str)
-    """A page's name was written over: old, new."""
+    """The old and the new name of a page that the user renames."""
 
     def __init__(
         self, registry: Registry, favourites: Favourites, parent: QObject | None = None
@@ -52,10 +52,10 @@ class PaletteModel(QStandardItemModel):
         super().__init__(parent)
         self._registry = registry
         self._favourites = favourites
-        self._first = _head(self.tr("Favourites"))
-        self.appendRow(self._first)
-        self._second = _head(self.tr("Pages of this diagram"))
-        self.appendRow(self._second)
+        self._favourites_head = _head(self.tr("Favourites"))
+        self.appendRow(self._favourites_head)
+        self._pages_head = _head(self.tr("Pages of this diagram"))
+        self.appendRow(self._pages_head)
         self._listed: list[PageRow] = []
         for family, classes in registry.families().items():
             head = _head(family.replace("_", " "))
@@ -81,25 +81,25 @@ class PaletteModel(QStandardItemModel):
             return super().setData(index, value, role)
         if value != page:
             self.pageRenamed.emit(page, value)
-        return False  # the diagram decides
+        return False  # the row changes with the diagram
 
     def set_diagram(self, diagram: Diagram, page: str) -> bool:
-        """List the pages of a diagram, as they can be used on ``page``; False for the same list."""
+        """List the pages of a diagram as usable on ``page``; False if the list is unchanged."""
         rows = list(page_rows(diagram, page))
         if rows == self._listed:
             return False
         self._listed = rows
-        self._second.removeRows(0, self._second.rowCount())
-        self._second.appendRows([_page_item(row) for row in rows])
+        self._pages_head.removeRows(0, self._pages_head.rowCount())
+        self._pages_head.appendRows([_page_item(row) for row in rows])
         return True
 
     def pages(self) -> QModelIndex:
-        """The heading that the pages stand under."""
-        return self._second.index()
+        """The heading of the pages."""
+        return self._pages_head.index()
 
     def is_favourite(self, index: _Index) -> bool:
-        """Whether a row is one of those under the first heading."""
-        return bool(index.parent().isValid() and index.parent() == self._first.index())
+        """Whether a row is under the heading of favourites."""
+        return bool(index.parent().isValid() and index.parent() == self._favourites_head.index())
 
     def mimeTypes(self) -> list[str]:
         return [BLOCK_MIME, PAGE_MIME]
@@ -116,14 +116,14 @@ class PaletteModel(QStandardItemModel):
     def _list_favourites(self) -> None:
         known = self._registry.classes
         starred = [known[name] for name in self._favourites.starred if name in known]
-        self._first.removeRows(0, self._first.rowCount())
-        self._first.appendRows([_row(cls) for cls in starred])
+        self._favourites_head.removeRows(0, self._favourites_head.rowCount())
+        self._favourites_head.appendRows([_row(cls) for cls in starred])
 
 
 class PaletteFilter(QSortFilterProxyModel):
-    """Blocks whose name, family or summary has every word that is looked for, best name first.
+    """Filters blocks whose name, family or summary has every word; best match first.
 
-    The first heading is left out of what was found: its blocks stand in their families, too.
+    Favourites are left out of matches, since they are listed in their families as well.
     """
 
     def __init__(self, model: PaletteModel, parent: QObject | None = None) -> None:
@@ -134,8 +134,8 @@ class PaletteFilter(QSortFilterProxyModel):
         self.setDynamicSortFilter(True)
         self.setSourceModel(model)
 
-    def look_for(self, text: str) -> None:
-        """Keep what matches ``text``; an empty text keeps everything, in library order."""
+    def set_text(self, text: str) -> None:
+        """Keep rows that match ``text``; an empty text keeps all, in library order."""
         self._words = text.casefold().split()
         self.invalidate()
         self.sort(0 if self._words else -1)
@@ -151,9 +151,9 @@ class PaletteFilter(QSortFilterProxyModel):
         return self._rank(left) < self._rank(right)
 
     def _rank(self, index: _Index) -> tuple[tuple[int, bool, int], int]:
-        """How well the row matches, then where it stands in the library."""
+        """How well the row matches, then its position in the library."""
         cls = _block(index)
-        if cls is None:  # a family is as good as the best of its blocks
+        if cls is None:  # a family ranks as the best of its blocks
             rows = range(self._model.rowCount(index))
             inner = (self._rank(self._model.index(row, 0, index))[0] for row in rows)
             return min(inner, default=(9, True, 9)), index.row()
@@ -162,7 +162,7 @@ class PaletteFilter(QSortFilterProxyModel):
 
 
 class PageRow(NamedTuple):
-    """A page as it is listed."""
+    """A listed page."""
 
     name: str
     ports: str
@@ -170,7 +170,7 @@ class PageRow(NamedTuple):
     refusal: str
 
     def tip(self) -> str:
-        """All of it, as HTML."""
+        """The tooltip, as HTML."""
         parts = [f"<b>{escape(self.name)}</b>{' — ' if self.ports else ''}{escape(self.ports)}"]
         times = editor.tr("Used {0} times.").format(self.used)
         parts.append(times if self.used else editor.tr("Not used yet."))
@@ -180,7 +180,7 @@ class PageRow(NamedTuple):
 
 
 def page_rows(diagram: Diagram, page: str) -> Iterator[PageRow]:
-    """The pages of a diagram but the main one, as they can be used on ``page``."""
+    """The pages of a diagram except ``main``, with whether they can be used on ``page``."""
     used = Counter(
         block.page
         for content in diagram.pages.values()
@@ -214,7 +214,7 @@ def _page_item(page: PageRow) -> QStandardItem:
 
 
 def tooltip(cls: type[Block]) -> str:
-    """Summary of the block, over its formula."""
+    """The summary of a block above its formula, as HTML."""
     parts = [f"<p><b>{cls.type_name()}</b> — {_plain(cls.summary())}</p>"]
     if cls.formula:
         picture = formula.data_uri(cls.formula, QToolTip.palette().toolTipText().color().name())
@@ -244,6 +244,6 @@ def _row(cls: type[Block]) -> QStandardItem:
 
 
 def _plain(text: str) -> str:
-    """Docstring text as HTML, its markup gone."""
+    """Docstring text as HTML, without markup."""
     text = text.replace("``", "")
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""The palette: blocks by family and pages, to search and to drag onto the canvas."""
+"""The palette: pages, and blocks by family, to search and drag onto the canvas."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class Palette(QWidget):
-    """Search line over the tree. Drag a block out, double-click it or press Enter on it."""
+    """A search line above a tree of blocks. Drag, double-click or Enter adds a block."""
 
     blockChosen = Signal(str)
-    """Type name of a block to add where the canvas is looking."""
+    """Type name of a block to add to the page."""
     pageChosen = Signal(str)
-    """Name of a page to use once more there."""
+    """Name of a page to use on the current page."""
     pageOpened = Signal(str)
-    """Name of a page to be shown."""
+    """Name of a page to show."""
     pageRenamed = Signal(str, str)
     """A page's old name and its new one."""
     pageCopied = Signal(str)
-    """Name of a page of which a copy is wanted."""
+    """Name of a page to copy."""
     pageRemoved = Signal(str)
-    """Name of a page that nothing uses."""
+    """Name of a page to remove."""
 
     def __init__(
         self, registry: Registry, favourites: Favourites, parent: QWidget | None = None
@@ -44,12 +44,12 @@ class Palette(QWidget):
         self.search_line.setPlaceholderText(self.tr("Search blocks"))
         self.search_line.setAccessibleName(self.tr("Search blocks"))
         self.search_line.setClearButtonEnabled(True)
-        self.search_line.textChanged.connect(self._look_for)
+        self.search_line.textChanged.connect(self._filter_rows)
         self.search_line.installEventFilter(self)
         self.tree = QTreeView(self)
         self._rows = BlockRows(self.tree)
         self._model = PaletteModel(registry, favourites, self)
-        # Once the field is closed: the rows are made anew when the diagram changes.
+        # After the editor has closed, since the rows are rebuilt when the diagram changes.
         queued = Qt.ConnectionType.QueuedConnection
         self._model.pageRenamed.connect(self.pageRenamed, queued)
         self._filter = PaletteFilter(self._model, self)
@@ -63,12 +63,12 @@ class Palette(QWidget):
         follow_theme(self)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the tints of ``theme``."""
+        """Use the colours of ``theme``."""
         self._rows.set_theme(theme)
         self.tree.viewport().update()
 
     def set_diagram(self, diagram: Diagram, page: str) -> None:
-        """List the pages of a diagram, as they can be used on ``page``."""
+        """List the pages of a diagram, and whether they can be used on ``page``."""
         chosen = self.tree.currentIndex().data(PAGE_ROLE)
         if self._model.set_diagram(diagram, page):
             pages = self._filter.mapFromSource(self._model.pages())
@@ -79,7 +79,7 @@ class Palette(QWidget):
                     self.tree.setCurrentIndex(index)
 
     def focus_search(self) -> None:
-        """Put the cursor into the search line, its text selected."""
+        """Focus the search line and select its text."""
         self.search_line.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search_line.selectAll()
 
@@ -95,7 +95,7 @@ class Palette(QWidget):
         return super().eventFilter(watched, event)
 
     def _page_key(self, event: QKeyEvent) -> bool:
-        """Whether a key in the list was for the page it stands on."""
+        """Handle a key for the current page of the list; False if it is none."""
         page = self.tree.currentIndex().data(PAGE_ROLE)
         control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
         if page is None:
@@ -109,7 +109,7 @@ class Palette(QWidget):
         return True
 
     def _show_menu(self, at: QPoint) -> None:
-        """What can be done with a row, by right click or by the menu key."""
+        """Show the context menu of a row."""
         index = self.tree.indexAt(at)
         if not index.data(BLOCK_ROLE):
             return
@@ -118,17 +118,17 @@ class Palette(QWidget):
         menu.addAction(self.tr("&Add to the Page"), lambda: self._choose(index))
         if (page := index.data(PAGE_ROLE)) is None:
             starred = index.data(STAR_ROLE)
-            text = self.tr("No &Favourite any More") if starred else self.tr("Make a &Favourite")
+            text = self.tr("Remove from &Favourites") if starred else self.tr("Add to &Favourites")
             menu.addAction(text, lambda: self._star(index))
         else:
             menu.addAction(self.tr("&Open"), lambda: self.pageOpened.emit(page))
             menu.addAction(self.tr("&Rename"), lambda: self.tree.edit(index))
-            menu.addAction(self.tr("Make a &Copy"), lambda: self.pageCopied.emit(page))
+            menu.addAction(self.tr("&Copy"), lambda: self.pageCopied.emit(page))
             menu.addAction(self.tr("Re&move"), lambda: self.pageRemoved.emit(page))
         menu.popup(self.tree.viewport().mapToGlobal(at))
 
     def _search_key(self, event: QKeyEvent) -> bool:
-        """Whether a key in the search line was for the list."""
+        """Handle a key of the search line that acts on the list; False if it is none."""
         if event.key() != Qt.Key.Key_Delete and self._page_key(event):
             return True
         if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Up):
@@ -164,8 +164,8 @@ class Palette(QWidget):
         tree.customContextMenuRequested.connect(self._show_menu)
         Stars(tree).clicked.connect(self._star)
 
-    def _look_for(self, text: str) -> None:
-        self._filter.look_for(text)
+    def _filter_rows(self, text: str) -> None:
+        self._filter.set_text(text)
         self.tree.expandAll()
         family = self._filter.index(0, 0)
         first = self._filter.index(0, 0, family)

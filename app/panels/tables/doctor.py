@@ -1,4 +1,4 @@
-"""What is wrong with the gradients of the whole diagram, the gravest first."""
+"""The doctor's findings about the gradients of the whole diagram, most severe first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class FindingModel(QAbstractTableModel):
-    """Findings in their order: mark, place, sentence; or one line that says why there are none."""
+    """Findings as rows of mark, place and sentence, or one row that says why there are none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,13 +30,13 @@ class FindingModel(QAbstractTableModel):
         self._theme = LIGHT
 
     def show_findings(self, findings: Sequence[Finding], placeholder: str) -> None:
-        """Show others; ``placeholder`` where there are none."""
+        """Show findings, or ``placeholder`` if there are none."""
         self.beginResetModel()
         self.findings, self._placeholder = tuple(findings), placeholder
         self.endResetModel()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         self._theme = theme
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
@@ -64,7 +64,7 @@ class FindingModel(QAbstractTableModel):
 
 
 class Findings(Lines):
-    """One line a finding; a click, or Enter, asks for its place."""
+    """One line per finding; a click or Enter requests its place."""
 
     findingRequested = Signal(object)
     """The Finding."""
@@ -78,11 +78,11 @@ class Findings(Lines):
         follow_theme(self)
 
     def show_findings(self, findings: Sequence[Finding], placeholder: str = "") -> None:
-        """Show what the doctor found; ``placeholder`` where that is nothing."""
+        """Show findings, or ``placeholder`` if there are none."""
         self.table.show_findings(findings, placeholder)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         self.table.set_theme(theme)
         self.viewport().update()
 

@@ -1,4 +1,4 @@
-"""Tables, and lists of what was found: one line each, a click or Enter asks for its place."""
+"""Base classes of tables, and of lists with one line per item."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAD = 10
 
 
 class Table(QTableView):
-    """A table whose rows are as high as the type wants them."""
+    """A table whose rows fit the font, with a text to show while it is empty."""
 
     _placeholder = ""
 
@@ -35,7 +35,7 @@ class Table(QTableView):
             painter.drawText(room, int(flags), self._placeholder)
 
     def fit_rows(self) -> None:
-        """Give the rows the height of a line and a little room."""
+        """Make rows as high as a line of text with some padding."""
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
 
     def changeEvent(self, event: QEvent) -> None:
@@ -45,7 +45,7 @@ class Table(QTableView):
 
 
 class Lines(Table):
-    """A table without grid or headers whose third column takes the room that is left."""
+    """A table without grid or headers, whose third column takes the remaining width."""
 
     def lay_out(self, model: QAbstractItemModel, name: str) -> None:
         """Show ``model``, which has three columns, under ``name`` for assistive technology."""
@@ -60,6 +60,6 @@ class Lines(Table):
         self.fit_rows()
         header = self.horizontalHeader()
         header.hide()
-        header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
+        header.setResizeContentsPrecision(0)  # measures visible rows only
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)

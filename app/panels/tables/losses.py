@@ -1,4 +1,4 @@
-"""The losses: how large each is, and which of them the lanes are about."""
+"""Shows the values of the losses, and chooses the one that lanes and gradients belong to."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 APART = "*"
-"""Stands for all losses, their lanes side by side; no port has such a name."""
+"""The choice of all losses with lanes side by side; no port has this name."""
 
 
 class Losses(QWidget):
-    """Values of the losses, and a switch that is there as soon as there are several."""
+    """Values of the losses, and a switch between them if there are several."""
 
     lossChosen = Signal(object)
-    """Port of the loss that everything shall be about; None for all together."""
+    """Port of the chosen loss; None for all together."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,7 +32,7 @@ class Losses(QWidget):
         self.label = labels.plain(parent=self)
         self.switch = QComboBox(self)
         self.switch.setAccessibleName(self.tr("Gradient of"))
-        self.switch.setToolTip(self.tr("Which loss lanes, gradients and reasons are about"))
+        self.switch.setToolTip(self.tr("The loss for lanes, gradients and explanations"))
         self.switch.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.switch.hide()
         row = QHBoxLayout(self)
@@ -45,28 +45,28 @@ class Losses(QWidget):
 
     @property
     def chosen(self) -> str | None:
-        """The loss that everything is about; None for all together."""
+        """Port of the chosen loss; None for all together."""
         found = self.switch.currentData()
         return found if isinstance(found, str) and found != APART else None
 
     @property
     def apart(self) -> bool:
-        """The lanes of all losses are shown side by side."""
+        """Whether the lanes of all losses are shown side by side."""
         return bool(self.switch.currentData() == APART)
 
     def choices(self) -> list[tuple[str, str | None]]:
-        """What can be chosen: words, and the port of the loss; None or :data:`APART` for all."""
+        """The choices: text, and port of the loss; None or :data:`APART` for all."""
         rows = range(self.switch.count())
         return [(self.switch.itemText(row), self.switch.itemData(row)) for row in rows]
 
     def choose(self, loss: str | None) -> None:
-        """Let everything be about one loss, or all of them, their lanes together or apart."""
+        """Choose one loss, or all together (None), or all side by side (:data:`APART`)."""
         ports = [port for _, port in self.choices()]
         if loss in ports:
             self.switch.setCurrentIndex(ports.index(loss))
 
     def overlay(self, result: Result) -> Result:
-        """``result`` as to the chosen loss, which stays chosen while there is one of its name."""
+        """``result`` for the chosen loss, which stays chosen while a loss of that name exists."""
         if result is not self._result:
             self._result, self._overlaid = result, None
             self._fill(result.losses, apart=result.is_by_loss)

@@ -1,4 +1,4 @@
-"""Losses × variables: how large each gradient is, how it points, and whose the variable is."""
+"""The matrix of losses × variables: size and direction of each gradient, and conflicts."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 _Index = QModelIndex | QPersistentModelIndex
 _AGAINST = -0.1
-"""Cosine below which two losses work against each other."""
+"""Cosine below which two losses conflict."""
 _BESIDE = 2
-"""Columns besides those of losses: the variable, and whose it is."""
+"""Columns besides those of losses: the variable, and which losses train it."""
 
 
 class MatrixModel(QAbstractTableModel):
-    """One row a variable: its name, a cell for each loss, whose it is and which losses disagree.
+    """One row per variable: name, a cell per loss, and the losses that train it or conflict.
 
     A cell is ``1.73 · ∠ 0.71``: the root mean square of the gradient, and the cosine of its angle
-    with the gradient of all losses together; ``None`` where no path connects.
+    with the gradient of all losses together; ``None`` if no path connects them.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -40,13 +40,13 @@ class MatrixModel(QAbstractTableModel):
         self._theme = LIGHT
 
     def show_matrix(self, matrix: LossMatrix | None, placeholder: str) -> None:
-        """Show another; ``placeholder`` where there is none, or nothing in it."""
+        """Show a matrix, or ``placeholder`` unless that is empty."""
         self.beginResetModel()
         self.matrix, self._placeholder = matrix if not placeholder else None, placeholder
         self.endResetModel()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         self._theme = theme
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
@@ -67,13 +67,13 @@ class MatrixModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             losses: list[str] = [loss.block for loss in matrix.losses]
-            return [self.tr("Variable"), *losses, self.tr("Moved by")][section]
+            return [self.tr("Variable"), *losses, self.tr("Trained by")][section]
         if role == Qt.ItemDataRole.ToolTipRole and self.loss_at(section) is not None:
-            return self.tr("Size of the gradient (rms), and ∠ its cosine with that of all losses")
+            return self.tr("Gradient rms, and ∠ cosine with the gradient of all losses")
         return None
 
     def loss_at(self, column: int) -> PortPath | None:
-        """The loss of a column; None for one of the others."""
+        """The loss of a column; None for other columns."""
         losses = self.matrix.losses if self.matrix else ()
         return losses[column - 1] if 0 < column <= len(losses) else None
 
@@ -85,7 +85,7 @@ class MatrixModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             if loss is not None:
                 return self._cell(name, loss)
-            return name if index.column() == 0 else self._moved_by(name)
+            return name if index.column() == 0 else self._trained_by(name)
         if role == Qt.ItemDataRole.ToolTipRole:
             return tooltip("\n".join(self._pairs(name)))
         if role == Qt.ItemDataRole.AccessibleTextRole and loss is not None:
@@ -101,8 +101,8 @@ class MatrixModel(QAbstractTableModel):
             return "None"
         return number(norm) if cosine is None else f"{number(norm)} · ∠ {number(cosine)}"
 
-    def _moved_by(self, name: str) -> str:
-        """The losses that give the variable a gradient, and those of them that disagree."""
+    def _trained_by(self, name: str) -> str:
+        """The losses that give the variable a gradient, then their conflicts."""
         assert self.matrix is not None
         norms = self.matrix.norms
         moving = [loss.block for loss in self.matrix.losses if norms[loss][name]]
@@ -110,7 +110,7 @@ class MatrixModel(QAbstractTableModel):
         return "; ".join([text, *self._conflicts(name)])
 
     def _conflicts(self, name: str) -> list[str]:
-        """``L1 against L2: −1.00`` for each two losses that work against each other."""
+        """``L1 against L2: −1.00`` for each pair of conflicting losses."""
         assert self.matrix is not None
         against = self.tr("{0} against {1}: {2}")
         return [
@@ -129,7 +129,7 @@ class MatrixModel(QAbstractTableModel):
 
 
 class Matrix(Table):
-    """A click on a loss chooses it; on a cell, or Enter, shows the variable as to that loss."""
+    """A click on a loss chooses it; a click or Enter on a cell shows the variable for that loss."""
 
     lossRequested = Signal(str)
     """Port of a loss."""
@@ -150,7 +150,7 @@ class Matrix(Table):
         header.setHighlightSections(False)
         header.setSectionsClickable(True)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
+        header.setResizeContentsPrecision(0)  # measures visible rows only
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)
         header.sectionClicked.connect(self._choose)
@@ -159,12 +159,12 @@ class Matrix(Table):
         follow_theme(self)
 
     def show_matrix(self, matrix: LossMatrix | None, placeholder: str = "") -> None:
-        """Show a matrix; ``placeholder`` where there is none, or nothing in it."""
+        """Show a matrix, or ``placeholder`` unless that is empty."""
         self.table.show_matrix(matrix, placeholder)
         self.horizontalHeader().setVisible(self.table.matrix is not None)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         self.table.set_theme(theme)
         self.viewport().update()
 

@@ -1,4 +1,4 @@
-"""The list of everything that is wrong, with a way to each place."""
+"""The list of problems, with a way to the place of each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProblemModel(QAbstractTableModel):
         self._theme = LIGHT
 
     def show_problems(self, problems: Sequence[Diagnostic]) -> None:
-        """Show others; the same ones keep the selection."""
+        """Show problems; nothing changes if they are the same."""
         ordered = tuple(sorted(problems, key=lambda found: _RANK.get(found.severity, 3)))
         if ordered != self.problems:
             self.beginResetModel()
@@ -40,7 +40,7 @@ class ProblemModel(QAbstractTableModel):
             self.endResetModel()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         self._theme = theme
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
@@ -73,7 +73,7 @@ class ProblemModel(QAbstractTableModel):
 
 
 class Problems(Lines):
-    """One line a problem; a click, or Enter, asks for its block."""
+    """One line per problem; a click or Enter requests its place."""
 
     placeRequested = Signal(object)
     """The Location of the problem."""
@@ -89,14 +89,14 @@ class Problems(Lines):
         follow_theme(self)
 
     def set_result(self, result: Result) -> None:
-        """Show the problems of the newest result."""
+        """Show the problems of a result."""
         before = len(self.table.problems)
         self.table.show_problems(result.diagnostics)
         if len(self.table.problems) != before:
             self.countChanged.emit(len(self.table.problems))
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         self.table.set_theme(theme)
         self.viewport().update()
 
@@ -105,7 +105,7 @@ class Problems(Lines):
 
 
 def message(found: Diagnostic) -> str:
-    """What is wrong and what to do, without the place."""
+    """What is wrong and what to do about it, without the place."""
     text = found.what
     if found.expected is not None and found.got is not None:
         text += f" Expected {found.expected}, got {found.got}."

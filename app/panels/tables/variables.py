@@ -1,4 +1,4 @@
-"""The variables of the diagram, with what training would do to them."""
+"""The table of variables with their values and gradients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class VariableModel(QAbstractTableModel):
-    """One row a variable: name, shape and dtype, value, gradient (or None and the reason)."""
+    """One row per variable: name, shape and dtype, value, gradient (or None and the reason)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,7 +29,7 @@ class VariableModel(QAbstractTableModel):
         self.names: tuple[str, ...] = ()
 
     def set_result(self, result: Result | None) -> None:
-        """Show another run."""
+        """Show another result."""
         names = tuple(result.gradients) if result else ()
         if names != self.names:
             self.beginResetModel()
@@ -82,12 +82,12 @@ class VariableModel(QAbstractTableModel):
         return f"None — {verdict.sentence}" if verdict else "None"
 
     def _fates(self, name: str) -> list[str]:
-        """What each optimiser would do with it, as PyTorch has them."""
+        """What each of PyTorch's optimisers would do with the variable."""
         result = self._result
         if result is None or result.flow is None:
             return []
-        told = dialects(result.flow, name, result.loss)
-        fates = told.fates[told.reports[0].system]
+        reports = dialects(result.flow, name, result.loss)
+        fates = reports.fates[reports.reports[0].system]
         decayed = self.tr("{0}: {1}; with weight decay: {2}")
         return [
             f"{fate.optimiser}: {fate.plain}"
@@ -98,7 +98,7 @@ class VariableModel(QAbstractTableModel):
 
 
 class Variables(Table):
-    """The table of variables; a click, or Enter, asks for the block."""
+    """The table of variables; a click or Enter requests the block."""
 
     blockRequested = Signal(str)
     """Instance path of a variable."""
@@ -115,18 +115,18 @@ class Variables(Table):
         self.verticalHeader().hide()
         self.fit_rows()
         self.set_placeholder(
-            self.tr("No variables. A Variable block holds numbers that training moves.")
+            self.tr("No variables. Training changes the numbers of Variable blocks.")
         )
         header = self.horizontalHeader()
         header.setHighlightSections(False)
-        header.setResizeContentsPrecision(0)  # what is in sight is measured, not thousands of rows
+        header.setResizeContentsPrecision(0)  # measures visible rows only
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
         self.clicked.connect(self._request)
         self.activated.connect(self._request)
 
     def set_result(self, result: Result | None) -> None:
-        """Show what the newest result found."""
+        """Show another result."""
         self.table.set_result(result)
 
     def _request(self, index: QModelIndex) -> None:

@@ -1,1 +1,1 @@
-"""The Why panel: what one wire says about its gradient."""
+"""The Why panel: explains the gradient of one wire."""

@@ -1,4 +1,4 @@
-"""Sections of the Why panel: the fix, what other systems say, and the ledger of a port."""
+"""Sections of the Why panel: a fix, the terms of other systems, and the ledger of a port."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from runtime.flow import Account, Dialects, Fix
 
 WIRE = "wire:"
-"""What the target of a link begins with that leads to a wire, by its key."""
+"""Prefix of link targets that are wires, followed by the key of the wire."""
 
 
 class Repair(QWidget):
-    """The cheapest repair with the number it would give; it can be tried, and made."""
+    """The cheapest repair and its effect, with buttons to try and apply it."""
 
     linkActivated = Signal(str)
     tried = Signal(object)
@@ -40,14 +40,12 @@ class Repair(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        column.addWidget(labels.heading(editor.tr("What would let it through")))
+        column.addWidget(labels.heading(editor.tr("How to let the gradient through")))
         column.addWidget(sentence)
         self.try_button = QPushButton(editor.tr("&Try"), self)
-        self.try_button.setToolTip(
-            editor.tr("Show what it changes, with the diagram left as it is")
-        )
+        self.try_button.setToolTip(editor.tr("Show the effect without changing the diagram"))
         self.apply_button = QPushButton(editor.tr("A&pply"), self)
-        self.apply_button.setToolTip(editor.tr("Make it a change of the diagram, one undo"))
+        self.apply_button.setToolTip(editor.tr("Change the diagram, as one undo"))
         self.try_button.clicked.connect(lambda: self.tried.emit(found))
         self.apply_button.clicked.connect(lambda: self.applied.emit(found))
         row = QHBoxLayout()
@@ -60,32 +58,32 @@ class Repair(QWidget):
 
 
 def sections(answers: Reasons) -> list[QLabel]:
-    """Labels, from top to bottom; links lead to blocks, or to wires after :data:`WIRE`."""
+    """Labels from top to bottom; links lead to blocks, or to wires with :data:`WIRE`."""
     shown: list[QLabel] = []
     if answers.dialects:
-        shown.append(labels.heading(editor.tr("What other systems say")))
-        shown += [_dialect(told) for told in answers.dialects]
+        shown.append(labels.heading(editor.tr("In other systems")))
+        shown += [_dialect(about) for about in answers.dialects]
     if answers.account is not None:
-        shown.append(labels.heading("Σ " + editor.tr("What adds up at {0}").format(answers.port)))
+        shown.append(labels.heading("Σ " + editor.tr("Contributions at {0}").format(answers.port)))
         shown.append(_ledger(answers.account))
     return shown
 
 
-def _dialect(told: Dialects) -> QLabel:
+def _dialect(about: Dialects) -> QLabel:
     rows = "".join(
         f"<tr><td>{escape(report.system)}&nbsp;&nbsp;</td>"
         f"<td><b>{escape(report.says).replace('rms ', 'rms&nbsp;')}</b>&nbsp;&nbsp;</td>"
         f"<td><small>{escape(report.by)}</small></td></tr>{_because(report.because)}"
-        for report in told.reports
+        for report in about.reports
     )
-    fates = told.fates[told.reports[0].system]
+    fates = about.fates[about.reports[0].system]
     ends = "<br>".join(
         escape(f"{fate.optimiser}: {fate.plain}")
         + ("" if fate.decayed == fate.plain else escape(f"; with weight decay {fate.decayed}"))
         for fate in fates
     )
-    name = labels.link(told.variable)
-    after = escape(editor.tr("Then in {0}").format(told.reports[0].system))
+    name = labels.link(about.variable)
+    after = escape(editor.tr("Then in {0}").format(about.reports[0].system))
     return labels.rich(f"{name}<table>{rows}</table><small>{after}<br>{ends}</small>")
 
 
@@ -113,7 +111,7 @@ def _row(by: str, amount: str, share: str, mark: str, *, escaped: bool = False) 
 
 
 def sign(amount: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
-    """``+``, ``−``, ``±`` where both occur, ``0``; ``NaN`` where any element is."""
+    """The sign of all elements: ``+``, ``−``, ``±`` if mixed, ``0``, or ``NaN`` if any is."""
     if np.isnan(amount).any():
         return "NaN"
     signs = {number(x) for x in np.sign(amount).ravel()[:100_000]} - {"0"}

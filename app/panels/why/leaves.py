@@ -1,4 +1,4 @@
-"""The leaves of a wire's tree in the Why panel: one row each, with what it says of its gradient."""
+"""The leaves of a wire's tree in the Why panel, one row each with the state of its gradient."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QLabel
 
 LEAF = "leaf:"
-"""What the target of a link begins with that leads to a leaf, by its path; alone, to all."""
+"""Prefix of link targets that are leaves, followed by the path; alone, it means all leaves."""
 _MAX_ROWS = 100
 
 
@@ -42,11 +42,11 @@ def leaf_rows(rows: Sequence[LeafRow]) -> QLabel:
 
 
 def leaf_head(path: str) -> QLabel:
-    """Which leaf is shown by itself, and the way back to all of them."""
+    """The leaf that is shown on its own, with a link back to all leaves."""
     back = labels.link(LEAF, editor.tr("all leaves"))
     return labels.rich(f"<b>{escape(path)}</b> · {back}")
 
 
 def _whole(words: str) -> str:
-    """Words that are not parted at the end of a line."""
+    """Words that stay on one line."""
     return escape(words).replace(" ", "&nbsp;")

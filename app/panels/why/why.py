@@ -1,4 +1,4 @@
-"""Why: what one wire says about its gradient, and which blocks cut it."""
+"""The Why panel: the verdict on a wire's gradient, and which blocks cut it."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 
 
 class Why(QScrollArea):
-    """The verdict on the clicked wire: state, sentence, size, numbers; per loss when several."""
+    """The verdict on the selected wire: state, sentence and numbers, for each of several losses."""
 
     blockRequested = Signal(str)
-    """Instance path of the block that a link points to; a wire's key comes after ``wire:``."""
+    """The target of a link: the instance path of a block, or ``wire:`` and the key of a wire."""
 
     leafChosen = Signal(str)
-    """Path of the leaf of the wire's tree that is shown by itself; empty for the whole wire."""
+    """Path of the leaf that is shown on its own; empty for the whole wire."""
     repairTried = Signal(object)
-    """A Fix that shall be tried, or no more."""
+    """A Fix to toggle in the trial."""
     repairRequested = Signal(object)
-    """A Fix that shall be made."""
+    """A Fix to apply."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,34 +75,34 @@ class Why(QScrollArea):
         follow_theme(self)
 
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
-        """Take another diagram; its wires are shown with the result that follows."""
+        """Use another diagram, which is shown with its next result."""
         self._diagram, self._page = diagram, page
 
     def set_wire(self, key: str) -> None:
-        """Show another wire of the page, by its target port; none for an empty text."""
+        """Show another wire of the page by its key, or none for an empty key."""
         if (key, "") != (self._key, self._leaf):
             self._key, self._leaf = key, ""
             self._rebuild()
 
     @property
     def wire(self) -> str:
-        """Key of the wire that is shown; empty for none."""
+        """Key of the wire shown; empty without one."""
         return self._key
 
     @property
     def leaf(self) -> str:
-        """The leaf that is shown by itself, by its path; empty for the whole wire."""
+        """Path of the leaf that is shown on its own; empty for the whole wire."""
         return self._leaf
 
     def show_leaf(self, path: str) -> None:
-        """Show one leaf of the wire's tree by itself; the whole wire for an empty path."""
+        """Show one leaf of the wire's tree, or the whole wire for an empty path."""
         if path != self._leaf:
             self._leaf = path
             self._rebuild()
             self.leafChosen.emit(path)
 
     def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
-        """Take verdicts and numbers from another run; the same ones rebuild nothing."""
+        """Show another result; nothing is rebuilt if its numbers are the same."""
         known = result is self._result or (
             result is not None and self._result is not None and result.agrees_with(self._result)
         )
@@ -112,23 +112,23 @@ class Why(QScrollArea):
             self._rebuild()
 
     def show_answers(self, answers: Reasons | None) -> None:
-        """Show the fix, other systems and the ledger of the wire; None while they are awaited."""
+        """Show the fix, dialects and ledger of the wire; None while they are being computed."""
         if answers is not self._answers:
             self._answers = answers
             self._fill_answers()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours of ``theme``."""
+        """Use the colours of ``theme``."""
         if theme != self._theme:
             self._theme = theme
             self._rebuild()
 
     def text(self) -> str:
-        """All that is shown, as plain text."""
+        """The whole text, without markup of widgets."""
         return "\n".join(label.text() for label in self._sheet.findChildren(QLabel))
 
     def _subject(self) -> tuple[str, PortName | None, bool]:
-        """The wire, or a leaf of it, and where it comes from; and whether a loss is missing."""
+        """The wire or its leaf, its source, and whether the diagram lacks a loss."""
         result = self._result
         lossless = result is not None and bool(result.states) and result.is_lossless
         return self._wire if self._key else "", self._source(), lossless
@@ -140,11 +140,11 @@ class Why(QScrollArea):
         source = self._source()
         if source is None:
             self._add_caption(
-                self.tr("Click a wire to see whether a gradient passes, and why not.")
+                self.tr("Click a wire to see whether gradient flows through it, and why.")
             )
             if self._shown[-1]:
                 self._add_caption(
-                    self.tr("There is no loss yet: wire a Loss to the number to make small.")
+                    self.tr("There is no loss yet. Wire the value to minimise to a Loss block.")
                 )
         else:
             self._column.addWidget(labels.heading(f"{source} → {self._key}"))
@@ -167,11 +167,11 @@ class Why(QScrollArea):
 
     @property
     def _wire(self) -> WirePath:
-        """The wire, or the leaf of it, as results name it."""
+        """The path of the wire, or of its leaf, in results."""
         return WirePath(self._key).within(self._use).with_leaf(self._leaf)
 
     def _add_leaves(self) -> None:
-        """One row a leaf, or which one is shown by itself."""
+        """Add a row per leaf, or the heading of a single leaf."""
         result = self._result
         tree = (
             None if result is None else result.wire_trees.get(WirePath(self._key).within(self._use))
@@ -205,9 +205,9 @@ class Why(QScrollArea):
             self._add_verdict(verdict, "")
 
     def _add_verdicts_by_loss(self, result: Result, wire: str) -> None:
-        """One verdict a loss, those it has no path to in one line; in one where it has none."""
-        told = {loss: result.verdict(wire, loss) for loss in result.losses}
-        known = {loss: verdict for loss, verdict in told.items() if verdict is not None}
+        """Add a verdict per loss, with one line for all losses that no path leads to."""
+        verdicts = {loss: result.verdict(wire, loss) for loss in result.losses}
+        known = {loss: verdict for loss, verdict in verdicts.items() if verdict is not None}
         off = [loss for loss, verdict in known.items() if verdict.state is State.OFF_ROUTE]
         if len(off) == len(known):
             if (verdict := result.verdict(wire, None)) is not None:
@@ -245,7 +245,7 @@ class Why(QScrollArea):
             self._column.addWidget(cut)
 
     def _fill_answers(self) -> None:
-        """Put the answers into their place, which stays empty while they are awaited."""
+        """Show the answers, or nothing while they are being computed."""
         column = self._answers_column
         if column is None:
             return
@@ -288,7 +288,7 @@ class Why(QScrollArea):
             self._column.addWidget(label)
 
     def _add_array(self, array: NDArray[Any] | None) -> None:
-        """A table up to two axes, one line beyond."""
+        """Add a small array as a table, a larger one as one line."""
         if array is None:
             return
         if array.ndim in (1, 2) and 0 < array.size <= 256:
@@ -303,7 +303,7 @@ class Why(QScrollArea):
 
 
 def _cutters(verdict: Verdict) -> list[str]:
-    """The blocks that cut, those nearest to the loss of many."""
+    """The blocks that cut; of many, those nearest to the loss."""
     return list(dict.fromkeys(cutter.block for cutter in verdict.cutters[:MANY]))
 
 

@@ -190,7 +190,7 @@ class TestPanel:
     def test_the_fix_comes_with_the_gradient_it_would_give(self, window, qtbot):
         click_wire(qtbot, window, "gate.x")
         said = answered(qtbot, window)
-        assert "What would let it through" in said
+        assert "How to let the gradient through" in said
         assert "3.00" in said
         assert 'href="sg"' in said
 
@@ -256,7 +256,7 @@ class TestPanel:
         window = opened(build(loss(w * 3.0 + relu(w, name="gate"), name="loss")))
         click_wire(qtbot, window, "gate.x")
         said = answered(qtbot, window)
-        assert "What adds up at w.out" in said
+        assert "Contributions at w.out" in said
         assert "+75 %" in said
         assert "+25 %" in said
         assert "<b>[4]</b>" in said
@@ -268,7 +268,7 @@ class TestPanel:
             window.canvas.select_wire(None)
             at = window.canvas.port_position(block_name, port)
             qtbot.mouseClick(window.canvas, LEFT, pos=at)
-            assert "What adds up at w.out" in answered(qtbot, window)
+            assert "Contributions at w.out" in answered(qtbot, window)
         assert window.canvas.selected_wire() == "gate.x"
 
     def test_a_row_of_the_ledger_leads_to_its_wire(self, opened, qtbot):

@@ -63,7 +63,7 @@ def test_a_variable_that_is_gone_since_leads_nowhere(window, qtbot):
 
 
 def test_sizes_angles_owners_and_conflicts(window):
-    assert header(window) == ["Variable", "L1", "L2", "Moved by"]
+    assert header(window) == ["Variable", "L1", "L2", "Trained by"]
     assert rows(window) == {
         "w": ["6.00 · ∠ −1.00", "12.0 · ∠ 1.00", "L1, L2; L1 against L2: −1.00"],
         "u": ["1.00 · ∠ 1.00", "None", "L1"],

@@ -79,7 +79,7 @@ class TestWhy:
         click_wire(qtbot, window, "freeze.x")
         follow_when_shown(qtbot, window, "leaf:decoder/weight")
         said = answered(qtbot, window)
-        assert "What adds up at model.out:decoder/weight" in said
+        assert "Contributions at model.out:decoder/weight" in said
         assert window.canvas.route().cutters == {}
 
     def test_back_to_all(self, window, qtbot):

@@ -15,8 +15,7 @@ import pytest
 import typer
 
 import gradwire as gw
-from app.canvas.input.keys import KEYS
-from app.canvas.input.mouse_help import MOUSE
+from app.canvas.input.bindings import KEYS, MOUSE
 from app.panels.help.manual import anchor_of
 from app.services.examples import ASSETS, SUFFIX
 from app.shell.actions import TABLE, Command

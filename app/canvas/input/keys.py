@@ -1,11 +1,7 @@
-"""The keys of the canvas: one table, which the canvas handles and the key sheet shows.
-
-Texts are English here; translations find them in the context ``keys``.
-"""
+"""Handles the keys of the canvas by the methods that the table of bindings names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
 from app.canvas.input import changes
+from app.canvas.input.bindings import KEYS, KeyBinding
 from app.canvas.input.cutting import clear_marks, toggle_mark
 from app.canvas.input.gestures import GRID, Host
 from app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
@@ -26,156 +23,6 @@ if TYPE_CHECKING:
 
     from app.canvas.input.keyboard_focus import KeyboardFocus
     from app.canvas.input.mouse import Mouse
-
-
-@dataclass(frozen=True, slots=True)
-class CanvasKey:
-    """Keys by their portable names, the method of :class:`Keys` that they call, and its effect.
-
-    ``text`` is empty where a menu lists the same keys. ``shown`` replaces the names in the sheet.
-    """
-
-    keys: tuple[str, ...]
-    does: str
-    text: str = ""
-    shown: str = ""
-
-
-def _arrows(held: str = "") -> tuple[str, ...]:
-    return tuple(f"{held}{name}" for name in ("Left", "Right", "Up", "Down"))
-
-
-KEYS: tuple[CanvasKey, ...] = (
-    CanvasKey(
-        _arrows(),
-        "go",
-        editor.noop("Go from block to port to block along the wires; move the selection"),
-        editor.noop("Arrows"),
-    ),
-    CanvasKey(
-        _arrows("Ctrl+"),
-        "move_focus",
-        editor.noop("Move the focus while something is selected"),
-        editor.noop("Ctrl + arrows"),
-    ),
-    CanvasKey(
-        _arrows("Shift+"),
-        "nudge",
-        editor.noop("Move the selection by 1 px"),
-        editor.noop("Shift + arrows"),
-    ),
-    CanvasKey(
-        _arrows("Ctrl+Shift+"),
-        "resize",
-        editor.noop("Resize the selected notes, or the focused one"),
-        editor.noop("Ctrl + Shift + arrows"),
-    ),
-    CanvasKey(
-        ("Home", "End"),
-        "jump",
-        editor.noop("Go to the first or the last block"),
-        editor.noop("Home, End"),
-    ),
-    CanvasKey(
-        ("N", "Shift+N"),
-        "next_note",
-        editor.noop("Go to the next or the previous note or frame"),
-        editor.noop("N, Shift + N"),
-    ),
-    CanvasKey(
-        ("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"),
-        "scroll",
-        editor.noop("Scroll up and down; with Shift, sideways"),
-        editor.noop("Page Up, Page Down"),
-    ),
-    CanvasKey(
-        ("S",),
-        "select_focused",
-        editor.noop("Add the focused block or note to the selection, or take it out"),
-    ),
-    CanvasKey(
-        ("Space",),
-        "space",
-        editor.noop(
-            "Begin or end a wire at the focus or the selection; while the key is down, the mouse "
-            "pans"
-        ),
-    ),
-    CanvasKey(
-        ("Tab",),
-        "add",
-        editor.noop(
-            "Add a block by typing: at the end of the open wire, in the selected wire, at the "
-            "pointer, or beside the selected block"
-        ),
-    ),
-    CanvasKey(
-        ("I",),
-        "insert",
-        editor.noop("Insert the selected block, if it has no wires, into the focused wire"),
-    ),
-    CanvasKey(
-        ("B",),
-        "bend",
-        editor.noop("Bend the selected wire: S selects the reroute point, arrows move it"),
-    ),
-    CanvasKey(
-        ("W",),
-        "why",
-        editor.noop(
-            "Explain the gradient: show the route from the loss to the selected wire or variable; "
-            "on a port, show what adds up there"
-        ),
-    ),
-    CanvasKey(
-        ("T",),
-        "trace",
-        editor.noop("Show the selected wire from end to end and dim the rest, or stop"),
-    ),
-    CanvasKey(
-        ("X",),
-        "preview_cuts",
-        editor.noop("While the key is down, preview a cut of the wire under the pointer"),
-        editor.noop("X held"),
-    ),
-    CanvasKey(
-        ("Return", "Enter"),
-        "enter",
-        editor.noop("Show the fields of a block, enter a page, edit a note"),
-        editor.noop("Enter"),
-    ),
-    CanvasKey(
-        ("F2",),
-        "rename",
-        editor.noop("Rename the focused block, or edit the note"),
-    ),
-    CanvasKey(
-        ("Del", "Backspace"),
-        "delete",
-        editor.noop(
-            "Remove the marked wires, else the selection, else the focused item; the contents of "
-            "a frame stay"
-        ),
-        editor.noop("Delete"),
-    ),
-    CanvasKey(
-        ("C",),
-        "mark_cut",
-        editor.noop("Mark the focused wire for a cut, or unmark it; Delete cuts all marked wires"),
-    ),
-    CanvasKey(("Ctrl+A",), "select_all"),
-    CanvasKey(("M",), "menu", editor.noop("Show the menu of the focused item")),
-    CanvasKey(
-        ("Esc",),
-        "leave",
-        editor.noop(
-            "Cancel the gesture, else clear the selection, else the focus; in a panel, go back to "
-            "the canvas"
-        ),
-    ),
-    CanvasKey(("?",), "sheet", editor.noop("This sheet")),
-)
-"""Every key that the canvas itself handles."""
 
 
 class KeyHost(Host, Protocol):
@@ -236,7 +83,7 @@ class KeyHost(Host, Protocol):
 
 
 class Keys:
-    """Handles the keys of the table by the methods it names; False passes the key on."""
+    """Handles each key of the table by one method; a method that returns False passes it on."""
 
     def __init__(self, canvas: KeyHost, mouse: Mouse) -> None:
         self._canvas = canvas
@@ -245,7 +92,7 @@ class Keys:
     def press(self, event: QKeyEvent) -> bool:
         """Handle a key that goes down; False if the canvas has no use for it."""
         row = _rows().get(_pressed(event))
-        return row is not None and getattr(self, row.does)(event) is not False
+        return row is not None and getattr(self, row.method)(event) is not False
 
     def release(self, event: QKeyEvent) -> None:
         """Handle a key that goes up."""
@@ -362,10 +209,10 @@ class Keys:
         if event.isAutoRepeat():
             return
         view, keyboard_focus = self._canvas.view, self._canvas.keyboard_focus
-        walked = view.focus is not None
-        if not walked and len(view.selection.blocks) == 1:
+        had_focus = view.focus is not None
+        if not had_focus and len(view.selection.blocks) == 1:
             keyboard_focus.show()
-        if not (keyboard_focus.act() and walked):
+        if not (keyboard_focus.act() and had_focus):
             self._mouse.hold_space(held=True)
 
     def add(self, event: QKeyEvent) -> None:
@@ -457,7 +304,7 @@ def _direction(event: QKeyEvent) -> Direction:
 
 
 @cache
-def _rows() -> dict[QKeySequence, CanvasKey]:
+def _rows() -> dict[QKeySequence, KeyBinding]:
     return {QKeySequence(name): row for row in KEYS for name in row.keys}
 
 

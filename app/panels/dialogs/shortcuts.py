@@ -9,8 +9,7 @@ from typing import NamedTuple
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
-from app.canvas.input.keys import KEYS
-from app.canvas.input.mouse_help import MOUSE
+from app.canvas.input.bindings import KEYS, MOUSE
 from app.panels.dialogs.command_palette import plain
 from app.services.translation import editor
 

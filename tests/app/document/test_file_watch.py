@@ -156,7 +156,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path):
 class TestGone:
     def test_a_file_that_is_removed_is_written_again(self, window, qtbot, path):
         path.unlink()
-        button = offered(window, qtbot, "not there")["&Save Again"]
+        button = offered(window, qtbot, "no longer exists")["&Save Again"]
         assert window.isWindowModified()
         qtbot.mouseClick(button, LEFT)
         assert list(load(path).main.blocks) == ["a"]
@@ -165,7 +165,7 @@ class TestGone:
 
     def test_a_folder_that_is_gone_says_what_to_do(self, window, qtbot, path):
         shutil.rmtree(path.parent)
-        offered(window, qtbot, "not there")
+        offered(window, qtbot, "no longer exists")
         assert not window.files.save()
         assert "Nothing is lost" in window.notice.text()
         assert "Save As" in window.notice.text()
@@ -174,7 +174,7 @@ class TestGone:
     def test_it_is_noticed_when_it_comes_back(self, window, qtbot, path):
         kept = path.read_bytes()
         path.unlink()
-        offered(window, qtbot, "not there")
+        offered(window, qtbot, "no longer exists")
         path.write_bytes(kept)
         qtbot.waitUntil(lambda: not window.files.offer.isVisible())
         assert not window.isWindowModified()

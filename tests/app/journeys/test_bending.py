@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.input.keys import KEYS
+from app.canvas.input.bindings import KEYS
 from app.canvas.scene.geometry import Bend
 from runtime.diagram import Connect, MoveBlocks, Point, PortName, load
 from runtime.diagram.edits.clipboard import STEP
@@ -91,4 +91,4 @@ def test_copies_and_pages_keep_them_and_the_file_too(wired, tmp_path):
 
 def test_the_sheet_of_keys_tells_of_it(wired):
     (row,) = (row for row in KEYS if row.keys == ("B",))
-    assert "reroute" in row.text
+    assert "bend" in row.text

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit
 
+from app.canvas.input.bindings import MOUSE
 from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.input.mouse_help import MOUSE
 from app.canvas.scene.focus import Focus, FocusKind
 from runtime.diagram import Note, Page, Point, PortName, SetNote, group
 from tests.app.document.test_diff import seed

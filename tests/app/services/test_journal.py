@@ -118,7 +118,7 @@ class TestAutosave:
     def test_a_journal_that_can_not_be_written_is_told_once(self, window, qtbot, tmp_path):
         (tmp_path / "recovery").write_text("a file in the way")
         window.edit.change(AddBlock("a", Add()))
-        qtbot.waitUntil(lambda: "not safe" in window.notice.text())
+        qtbot.waitUntil(lambda: "lost in a crash" in window.notice.text())
         window.edit.change(AddBlock("b", Add()))
         qtbot.wait(3 * DELAY)
         assert not window.notice.isVisible()

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.canvas.input.bindings import KEYS, MOUSE
 from app.panels.dialogs.shortcuts import Shortcuts
 from app.panels.inspector.array_tools import Generate, Part
 from app.services import translation
@@ -183,6 +184,13 @@ def test_what_is_asked_for_is_in_the_template(window, qtbot, language, template)
     texts = {text for _, text in listed}  # a class also finds what its base classes ask for
     missing = {(c, t) for c, t in own - listed if c == "editor" or t not in texts}
     assert missing == set()
+
+
+def test_every_key_and_mouse_action_is_in_the_template(template):
+    listed = {m.findtext("source") for m in ElementTree.parse(template).getroot().iter("message")}
+    shown = {text for row in KEYS for text in (row.text, row.shown) if text}
+    shown |= {text for row in MOUSE for text in (row.mouse, row.text, row.keys)}
+    assert shown - listed == set()
 
 
 def test_no_text_is_asked_for_inside_an_f_string():

@@ -8,8 +8,9 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
+from app.canvas.input.bindings import KEYS
 from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.input.keys import KEYS, Keys
+from app.canvas.input.keys import Keys
 from app.canvas.scene.focus import Focus, FocusKind
 from runtime.diagram import AddBlock, Batch, Note, Point, PortName, SetNote
 from tests.app.canvas.pages import block, click, move
@@ -44,14 +45,14 @@ def box(canvas) -> QuickAdd:
 
 class TestTable:
     def test_every_row_calls_a_method_and_no_key_stands_twice(self):
-        assert all(callable(getattr(Keys, row.does)) for row in KEYS)
+        assert all(callable(getattr(Keys, row.method)) for row in KEYS)
         names = [name for row in KEYS for name in row.keys]
         assert len(names) == len(set(names)) == len({QKeySequence(name) for name in names})
         assert not any(QKeySequence(name).isEmpty() for name in names)
 
     def test_every_row_is_tried_here(self):
         tried = {name.removeprefix("test_key_") for name in dir(TestKeys) if "_key_" in name}
-        assert tried == {row.does for row in KEYS}
+        assert tried == {row.method for row in KEYS}
 
     @pytest.mark.parametrize("held", [PLAIN, CONTROL, SHIFT, ALT, CONTROL | SHIFT, CONTROL | ALT])
     def test_no_other_key_does_anything(self, canvas, shell, held):

@@ -4,8 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.input.keys import KEYS
-from app.canvas.input.mouse_help import MOUSE
+from app.canvas.input.bindings import KEYS, MOUSE
 from app.panels.dialogs.command_palette import CommandPalette, plain
 from app.panels.dialogs.shortcuts import Shortcuts
 from app.services import fuzzy

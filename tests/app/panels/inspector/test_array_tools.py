@@ -204,9 +204,9 @@ class TestPart:
 
         in_dialog(fill)
         choose(window, PART)
-        assert told[0] == ("There is no 50: the axis has 50.", False)
+        assert told[0] == ("50 is out of range: the axis has length 50.", False)
         assert told[1][1]
-        assert told[2] == ("'abc' is no number.", False)
+        assert told[2] == ("'abc' is not a number.", False)
 
 
 class TestSaving:

@@ -1,0 +1,315 @@
+"""What keys and mouse do on the canvas, as two tables that the list of shortcuts shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.services.translation import editor
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBinding:
+    """Keys by their portable names, the method of ``Keys`` that they call, and its effect.
+
+    ``text`` is empty if a menu lists the same keys. ``shown`` replaces the names in the list of
+    shortcuts.
+    """
+
+    keys: tuple[str, ...]
+    method: str
+    text: str = ""
+    shown: str = ""
+
+
+def _arrows(modifiers: str = "") -> tuple[str, ...]:
+    return tuple(f"{modifiers}{name}" for name in ("Left", "Right", "Up", "Down"))
+
+
+KEYS: tuple[KeyBinding, ...] = (
+    KeyBinding(
+        _arrows(),
+        "go",
+        editor.noop("Go from block to port to block along the wires; move the selection"),
+        editor.noop("Arrows"),
+    ),
+    KeyBinding(
+        _arrows("Ctrl+"),
+        "move_focus",
+        editor.noop("Move the focus while something is selected"),
+        editor.noop("Ctrl + arrows"),
+    ),
+    KeyBinding(
+        _arrows("Shift+"),
+        "nudge",
+        editor.noop("Move the selection by 1 px"),
+        editor.noop("Shift + arrows"),
+    ),
+    KeyBinding(
+        _arrows("Ctrl+Shift+"),
+        "resize",
+        editor.noop("Resize the selected notes, or the focused one"),
+        editor.noop("Ctrl + Shift + arrows"),
+    ),
+    KeyBinding(
+        ("Home", "End"),
+        "jump",
+        editor.noop("Go to the first or the last block"),
+        editor.noop("Home, End"),
+    ),
+    KeyBinding(
+        ("N", "Shift+N"),
+        "next_note",
+        editor.noop("Go to the next or the previous note or frame"),
+        editor.noop("N, Shift + N"),
+    ),
+    KeyBinding(
+        ("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"),
+        "scroll",
+        editor.noop("Scroll up and down; with Shift, sideways"),
+        editor.noop("Page Up, Page Down"),
+    ),
+    KeyBinding(
+        ("S",),
+        "select_focused",
+        editor.noop("Add the focused block or note to the selection, or take it out"),
+    ),
+    KeyBinding(
+        ("Space",),
+        "space",
+        editor.noop(
+            "Begin or end a wire at the focus or the selection; while the key is down, the mouse "
+            "pans"
+        ),
+    ),
+    KeyBinding(
+        ("Tab",),
+        "add",
+        editor.noop(
+            "Add a block by typing: at the end of the open wire, in the selected wire, at the "
+            "pointer, or beside the selected block"
+        ),
+    ),
+    KeyBinding(
+        ("I",),
+        "insert",
+        editor.noop("Insert the selected block, if it has no wires, into the focused wire"),
+    ),
+    KeyBinding(
+        ("B",),
+        "bend",
+        editor.noop("Add a bend to the selected wire: S selects it, the arrows move it"),
+    ),
+    KeyBinding(
+        ("W",),
+        "why",
+        editor.noop(
+            "Explain the gradient: show the route from the loss to the selected wire or variable; "
+            "on a port, show what adds up there"
+        ),
+    ),
+    KeyBinding(
+        ("T",),
+        "trace",
+        editor.noop("Show the selected wire from end to end and dim the rest, or stop"),
+    ),
+    KeyBinding(
+        ("X",),
+        "preview_cuts",
+        editor.noop("While the key is down, preview a cut of the wire under the pointer"),
+        editor.noop("X held"),
+    ),
+    KeyBinding(
+        ("Return", "Enter"),
+        "enter",
+        editor.noop("Show the fields of a block, enter a page, edit a note"),
+        editor.noop("Enter"),
+    ),
+    KeyBinding(
+        ("F2",),
+        "rename",
+        editor.noop("Rename the focused block, or edit the note"),
+    ),
+    KeyBinding(
+        ("Del", "Backspace"),
+        "delete",
+        editor.noop(
+            "Remove the marked wires, else the selection, else the focused item; the contents of "
+            "a frame stay"
+        ),
+        editor.noop("Delete"),
+    ),
+    KeyBinding(
+        ("C",),
+        "mark_cut",
+        editor.noop("Mark the focused wire for a cut, or unmark it; Delete cuts all marked wires"),
+    ),
+    KeyBinding(("Ctrl+A",), "select_all"),
+    KeyBinding(("M",), "menu", editor.noop("Show the menu of the focused item")),
+    KeyBinding(
+        ("Esc",),
+        "leave",
+        editor.noop(
+            "Cancel the gesture, else clear the selection, else the focus; in a panel, go back to "
+            "the canvas"
+        ),
+    ),
+    KeyBinding(("?",), "sheet", editor.noop("Show all shortcuts")),
+)
+"""Every key that the canvas handles."""
+
+
+@dataclass(frozen=True, slots=True)
+class MouseAction:
+    """An action of the mouse, its effect, and the keys with the same effect."""
+
+    mouse: str
+    text: str
+    keys: str
+
+
+MOUSE: tuple[MouseAction, ...] = (
+    MouseAction(
+        editor.noop("Click"),
+        editor.noop("Select a block, a note or a wire; Shift or Ctrl adds"),
+        editor.noop("Arrows, S"),
+    ),
+    MouseAction(
+        editor.noop("Click on a port"),
+        editor.noop("Show what each wire contributes to the gradient of the port, and the sum"),
+        editor.noop("Arrows to the port, W"),
+    ),
+    MouseAction(
+        editor.noop("Click on ⊣"),
+        editor.noop("Try without the StopGradient, or with it again"),
+        editor.noop("S on it, Ctrl+T"),
+    ),
+    MouseAction(
+        editor.noop("Double-click"),
+        editor.noop("Enter a page, edit a name or a note; on the background, add a block"),
+        editor.noop("Enter, F2, Tab"),
+    ),
+    MouseAction(
+        editor.noop("Double-click on a wire"),
+        editor.noop("Add a bend, and drag it"),
+        editor.noop("Arrows to it, B, S"),
+    ),
+    MouseAction(
+        editor.noop("Right click"), editor.noop("Show the menu of the item there"), editor.noop("M")
+    ),
+    MouseAction(
+        editor.noop("Drag"),
+        editor.noop("Move the selection; a frame moves with its contents"),
+        editor.noop("S, arrows"),
+    ),
+    MouseAction(
+        editor.noop("Drag on the background"),
+        editor.noop("Select what a rectangle touches; Shift adds"),
+        editor.noop("S on one after the other"),
+    ),
+    MouseAction(
+        editor.noop("Alt + drag"),
+        editor.noop("Select what a drawn line encloses"),
+        editor.noop("S on one after the other"),
+    ),
+    MouseAction(
+        editor.noop("Drag a note's corner"),
+        editor.noop("Resize it"),
+        editor.noop("Ctrl + Shift + arrows"),
+    ),
+    MouseAction(
+        editor.noop("Drag from a port"),
+        editor.noop("Draw a wire"),
+        editor.noop("Space, arrows, Space"),
+    ),
+    MouseAction(
+        editor.noop("Drag from a port onto a block"),
+        editor.noop("Connect its first free port that fits"),
+        editor.noop("Space, arrows, Space"),
+    ),
+    MouseAction(
+        editor.noop("Drag from a port onto the background"),
+        editor.noop("Choose a block to connect"),
+        editor.noop("Space, Tab"),
+    ),
+    MouseAction(
+        editor.noop("Drag a wire off its input"),
+        editor.noop("Connect it elsewhere, or drop it"),
+        editor.noop("Delete on the wire, Space"),
+    ),
+    MouseAction(
+        editor.noop("Drop a block on a wire"),
+        editor.noop("Insert it into the wire"),
+        editor.noop("Ctrl + arrows to the wire, I; for a new block, Tab on the wire"),
+    ),
+    MouseAction(
+        editor.noop("Ctrl + Shift + drag, right drag"),
+        editor.noop("Cut the wires that the line crosses"),
+        editor.noop("C on each wire, Delete"),
+    ),
+    MouseAction(
+        editor.noop("X held, click on a wire"),
+        editor.noop("Try to cut it"),
+        editor.noop("Ctrl+T on the wire"),
+    ),
+    MouseAction(
+        editor.noop("Rest on a wire"),
+        editor.noop("Show it from end to end and dim the rest"),
+        editor.noop("T"),
+    ),
+    MouseAction(
+        editor.noop("Wheel"),
+        editor.noop("Zoom at the pointer; two fingers on a touchpad pan"),
+        editor.noop("Ctrl++, Ctrl+-"),
+    ),
+    MouseAction(
+        editor.noop("Space + drag, middle drag"),
+        editor.noop("Pan"),
+        editor.noop("Page Up, Page Down; with Shift, sideways"),
+    ),
+    MouseAction(
+        editor.noop("Click in the mini-map"),
+        editor.noop("Show that part of the page"),
+        editor.noop("Page Up, Home, End"),
+    ),
+    MouseAction(
+        editor.noop("Drag the legend"),
+        editor.noop("Move it; click it to close it"),
+        editor.noop("Ctrl+L"),
+    ),
+    MouseAction(
+        editor.noop("Click on a page above the canvas"),
+        editor.noop("Go back to it"),
+        editor.noop("Alt+Up"),
+    ),
+    MouseAction(
+        editor.noop("Drag from the palette"),
+        editor.noop("Add a block, or use a page"),
+        editor.noop("Ctrl+Space, letters, Enter"),
+    ),
+    MouseAction(
+        editor.noop("Click on ★"),
+        editor.noop("Make a block a favourite, in the palette or in quick add"),
+        editor.noop("Ctrl+B"),
+    ),
+    MouseAction(
+        editor.noop("Click on a page of the palette"),
+        editor.noop("Use, show, rename or remove it"),
+        editor.noop("Enter, Ctrl+Enter, F2, Delete"),
+    ),
+    MouseAction(
+        editor.noop("Click into a panel"),
+        editor.noop("Give it the keyboard focus"),
+        editor.noop("F6, Shift+F6"),
+    ),
+    MouseAction(
+        editor.noop("Drag the edge of a panel"),
+        editor.noop("Resize it"),
+        editor.noop("F6, Alt+Shift+Right, Alt+Shift+Left"),
+    ),
+    MouseAction(
+        editor.noop("Drag the title of a panel"),
+        editor.noop("Move it to another side"),
+        editor.noop("F6, View: Move Panel"),
+    ),
+)
+"""Every action of the mouse."""

@@ -1,1 +1,1 @@
-"""The painted canvas: a page of a diagram with its values and the lanes of its gradient."""
+"""The canvas: shows a page of a diagram with its values and gradient lanes."""

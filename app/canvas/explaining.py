@@ -1,4 +1,4 @@
-"""The canvas with explanations: the route of a verdict, and trials."""
+"""The canvas with explanations: routes of verdicts, and trials."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ExplainingStage(Stage):
-    """Shows routes and trials, and requests them."""
+    """Shows routes and trials, and emits requests for them."""
 
     whyRequested = Signal(str)
     """Key of the wire to explain."""
@@ -36,7 +36,7 @@ class ExplainingStage(Stage):
     stopTried = Signal(str)
     """Name of a StopGradient whose symbol was clicked."""
     trialLeft = Signal()
-    """The trial shall end."""
+    """The user wants to end the trial."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +45,7 @@ class ExplainingStage(Stage):
         self._previewing_cuts = False
 
     def route(self) -> Route | None:
-        """The route that is shown, if any."""
+        """The route shown, if any."""
         return self.view.route
 
     def show_route(self, route: Route | None) -> None:
@@ -55,7 +55,7 @@ class ExplainingStage(Stage):
             self.update()
 
     def trial_marks(self) -> TrialMarks | None:
-        """The trial that is shown, if any."""
+        """The trial shown, if any."""
         return self._trial_marks
 
     def show_trial(self, marks: TrialMarks | None) -> None:
@@ -110,7 +110,7 @@ class ExplainingStage(Stage):
         return bool(GUTTER - 4.0 <= x - left <= GUTTER + SYMBOL and y - top <= HEADER)
 
     def hover(self, wire: str | None) -> None:
-        """Take note of the wire under the pointer."""
+        """Record the wire under the pointer."""
         self._hovered_wire = wire
         if self._previewing_cuts:
             self.cutHovered.emit(wire or "")
@@ -121,7 +121,7 @@ class ExplainingStage(Stage):
             paint_trial(painter, self.view, self._trial_marks)
 
     def preview_cuts(self, *, on: bool) -> None:
-        """Start or end to preview cuts of the wire under the pointer."""
+        """Turn previews of cutting the wire under the pointer on or off."""
         if on != self._previewing_cuts:
             self._previewing_cuts = on
             self.cutHovered.emit((self._hovered_wire or "") if on else "")

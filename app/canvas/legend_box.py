@@ -1,4 +1,4 @@
-"""The legend on the canvas, in the corner where it covers least, until it is dragged."""
+"""The legend on the canvas, in the corner where it covers the least, until it is dragged."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _MARGIN = 12
 _BELOW_BADGE = round(HEIGHT) + 8
-"""More room at the upper right, for the badge of numbers of an older diagram."""
+"""Extra room at the upper right for the badge of stale numbers."""
 
 
 class LegendBox(QWidget):
-    """Stays in place while the page moves below it. A click requests to hide it."""
+    """Stays in place while the page scrolls. ``clicked`` requests to hide it."""
 
     clicked = Signal()
 
@@ -33,30 +33,30 @@ class LegendBox(QWidget):
         self._corner = 0
         self._dragged = False
         self._grip: QPoint | None = None
-        """Where the pointer grabbed it, from its own corner."""
+        """Where it was grabbed, relative to its corner."""
         self.setCursor(Qt.CursorShape.OpenHandCursor)
         self.setAccessibleName(self.tr("Legend"))
-        self.setToolTip(self.tr("Drag it elsewhere; a click puts it away."))
+        self.setToolTip(self.tr("Drag to move, click to hide."))
         self.hide()
         canvas.installEventFilter(self)
         canvas.jumped.connect(self._choose)
 
     def toggle(self) -> None:
-        """Show it where it covers least, or hide it."""
+        """Show it where it covers the least, or hide it."""
         self._dragged = False
         self.setVisible(self.isHidden())
         self._choose()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not self.isHidden() and event.type() == QEvent.Type.Resize:
-            self._place()
+            self._move_to_place()
         elif not self.isHidden() and event.type() == QEvent.Type.Paint:
             if self.size() != self._size():  # other losses or thresholds
-                QTimer.singleShot(0, self, self._place)
+                QTimer.singleShot(0, self, self._move_to_place)
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        view, scale = self._canvas.view, self._canvas.actual()
+        view, scale = self._canvas.view, self._canvas.actual_zoom()
         with QPainter(self) as painter:
             painter.scale(scale, scale)
             paint_legend(painter, QPointF(), view.theme, legend_content(view.annotations))
@@ -86,18 +86,19 @@ class LegendBox(QWidget):
         if not self.isHidden() and not self._dragged:
             covered = [self._covered(corner) for corner in self._corners()]
             self._corner = covered.index(min(covered))
-        self._place()
+        self._move_to_place()
 
-    def _place(self) -> None:
+    def _move_to_place(self) -> None:
         self.resize(self._size())
         self.move(self._inside(self.pos()) if self._dragged else self._corners()[self._corner])
 
     def _size(self) -> QSize:
-        size = legend_size(legend_content(self._canvas.view.annotations)) * self._canvas.actual()
+        content = legend_content(self._canvas.view.annotations)
+        size = legend_size(content) * self._canvas.actual_zoom()
         return QSize(int(size.width()) + 2, int(size.height()) + 2)
 
     def _corners(self) -> list[QPoint]:
-        """Possible places of its top left, in order of preference."""
+        """Candidate positions of its top left corner, in order of preference."""
         room, size = self._canvas.size(), self._size()
         right = max(room.width() - size.width() - _MARGIN, 0)
         bottom = max(room.height() - size.height() - _MARGIN, 0)
@@ -109,7 +110,7 @@ class LegendBox(QWidget):
         ]
 
     def _covered(self, corner: QPoint) -> float:
-        """Square px of blocks and of the mini-map that it would cover there."""
+        """Area of blocks and of the mini-map that it would cover there, square px."""
         view, place = self._canvas.view, QRect(corner, self._size())
         low = view.camera.to_widget(view.scene.rects[:, :2])
         far = low + view.scene.rects[:, 2:] * view.camera.zoom

@@ -1,4 +1,4 @@
-"""The whole page in a corner of the canvas, while only a part of it is visible."""
+"""A map of the whole page in a corner of the canvas, shown while part of the page is hidden."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PAD = 8.0
 
 
 class MiniMap(QWidget):
-    """Blocks as small rectangles, and a frame around the visible part; a press or drag goes there.
+    """Blocks as small rectangles, and a frame around the visible part. A press or drag pans there.
 
-    Visible while a part of the page is not, unless it is turned off.
+    It is visible while part of the page is not, unless it is turned off.
     """
 
     def __init__(self, canvas: Stage) -> None:
@@ -49,7 +49,7 @@ class MiniMap(QWidget):
         self._update_visibility()
 
     def needed(self) -> bool:
-        """Whether a part of the page is not visible."""
+        """Whether part of the page is outside the view."""
         bounds = self._canvas.view.scene.bounds()
         if bounds is None:
             return False
@@ -147,7 +147,7 @@ class MiniMap(QWidget):
         return points * scale + corner
 
     def _scale(self, bounds: Floats) -> tuple[float, Floats]:
-        """Map px per scene unit, and the place of the scene's origin on the map."""
+        """Map px per scene unit, and the position of the scene's origin on the map."""
         size = np.maximum(bounds[2:] - bounds[:2], 1.0)
         scale = float(((np.array(SIZE) - 2 * _PAD) / size).min())
         return scale, np.array(SIZE) / 2.0 - scale * (bounds[:2] + bounds[2:]) / 2.0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 MAX_BLOCKS = 20_000
-"""Most blocks that are searched: uses of pages multiply."""
+"""Largest number of blocks searched, since uses of pages multiply."""
 
 
 def search(diagram: Diagram, result: Result | None, text: str) -> list[str]:

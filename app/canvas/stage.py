@@ -1,4 +1,4 @@
-"""The canvas without input: a page of a diagram, its result, and the camera."""
+"""The canvas without input: shows a page of a diagram and its result through a camera."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from app.evaluation.result import Result
 
 _FACE_BUDGET = 0.008
-"""Seconds that a frame may spend on drawing new faces; the rest follow in the next frames."""
-_PATIENCE = 0.004
-"""Seconds that a frame may spend on finding out where gradient is cut, likewise."""
+"""Seconds per frame for drawing new faces; the rest follow in the next frames."""
+_CUT_BUDGET = 0.004
+"""Seconds per frame for finding out where gradient is cut; the rest follow as well."""
 _STALE_AFTER = 150
-"""Milliseconds before values of an older diagram are dimmed: a new result mostly comes sooner."""
+"""Milliseconds until stale values are dimmed; a new result mostly comes sooner."""
 _FLOW_EVERY = 50
-"""Milliseconds between two steps of the chevrons of the selected wire."""
+"""Milliseconds between animation steps of the selected wire's chevrons."""
 _FLOW_STEP = 0.05
 _MARGIN = 24.0
-"""Room around what is revealed, widget px."""
+"""Margin around revealed items, widget px."""
 
 
 class Stage(QWidget):
@@ -51,7 +51,7 @@ class Stage(QWidget):
     zoomChanged = Signal(float)
     """Widget px per scene unit."""
     jumped = Signal()
-    """Another page is shown, or the zoom was fitted."""
+    """The view has jumped: to another page, or by fitting the zoom."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,9 +60,9 @@ class Stage(QWidget):
         self._result: Result | None = None
         self._use = ROOT
         self._faces = FaceCache(_FACE_BUDGET)
-        self._limits = Limits(_PATIENCE)
+        self._limits = Limits(_CUT_BUDGET)
         self.pulse: Pulse | None = None
-        """Called while the whole page is drawn, see :func:`paint_fitted`."""
+        """Called while a picture is drawn; see :func:`paint_fitted`."""
         self._cameras: dict[str, Camera] = {}
         self._fit_wanted = True
         self._actual = 1.0
@@ -107,13 +107,13 @@ class Stage(QWidget):
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Draw in other colours."""
+        """Use the colours of ``theme``."""
         self.view = replace(self.view, theme=theme)
         self.update()
 
-    def set_reduced_motion(self, still: bool) -> None:
+    def set_reduced_motion(self, reduced: bool) -> None:
         """Turn animation off or on."""
-        self._motion = not still
+        self._motion = not reduced
         self.update_flow()
         self.update()
 
@@ -121,11 +121,11 @@ class Stage(QWidget):
         """Widget px per scene unit."""
         return self.view.camera.zoom
 
-    def actual(self) -> float:
+    def actual_zoom(self) -> float:
         """The zoom shown as 100 %, at which text is as large as in the panels."""
         return self._actual
 
-    def set_actual(self, zoom: float) -> None:
+    def set_actual_zoom(self, zoom: float) -> None:
         """Define the zoom shown as 100 %; everything is scaled accordingly."""
         if zoom == self._actual:
             return
@@ -148,7 +148,7 @@ class Stage(QWidget):
         self.set_camera(camera.zoomed(camera.zoom * factor, at.x(), at.y()))
 
     def zoom_to_fit(self) -> None:
-        """Show the whole page, at most at 100 % (see :meth:`actual`)."""
+        """Show the whole page, at most at 100 % (see :meth:`actual_zoom`)."""
         self._fit(self.view.scene.bounds())
 
     def zoom_to_selection(self) -> None:
@@ -157,9 +157,9 @@ class Stage(QWidget):
         self._fit(self.view.scene.bounds() if bounds is None else bounds)
 
     def reveal(self, bounds: Floats, *, roughly: bool = False) -> None:
-        """Pan until ``bounds`` (left, top, right, bottom of the page) are visible.
+        """Pan until ``bounds`` (left, top, right, bottom; scene units) are visible.
 
-        Bounds that are too large are centred; ``roughly``, any visible part of them suffices.
+        Bounds too large for the view are centred; with ``roughly``, any visible part suffices.
         """
         room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         left, top, right, bottom = self.view.camera.to_widget(bounds.reshape(2, 2)).ravel().tolist()
@@ -183,14 +183,14 @@ class Stage(QWidget):
         return Point(*self.view.camera.to_scene(at).tolist())
 
     def block_rect(self, name: str) -> QRect:
-        """The place of a block in widget px. Raises KeyError if it is not on the page."""
+        """The rectangle of a block in widget px. Raises KeyError if it is not on the page."""
         scene, camera = self.view.scene, self.view.camera
         x, y, width, height = scene.rects[scene.index[name]].tolist()
         left, top = camera.to_widget(np.array([x, y])).tolist()
         return QRectF(left, top, width * camera.zoom, height * camera.zoom).toRect()
 
     def port_position(self, block: str, port: str) -> QPoint:
-        """The place of a port in widget px. Raises KeyError if it is not on the page."""
+        """The centre of a port in widget px. Raises KeyError if it is not on the page."""
         number = self.view.scene.port(block, port)
         if number is None:
             raise KeyError(str(PortName(block, port)))
@@ -285,13 +285,13 @@ class Stage(QWidget):
         self.update(QRectF(x0, y0, x1 - x0, y1 - y0).toAlignedRect())
 
     def _rename_cameras(self, diagram: Diagram) -> None:
-        """Let pages that are renamed in ``diagram`` keep their cameras."""
+        """Keep the cameras of pages that are renamed in ``diagram``."""
         for old, new in renamed_pages(self.view.scene.diagram, diagram).items():
             if old in self._cameras:
                 self._cameras[new] = self._cameras.pop(old)
 
     def _dim(self) -> None:
-        """Show that the result is still of an older diagram."""
+        """Dim the stale result."""
         self._resolve(dimmed=True)
         self.update()
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Change, Diagram
 
 _TRACE_AFTER = 250
-"""Milliseconds that the pointer rests on a wire before the wire is traced."""
+"""Milliseconds of hovering over a wire before it is traced."""
 
 
 class CanvasView(ExplainingStage):
@@ -64,11 +64,11 @@ class CanvasView(ExplainingStage):
     pageEntered = Signal(str)
     """Name of the page block that was double-clicked."""
     inspectRequested = Signal(str)
-    """Name of the block whose fields shall be shown; it is selected."""
+    """Name of the block to show in the inspector; it is selected."""
     menuRequested = Signal(QPoint)
-    """Where in the widget the menu of the selection shall open."""
+    """Where in the widget to open the context menu."""
     sheetRequested = Signal()
-    """The sheet of all keys shall be shown."""
+    """The user wants to see all shortcuts."""
     statusMessage = Signal(str)
     """A hint for the status bar; empty to clear it."""
 
@@ -250,7 +250,7 @@ class CanvasView(ExplainingStage):
         return self
 
     def trace(self, wire: str | None) -> None:
-        """Trace a wire once the pointer rests on it; None ends tracing at once."""
+        """Trace a wire after a short delay; None ends tracing at once."""
         if wire == self._hovered:
             return
         self._hovered = wire
@@ -275,11 +275,11 @@ class CanvasView(ExplainingStage):
             self.update()
 
     def show_menu(self, at: QPointF) -> None:
-        """Request the menu of the selection."""
+        """Request the context menu of the selection."""
         self.menuRequested.emit(at.toPoint())
 
     def show_sheet(self) -> None:
-        """Request the sheet of all keys."""
+        """Request the list of shortcuts."""
         self.sheetRequested.emit()
 
     def rename(self) -> None:
@@ -308,7 +308,7 @@ class CanvasView(ExplainingStage):
         self._inline_editor.edit_note(name)
 
     def enter_page(self, name: str) -> None:
-        """Request the page that a block stands for."""
+        """Request the page of a page block."""
         self.pageEntered.emit(name)
 
     def show_cursor(self, cursor: Qt.CursorShape) -> None:

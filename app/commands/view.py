@@ -34,7 +34,7 @@ class ViewCommands(QObject):
 
     def zoom_actual(self) -> None:
         """Show the page at 100 %."""
-        self._canvas.set_zoom(self._canvas.actual())
+        self._canvas.set_zoom(self._canvas.actual_zoom())
 
     def choose_theme(self, name: str) -> None:
         """Choose the theme ``name``; ``system`` follows the desktop."""

@@ -112,7 +112,7 @@ class MainWindow(QMainWindow):
 
     def restyle(self) -> None:
         """Apply the settings of text size, theme, motion and thresholds."""
-        self.canvas.set_actual(theme.scale())
+        self.canvas.set_actual_zoom(theme.scale())
         size = self.settings.text if self.settings.text in theme.TEXT_SIZES else "normal"
         self.actions_by_name[f"text_{size}"].setChecked(True)
         name = self.settings.theme if self.settings.theme in theme.THEMES else "system"

@@ -41,7 +41,7 @@ class Status(QObject):
         self._show_zoom(canvas.zoom())
 
     def _show_zoom(self, zoom: float) -> None:
-        self.zoom.setText(f"{100 * zoom / self._canvas.actual():.0f} %")
+        self.zoom.setText(f"{100 * zoom / self._canvas.actual_zoom():.0f} %")
 
     def _show_busy(self, busy: bool) -> None:
         if busy:

@@ -1,1 +1,1 @@
-"""Mouse and keyboard on the canvas: what they do becomes a Change."""
+"""Mouse and keyboard input on the canvas, turned into changes of the diagram."""

@@ -28,7 +28,7 @@ _SHARE = {"left": 0.0, "centre": 0.5, "right": 1.0, "top": 0.0, "middle": 0.5, "
 
 
 def alignment(view: ViewState, way: Alignment) -> Change | None:
-    """Align the selection, frames with their contents; None if nothing would move."""
+    """Align the selection, moving frames with their contents; None if nothing would move."""
     scene, selection = view.scene, view.selection
     blocks = [name for name in scene.names if name in selection.blocks]
     notes = [name for name in scene.page.notes if name in selection.notes]
@@ -58,7 +58,7 @@ def alignment(view: ViewState, way: Alignment) -> Change | None:
 
 
 def _with_note(scene: Scene, note: str, selection: Selection) -> MoveSet:
-    """A note, and the contents of a frame except what is selected itself."""
+    """A note or frame, with the contents of the frame that are not selected themselves."""
     moved = move_set(scene, Selection(notes=frozenset({note})))
     chosen = [i for i in moved.blocks.tolist() if scene.names[i] not in selection.blocks]
     notes = {n: v for n, v in moved.notes.items() if n == note or n not in selection.notes}
@@ -67,7 +67,7 @@ def _with_note(scene: Scene, note: str, selection: Selection) -> MoveSet:
 
 
 def aligned(rects: Floats, way: Alignment) -> Floats:
-    """New corners (k, 2) of things at ``rects`` (k, 4: left, top, width, height)."""
+    """New corners (k, 2) of items at ``rects`` (k, 4: left, top, width, height)."""
     corners = rects[:, :2].copy()
     if not len(rects):
         return corners
@@ -85,7 +85,7 @@ def aligned(rects: Floats, way: Alignment) -> Floats:
 
 
 def _distributed(low: Floats, size: Floats) -> Floats:
-    """Equal gaps between the first and the last, which keep their places."""
+    """Positions with equal gaps; the first and last item stay in place."""
     order = np.argsort(low + size / 2.0, kind="stable")
     first, last = order[0], order[-1]
     room = low[last] + size[last] - low[first] - size.sum()

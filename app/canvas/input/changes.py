@@ -1,4 +1,4 @@
-"""The changes that keys, fields and drops request, made from the view state."""
+"""Builds the changes that keys, fields and drops request, from the view state."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def renaming(view: ViewState, old: str, new: str) -> Change | None:
 
 
 def rewording(view: ViewState, note: str, text: str) -> Change | None:
-    """Give a note another text and the height it needs; None if the text stays."""
+    """Change the text of a note and fit its height; None if the text stays."""
     known = view.scene.page.notes[note]
     if text == known.text:
         return None
@@ -246,7 +246,7 @@ def rewording(view: ViewState, note: str, text: str) -> Change | None:
 
 
 def add_bend(view: ViewState, key: str, pressed: Floats | None) -> tuple[BendWire, Bend]:
-    """Lead a wire through one more point on the grid; also gives the new bend.
+    """Add a bend to a wire, on the grid; returns the change and the new bend.
 
     The bend lies at the widget point ``pressed`` (2,) if the wire passes there, or else in the
     middle of its longest section.
@@ -265,7 +265,7 @@ def add_bend(view: ViewState, key: str, pressed: Floats | None) -> tuple[BendWir
 
 
 def _without_bends(scene: Scene, removed: Collection[Bend]) -> Iterator[BendWire]:
-    """Lead each wire through the bends that are not ``removed``."""
+    """Changes that take the ``removed`` bends out of their wires."""
     for key in sorted({bend.wire for bend in removed}):
         target = PortName.parse(key)
         bends = enumerate(scene.page.bends[target])

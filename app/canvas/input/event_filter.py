@@ -1,7 +1,7 @@
 """Events that the canvas handles before Qt passes them to its methods: tooltips, Tab and pinches.
 
-This is a filter rather than an override of ``event``: PySide kills the process when an error of C
-code, such as numpy's, leaves a method that was called through an ``event`` written in Python.
+This is a filter and not an override of ``event``, because PySide kills the process if an exception
+from C code, such as numpy's, propagates through an ``event`` method written in Python.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Change
 
 GRID = 10.0
-"""Blocks and notes are put on multiples of this, in scene units."""
+"""Spacing of the grid for blocks and notes, scene units."""
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
 
@@ -64,7 +64,7 @@ class Gesture:
         self.host = host
         self.start = start
         self.origin: Floats = host.view.camera.to_scene(np.array([start.x(), start.y()]))
-        """The scene point that was pressed; it stays there when the zoom changes."""
+        """The pressed scene point, which is independent of the zoom."""
 
     def shift(self, at: QPointF) -> Floats:
         """How far the pointer has moved, in scene units (2,)."""
@@ -78,7 +78,7 @@ class Gesture:
         """The button was released."""
 
     def cancel(self) -> None:
-        """Put everything back as it was."""
+        """Restore the state before the gesture."""
 
     def paint(self, painter: QPainter) -> None:
         """Draw the gesture over the page."""

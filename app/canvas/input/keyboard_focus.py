@@ -1,4 +1,4 @@
-"""The keyboard focus: it moves along wires, and draws wires without a mouse."""
+"""The keyboard focus of the canvas: moves along wires, and draws wires without a mouse."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class FocusHost(Host, Protocol):
 
 
 class KeyboardFocus:
-    """Moves ``view.focus``, and keeps the open wire that Space began."""
+    """Moves ``view.focus``, and draws the open wire that Space begins."""
 
     def __init__(self, canvas: FocusHost) -> None:
         self._canvas = canvas
@@ -248,8 +248,8 @@ class KeyboardFocus:
 def _wire_hint(begun: Focus | None) -> str:
     """What can be done with the open wire."""
     if begun is None:
-        return editor.tr("No wire can begin here: go to a port with the arrow keys.")
+        return editor.tr("No wire can begin here. Go to a port with the arrow keys.")
     return editor.tr(
-        "Wire from {0}: arrow keys go to ports that it fits, Space ends it there, Tab adds a block "
-        "at its end, Esc drops it."
+        "Wire from {0}: arrow keys go to matching ports, Space connects, Tab adds a block at the "
+        "end, Esc cancels."
     ).format(begun.name)

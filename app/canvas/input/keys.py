@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class KeyHost(Host, Protocol):
-    """What the keys need of the canvas."""
+    """What keys need from the canvas."""
 
     keyboard_focus: KeyboardFocus
 
@@ -76,7 +76,7 @@ class KeyHost(Host, Protocol):
         """Hide the route, or end the trial; False if there is neither."""
 
     def preview_cuts(self, *, on: bool) -> None:
-        """Start or end to preview cuts of the wire under the pointer."""
+        """Turn previews of cutting the wire under the pointer on or off."""
 
     def toggle_trace(self) -> None:
         """Trace the selected wire, or stop tracing."""
@@ -90,12 +90,12 @@ class Keys:
         self._mouse = mouse
 
     def press(self, event: QKeyEvent) -> bool:
-        """Handle a key that goes down; False if the canvas has no use for it."""
+        """Handle a key press; False if the canvas does not use the key."""
         row = _rows().get(_pressed(event))
         return row is not None and getattr(self, row.method)(event) is not False
 
     def release(self, event: QKeyEvent) -> None:
-        """Handle a key that goes up."""
+        """Handle a key release."""
         if event.isAutoRepeat():
             return
         if event.key() == Qt.Key.Key_Space:
@@ -104,11 +104,11 @@ class Keys:
             self._canvas.preview_cuts(on=False)
 
     def release_all(self) -> None:
-        """Handle the loss of the keyboard: no key is held any longer."""
+        """Treat all keys as released, since the canvas has lost the focus."""
         self._mouse.hold_space(held=False)
         self._canvas.preview_cuts(on=False)
 
-    # Going about
+    # Moving
 
     def go(self, event: QKeyEvent) -> None:
         """Move the selection by a step of the grid; or the focus, if a wire is open."""
@@ -168,7 +168,7 @@ class Keys:
         by = (step * rect.width(), 0.0) if aside else (0.0, step * rect.height())
         self._canvas.set_camera(self._canvas.view.camera.panned(*by))
 
-    # Choosing
+    # Selecting
 
     def select_focused(self, event: QKeyEvent) -> None:
         """Toggle whether the focused item, or a focused port's block, is selected."""
@@ -181,7 +181,7 @@ class Keys:
         view = self._canvas.view
         item = changes.focused(view)
         if not item.has_items:
-            self._canvas.hint(editor.tr("A wire with the focus is selected already."))
+            self._canvas.hint(editor.tr("A focused wire is already selected."))
         else:
             self._canvas.set_selection(view.selection.toggled(item))
 
@@ -190,7 +190,7 @@ class Keys:
         self._canvas.select_all()
 
     def leave(self, event: QKeyEvent) -> None:
-        """End one thing: the gesture, the marks, the open wire, the explanation, the selection."""
+        """End what is active first: gesture, marks, open wire, explanation, selection, focus."""
         canvas, keyboard_focus = self._canvas, self._canvas.keyboard_focus
         if self._mouse.cancel() or clear_marks(canvas) or keyboard_focus.drop_wire():
             return
@@ -199,7 +199,7 @@ class Keys:
         if canvas.view.selection.has_items or not keyboard_focus.clear():
             canvas.set_selection(NOTHING)
 
-    # Building
+    # Editing
 
     def space(self, event: QKeyEvent) -> None:
         """Begin or end a wire at the focus, or at the one selected block.
@@ -227,7 +227,7 @@ class Keys:
         change = changes.insertion(self._canvas.view)
         if change is None:
             self._canvas.hint(
-                editor.tr("Select a block without wires, go to a wire with Ctrl + arrows, press I.")
+                editor.tr("Select a block without wires, go to a wire by Ctrl + arrows, press I.")
             )
         self._canvas.request(change)
 
@@ -246,12 +246,12 @@ class Keys:
     def mark_cut(self, event: QKeyEvent) -> None:
         """Toggle whether the selected wire is marked for a cut."""
         if self._canvas.view.selection.wire is None:
-            self._canvas.hint(editor.tr("Go to a wire with the arrows: C marks it for a cut."))
+            self._canvas.hint(editor.tr("Go to a wire with the arrow keys and press C to mark it."))
         elif self._mouse.gesture is None:
             count = toggle_mark(self._canvas, self._canvas.view.selection.wire)
-            self._canvas.hint(editor.tr("Marked for a cut: {0}. Delete cuts them.").format(count))
+            self._canvas.hint(editor.tr("Marked wires: {0}. Delete cuts them.").format(count))
 
-    # Result
+    # Explaining
 
     def why(self, event: QKeyEvent) -> bool:
         """Explain the selected wire, the focused port, or a block; False without any."""

@@ -1,4 +1,4 @@
-"""The mouse: which gesture a press begins, and what a click does."""
+"""Handles the mouse: which gesture a press begins, and what a click does."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ class Mouse:
         """Where a button last went down."""
 
     def press(self, event: QMouseEvent) -> None:
-        """Handle a button that goes down: prepare the click or gesture for what lies there."""
+        """Handle a press: prepare the click or gesture for the item there."""
         at = self.pressed = event.position()
         left = event.button() == Qt.MouseButton.LeftButton
         if self.gesture is not None or (left and self.canvas.try_cut()):
             return
-        self._prepared = self._click = None  # those of a button that is still down
+        self._prepared = self._click = None  # from another button that is still down
         self.canvas.keyboard_focus.clear()
         self.canvas.trace(None)
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._space):
@@ -227,7 +227,7 @@ class Mouse:
             self._click = lambda: canvas.set_selection(kept.without_wire())
 
     def _press_right(self, at: QPointF) -> None:
-        """Prepare the menu of what lies there, or a cut."""
+        """Prepare the context menu of the item there, or a cut."""
         canvas = self.canvas
         scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
         block = block_at(scene, camera, x, y)

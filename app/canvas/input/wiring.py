@@ -1,4 +1,4 @@
-"""Drawing a wire from a port to one that fits, with the reason where one does not."""
+"""Draws a wire from a port to a matching one, and shows the reason if a port does not match."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 SNAP = 20.0
 """Distance within which the open end snaps to a port or a block, widget px."""
 _MAX_PORTS = 400
-"""Most ports that are highlighted: the nearest."""
+"""Largest number of highlighted ports; the nearest are highlighted."""
 _SLICE = 0.004
-"""Seconds spent on finding fitting ports before events are handled."""
+"""Seconds to check ports before events are handled again."""
 
 
 class DrawWire(Gesture):

@@ -1,1 +1,1 @@
-"""How a page is drawn."""
+"""Paints a page."""

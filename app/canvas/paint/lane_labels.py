@@ -24,9 +24,9 @@ ORIGIN = "▨"
 _MIN_ZOOM = 0.45
 """Zoom from which lanes have labels."""
 _FIRST, _NEXT = 18.0, 13.0
-"""From the reader to the number of the first lane, and from one number to the next, px at 100 %."""
+"""From the target to the first lane's number, and between numbers of lanes, px at 100 %."""
 _APART = 34.0
-"""From the label of one lane to that of the next, px at 100 %."""
+"""Distance between the labels of neighbouring lanes, px at 100 %."""
 _LABELLED = frozenset(
     code for state, code in CODES.items() if state.row.glyph or state.row.cut or state.row.label
 )
@@ -44,8 +44,8 @@ def paint_lane_labels(
 ) -> bool:
     """Paint glyphs on the lanes, text beside them, and numbers on lanes side by side.
 
-    Marks of cuts that are not known yet are left out once the clock (``perf_counter``) is past
-    ``until``; returns whether none was.
+    Once the clock (``perf_counter``) is past ``until``, cuts that are not known yet are left out;
+    returns whether the painting is complete.
     """
     if view.camera.zoom < _MIN_ZOOM:
         return True
@@ -58,7 +58,7 @@ def paint_lane_labels(
 
 
 class _LaneLabels:
-    """Paints the labels on the lanes of one loss, the one of that ``number`` from 0 on."""
+    """Paints the labels on the lanes of one loss, numbered from 0."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Draws wires: the thin curve of the value, and beside it the lane of the gradient.
+"""Draws wires: a thin curve for the value, and beside it the lane of the gradient.
 
-A lane runs from the reader back to the source. The table of states gives each state the form of
-its lane, which tells it apart besides colour, and its glyphs.
+A lane runs from the target back to the source. The table of states defines the form and glyphs of
+each state's lane, so that states differ by more than colour.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Paints a page: notes, wires, faces and what stands out. Independent of widgets and events."""
+"""Paints a page: notes, wires, faces and highlights. Independent of widgets and events."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 Pulse: TypeAlias = Callable[[float], object]
 
 _PIECE = 64
-"""Wires or blocks that are painted between two pulses."""
+"""Number of wires or blocks painted between two pulses."""
 _VEIL = 0.72
 """Opacity of the veil over everything that is not traced."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one painting may take."""
+    """Limits of one painting."""
 
-    patience: float = math.inf
-    """Seconds to spend on finding out where gradient is cut."""
+    cut_budget: float = math.inf
+    """Seconds for finding out where gradient is cut."""
     pulse: Pulse | None = None
     """Called with the share that is painted; an exception from it ends the painting."""
 
@@ -64,8 +64,8 @@ def paint(
 ) -> bool:
     """Paint ``area`` of the widget; without a cache of faces, everything as vectors.
 
-    ``ratio`` is device px per widget px. Returns whether the painting is complete: with limited
-    patience, some labels may be left out.
+    ``ratio`` is device px per widget px. Returns whether the painting is complete: with a limited
+    ``cut_budget``, some labels may be left out.
     """
     return _PagePainter(painter, view, area, faces, ratio, limits or Limits()).paint()
 
@@ -195,7 +195,7 @@ class _PagePainter:
                     )
 
     def _labels(self, wires: Indices) -> None:
-        until = time.perf_counter() + self.limits.patience
+        until = time.perf_counter() + self.limits.cut_budget
         self.complete &= paint_lane_labels(
             self.painter,
             self.view,
@@ -259,7 +259,7 @@ class _PagePainter:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
     def _vectors(self, wires: Indices, blocks: Indices) -> None:
-        """Everything piece by piece: a large picture has progress and can be cancelled."""
+        """Paint everything piece by piece, so that a large picture can be cancelled."""
         steps = [
             *((self._wires, piece) for piece in _pieces(wires)),
             *((self._vector_faces, piece) for piece in _pieces(blocks)),
@@ -280,7 +280,7 @@ class _PagePainter:
             draw_face(painter, view.annotations.look(i), view.theme, close=camera.zoom >= NUMBERS)
             painter.restore()
 
-    # What stands out
+    # Highlights
 
     def _trace(self) -> None:
         """The route that is explained, or the traced wire, over a veil on everything else."""

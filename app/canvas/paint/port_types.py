@@ -1,4 +1,4 @@
-"""Paints shapes and dtypes beside output ports whose faces don't tell them."""
+"""Paints shapes and dtypes beside output ports whose faces don't show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paints what belongs to a traced wire: its siblings, and labels at both ends."""
+"""Paints a traced wire's siblings, and labels at both of its ends."""
 
 from __future__ import annotations
 

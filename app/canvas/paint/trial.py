@@ -1,4 +1,4 @@
-"""Paints a trial: cuts that are tried, stops that are tried open, and what they change."""
+"""Paints a trial: its cuts, opened stops, and their effect."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _paint_cut(painter: QPainter, view: ViewState, waypoints: Floats) -> None:
 
 
 def _paint_open(painter: QPainter, view: ViewState, rect: Floats) -> None:
-    """Paint a dashed frame around a stop that is tried open."""
+    """Paint a dashed frame around a stop that is opened in the trial."""
     x, y, width, height = rect.tolist()
     left, top = view.camera.to_widget(np.array([x, y])).tolist()
     zoom = view.camera.zoom

@@ -1,1 +1,1 @@
-"""Where things lie on a page: numpy arrays, curves, bends, the camera, the focus."""
+"""The geometry of a page: numpy arrays, curves, bends, the camera, the focus."""

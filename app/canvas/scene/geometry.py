@@ -23,7 +23,7 @@ from runtime.diagram.paths import PortName
 
 PORT_RADIUS = 4.0
 OVERHANG = 12.0
-"""How far ports and badges stick out of a block, scene units."""
+"""How far ports and badges extend beyond a block, scene units."""
 LANE_MARGIN = 42.0
 """How far a wire's lanes (at most four) and their labels are from its curve, scene units."""
 _EMPTY_PAGE = Page()

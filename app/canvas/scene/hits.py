@@ -1,4 +1,4 @@
-"""What lies under the pointer: ports, blocks, bends, wires, notes."""
+"""Finds the port, block, bend, wire or note under the pointer."""
 
 from __future__ import annotations
 

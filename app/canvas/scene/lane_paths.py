@@ -1,4 +1,4 @@
-"""Where the gradient lanes of wires lie: curves offset from the wires, clear of the ports."""
+"""The paths of gradient lanes: curves offset from the wires, clear of the ports."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats, Indices
 
 _STRAIGHT = 0.25
-"""Px that a curve may bulge and still be drawn as one segment."""
+"""Largest bulge of a curve that is drawn as one segment, px."""
 _OVERLAP = 0.4
-"""Px by which the segments of a curve overlap."""
+"""Overlap of the segments of a curve, px."""
 
 
 def offset(points: Floats, distance: float) -> Floats:
@@ -25,10 +25,10 @@ def offset(points: Floats, distance: float) -> Floats:
 
 
 def strokes(points: Floats) -> Floats:
-    """Segments (n, 4) that draw the curves ``points`` (m, k, 2) without a seam.
+    """Segments (n, 4) that draw the curves ``points`` (m, k, 2) without seams.
 
-    Straight curves become one segment. The segments of others overlap by a fraction of a pixel:
-    without that, antialiasing leaves light dots between them; caps would leave dark ones.
+    Straight curves become one segment. Other segments overlap by a fraction of a pixel, since
+    antialiasing would leave light dots between them, and round caps dark ones.
     """
     first, last = points[:, 0], points[:, -1]
     chord = last - first

@@ -1,1 +1,1 @@
-"""What the canvas shows of a result: resolved values, without painting."""
+"""The state that the canvas shows, resolved from a result, without painting."""

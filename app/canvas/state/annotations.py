@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Annotations:
-    """What is shown of a result on one page. Looks are made when they are first asked for."""
+    """What a page shows of a result. Looks are created on first use."""
 
     page: PageResult
     dimmed: bool
-    """Whether numbers and lanes are faint: they are of an older diagram."""
+    """Whether numbers and lanes are dimmed, since they belong to an older diagram."""
     total: Lanes
     """The lanes of everything that the result is about."""
     lanes: tuple[Lanes, ...]

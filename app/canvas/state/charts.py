@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 40, 32
-"""Size of a chart, px at 100 %; at most one column and row of numbers a px."""
+"""Size of a chart, px at 100 %, and so the largest number of columns and rows."""
 BINS = 20
 _MAX_COUNTED = 50_000
-"""Numbers that a histogram counts, at most."""
+"""Largest number of values that a histogram counts."""
 _SMALLEST_IMAGE = 8
 _CHANNELS = (1, 3)
 NOT_FINITE, ZERO, SPAN = 0, 128, 127

@@ -1,4 +1,4 @@
-"""States of wires as one int8 each, as arrays hold them."""
+"""States of wires as int8 codes for arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from runtime.flow.words.states import STATES, State
 
-NOT_READ = 0
+NO_RESULT = 0
 """Code of a wire that no result covers; it is drawn plain."""
 CODES: Mapping[State, int] = MappingProxyType({state: i for i, state in enumerate(STATES, start=1)})
 """The int8 that stands for each state."""

@@ -1,4 +1,4 @@
-"""Numbers as text: a small array as its grid, a large one in two lines."""
+"""Formats arrays as text: a small one as a grid of numbers, a large one in two lines."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from app.canvas.state.charts import Chart, chart
 
 ROWS = 3
-"""Most rows of an array that is shown in full."""
+"""Largest number of rows of an array that is shown in full."""
 COLUMNS = 4
-"""Most columns of an array that is shown in full."""
+"""Largest number of columns of an array that is shown in full."""
 
 _SUPERSCRIPT = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -34,7 +34,7 @@ class Readout:
 
     @property
     def short(self) -> Cells:
-        """The cells for where there is little room."""
+        """The cells for a small space."""
         return self.fewer or self.cells
 
 
@@ -138,7 +138,7 @@ def power_of_ten(value: float) -> str:
 
 
 def spread(array: NDArray[Any]) -> str:
-    """``rms 0.52 · −1.2…3.4`` of the finite numbers, and a count of others; ``all 1`` if equal."""
+    """``rms 0.52 · −1.2…3.4`` of finite values, and the number of others; ``all 1`` if equal."""
     if array.dtype == bool:
         return f"{int(array.sum())} of {array.size} true"
     wide = array.astype(np.float64)

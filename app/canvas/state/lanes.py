@@ -1,4 +1,4 @@
-"""The lanes of a result beside the wires of a scene: state, width and label of each."""
+"""The lanes beside the wires of a scene: the state, width and label of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.state.codes import CODES, NOT_READ, STATE_OF
+from app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
 from app.canvas.state.formatting import number, power_of_ten
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow import State
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.int8]
 
-_INVISIBLE = (NOT_READ, CODES[State.NOTHING_TO_TRAIN])
-_SHAREABLE = (NOT_READ, CODES[State.OFF_ROUTE], CODES[State.FROZEN], CODES[State.UNKNOWN])
+_INVISIBLE = (NO_RESULT, CODES[State.NOTHING_TO_TRAIN])
+_SHAREABLE = (NO_RESULT, CODES[State.OFF_ROUTE], CODES[State.FROZEN], CODES[State.UNKNOWN])
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +140,10 @@ def lanes_of(
     """
     keys = tuple(WirePath(key).within(use) for key in scene.wire_keys)
     count = len(keys)
-    codes, widths = np.full(count, NOT_READ, np.int8), np.ones(count)
+    codes, widths = np.full(count, NO_RESULT, np.int8), np.ones(count)
     if result is not None:
-        unknown = NOT_READ if result.is_lossless else CODES[State.UNKNOWN]
-        absent = NOT_READ if stale else unknown
+        unknown = NO_RESULT if result.is_lossless else CODES[State.UNKNOWN]
+        absent = NO_RESULT if stale else unknown
         states, norms = result.states, result.norms
         by_state = {state: CODES[state] for state in set(states.values())}
         by_state[State.UNKNOWN] = unknown
@@ -161,7 +161,7 @@ def lane_width(rms: Floats) -> Floats:
 
 
 def side_by_side(losses: Sequence[Lanes]) -> tuple[Lanes, ...]:
-    """The lanes of several losses, without those that say nothing new.
+    """The lanes of several losses, without redundant ones.
 
     Where all losses agree on a wire that carries nothing, the first stands for them. A loss that
     a wire has no path to has no lane beside those of the others. Lanes lie as close to their wire

@@ -1,4 +1,4 @@
-"""Trees of arrays in words: paths and shapes of their leaves, large ones by their branches."""
+"""Describes trees of arrays by the paths and shapes of their leaves, or by their branches."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
 
 ROWS = 4
-"""Most lines that a tree takes on a face."""
+"""Largest number of lines for a tree on a face."""
 _MAX_LISTED = 24
 _WIDEST = 16
 
 
 def outline(tree: Tree, known: Mapping[PortPath, Any]) -> Readout:
-    """What the face shows of a tree whose arrays are ports: up to four leaves with their shapes.
+    """The text of a tree on a face: up to four leaves with their shapes.
 
-    Of more, the branches with how many arrays are in each. ``known`` are the ports, with shapes.
+    With more leaves, the branches and their numbers of arrays. ``known`` has the shapes by port.
     """
     leaves = [(path_text(path), kind) for path, kind in _kinds(tree, known)]
     if len(leaves) > ROWS:
@@ -37,7 +37,7 @@ def outline(tree: Tree, known: Mapping[PortPath, Any]) -> Readout:
 
 
 def listed(tree: Tree, known: Mapping[PortPath, Any]) -> str:
-    """The leaves of a tree, one a line with shape and dtype, for a tooltip."""
+    """The leaves of a tree, one per line with shape and dtype, for a tooltip."""
     lines = [f"{path_text(path)}: {kind}" for path, kind in _kinds(tree, known, dtypes=True)]
     more = [f"… {len(lines) - _MAX_LISTED} more"] if len(lines) > _MAX_LISTED else []
     return "\n".join([counted(tree), *lines[:_MAX_LISTED], *more])
@@ -66,5 +66,5 @@ def _kinds(
 
 
 def _elided(name: str) -> str:
-    """The end of a long path: it tells more than the beginning."""
+    """The end of a long path, which says more than its beginning."""
     return name if len(name) <= _WIDEST else f"…{name[1 - _WIDEST :]}"

@@ -1,4 +1,4 @@
-"""What a result knows of the blocks and ports of one page, by their names on the page."""
+"""The result for the blocks and ports of one page, by their names there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PageResult:
-    """A result, or none, for one page, inside its use at the path ``use``."""
+    """A result, or none, for one page at its use ``use``."""
 
     scene: Scene
     result: Result | None

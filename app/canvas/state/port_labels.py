@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from app.canvas.state.page_result import PageResult
 
 MAX_NAMED = 3
-"""Readers that are named; the others are counted."""
+"""Largest number of targets that are named; the others are counted."""
 _SHORT = {"f": "f", "i": "i", "u": "u"}
 
 
 def value_type(page: PageResult, block: int, port: str) -> str:
     """``2 × 3 f32`` for an output; empty while its value is unknown.
 
-    Also empty for an array too large to be shown in full: its face tells its shape.
+    Also empty for an array too large to be shown in full, since its face shows the shape.
     """
     value = page.value(page.scene.names[block], port)
     if not isinstance(value, np.ndarray) or readout(value).prose:

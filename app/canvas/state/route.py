@@ -1,4 +1,4 @@
-"""The route of a verdict on one page: numbered from the loss, with what cuts it."""
+"""The route of a verdict on one page, numbered from the loss, with its cuts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Route:
 def route_of(verdict: Verdict, wire: str, page: Page, use: InstancePath = ROOT) -> Route:
     """The route of a wire of ``page``, which is used at the path ``use``.
 
-    Of very many cutters it has those nearest to the loss.
+    Of very many cutters, it includes those nearest to the loss.
     """
     positions: dict[str, list[int]] = {}
     for number, path in enumerate(verdict.witness, start=1):

@@ -33,7 +33,7 @@ def block_tip(page: PageResult, i: int) -> str:
 
 
 def sharing_sentences(page: PageResult, i: int) -> list[str]:
-    """Whose variables an independent use has; with which uses a variable is shared."""
+    """That a use has its own variables, or which uses share a variable."""
     block = page.scene.blocks[i]
     if isinstance(block, PageBlock) and block.independent:
         return [editor.tr("This use has variables of its own.")]
@@ -45,7 +45,7 @@ def sharing_sentences(page: PageResult, i: int) -> list[str]:
 
 
 def uses_text(variables: Sequence[InstancePath]) -> str:
-    """The uses of a page that one of its variables stands in: ``enc1 and enc2``."""
+    """The uses of a page that share these variables: ``enc1 and enc2``."""
     return sentences.names([variable.use for variable in variables])
 
 

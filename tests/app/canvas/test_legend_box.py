@@ -88,6 +88,6 @@ def test_a_click_asks_for_it_to_be_put_away(qtbot, canvas, shell, legend):
 def test_it_grows_with_what_it_tells(qtbot, canvas, shell, legend):
     legend.toggle()
     before = legend.width()
-    canvas.set_actual(1.5)
+    canvas.set_actual_zoom(1.5)
     canvas.repaint()
     qtbot.waitUntil(lambda: legend.width() > 1.3 * before)

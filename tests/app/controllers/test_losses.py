@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.canvas.paint.legend import legend_content
-from app.canvas.state.codes import CODES, NOT_READ, STATE_OF
+from app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
 from app.evaluation.evaluator import MAX_LOSSES, evaluate
 from app.evaluation.result import MAX_SIDE_BY_SIDE
 from app.panels.tables.losses import APART
@@ -217,7 +217,7 @@ class TestWithoutALoss:
 
     def test_wires_are_plain_and_pages_have_no_mark(self, window):
         annotations = window.canvas.view.annotations
-        assert set(annotations.total.codes.tolist()) == {NOT_READ}
+        assert set(annotations.total.codes.tolist()) == {NO_RESULT}
         assert annotations.page.worst_inside.get("group1") is None
 
     def test_status_bar_and_panel_say_so_once_each(self, window):

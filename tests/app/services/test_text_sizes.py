@@ -79,7 +79,7 @@ def test_the_diagram_is_not_touched(window, qapp):
 def test_it_is_remembered_and_goes_for_all_windows(window, qapp, settings):
     other = window.windows.new()
     choose(window, qapp, "large")
-    assert other.canvas.actual() == pytest.approx(16 / 13)
+    assert other.canvas.actual_zoom() == pytest.approx(16 / 13)
     assert other.actions_by_name["text_large"].isChecked()
     assert Settings(settings._store).text == "large"
 

@@ -18,5 +18,5 @@ def test_a_short_run_is_not_told(window, qtbot):
 
 
 def test_the_zoom_is_told(window):
-    window.canvas.set_zoom(2.0 * window.canvas.actual())
+    window.canvas.set_zoom(2.0 * window.canvas.actual_zoom())
     assert window.status.zoom.text() == "200 %"

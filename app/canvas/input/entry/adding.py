@@ -1,4 +1,4 @@
-"""Adding blocks by a search box, at the pointer or at the end of an open wire."""
+"""Adds blocks with a search box, at the pointer or at the end of an open wire."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class BlockAdder:
         def place(candidate: Candidate) -> tuple[str, Change]:
             inserted = changes.inserting(view, candidate, corner, wire)
             if inserted is None:
-                text = editor.tr("{0} does not fit into the wire to {1}.")
+                text = editor.tr("{0} can't be inserted into the wire to {1}.")
                 canvas.hint(text.format(candidate.title, wire))
             return inserted or changes.placing(view, candidate, corner, None)
 
@@ -122,7 +122,7 @@ class BlockAdder:
                 name, change = add(candidate)
                 canvas.request(change)
                 canvas.select([name])
-                canvas.view = replace(canvas.view, focus=None)  # keys go on from the selection
+                canvas.view = replace(canvas.view, focus=None)  # keys continue from the selection
                 bounds = canvas.view.scene.bounds_of([name])
                 if shown and bounds is not None:
                     canvas.reveal(bounds)

@@ -1,4 +1,4 @@
-"""Blocks that can be added to a page: all of them, those that fit a wire, those a search finds."""
+"""The blocks that can be added to a page, and the search among them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _INITIAL = {"Variable": {"value": 1.0}, "Constant": {"value": 1.0}}
-"""Parameters of new blocks, so that diagrams built from them run at once."""
+"""Initial parameters of new blocks, so that diagrams run at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def page_refusal(diagram: Diagram, page: str, used: str) -> str | None:
     if used not in diagram.pages:
         return editor.tr("There is no page '{0}' in this diagram.").format(used)
     if used == page:
-        return editor.tr("Page '{0}' can't be used on itself: it would never end.").format(used)
+        return editor.tr("Page '{0}' can't be used on itself.").format(used)
     if page in _within(diagram, used):
         reason = editor.tr("Page '{0}' can't be used here: it uses page '{1}' itself.")
         return reason.format(used, page)

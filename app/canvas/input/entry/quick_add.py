@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 CANDIDATE_ROLE = Qt.ItemDataRole.UserRole + 2
 SIZE = (240, 280)
 _MAX_ROWS = 60
-"""Most rows that are listed."""
+"""Largest number of listed rows."""
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
 class QuickAdd(QFrame):
-    """Is open from its construction until a block is chosen, Esc, or a click elsewhere.
+    """Open from its construction until a block is chosen, Esc is pressed, or it loses the focus.
 
     ``done`` is called once, with the chosen block or None.
     """

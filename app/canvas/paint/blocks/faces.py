@@ -27,11 +27,11 @@ MARGIN = 9.0
 """Room around a face for ports and badges, px at 100 %."""
 CORNER = 5.0
 GUTTER = 10.0
-"""From the edge to the text."""
+"""Distance from the edge to the text."""
 SYMBOL = 22.0
-"""Width of the place of the symbol."""
+"""Width reserved for the symbol."""
 _AT_LEAST = 4
-"""Pictures that every frame may draw."""
+"""Number of faces that a frame always draws."""
 _LEAST_INK = 5.0
 
 
@@ -125,7 +125,7 @@ def _outline(symbol: str) -> QPainterPath:
 
 
 class _Face:
-    """One drawing of one face, in scene units with the top left corner at the origin."""
+    """Draws one face, in scene units with its top left corner at the origin."""
 
     def __init__(self, painter: QPainter, look: Look, theme: Theme, close: bool) -> None:
         self.painter = painter

@@ -1,4 +1,4 @@
-"""Draws numbers: cells in columns, flush right, in brackets if they are an array."""
+"""Draws numbers in right-aligned columns, with brackets around arrays."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _BRACKET = 5.0
 _WIDE_GAP, _GAP = 9.0, 6.0
 _SLIGHTLY = 0.9
-"""How far numbers are shrunk before they lose digits."""
+"""Numbers shrink to this scale before they lose digits."""
 
 
 def draw_section(
     painter: QPainter, section: Section, place: QRectF, theme: Theme, *, stale: bool
 ) -> None:
-    """Draw a section flush right in ``place``; with fewer digits or smaller if need be."""
+    """Draw a section right-aligned in ``place``, with fewer digits or smaller if needed."""
     if section.chart is not None:
         box = QRectF(place.left(), place.center().y() - HEIGHT / 2.0, WIDTH, HEIGHT)
         draw_chart(painter, section.chart, box, theme)

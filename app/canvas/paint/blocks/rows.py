@@ -1,4 +1,4 @@
-"""Rows of lists of blocks: the symbol on the tint of its family, then the name."""
+"""Rows in lists of blocks: the symbol on its family's colour, then the name."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def is_star(event: QKeyEvent) -> bool:
 
 
 class Stars(QObject):
-    """Emits clicks on the stars of a view's rows, before the view gets them."""
+    """Catches clicks on the stars of a view's rows before the view handles them."""
 
     clicked = Signal(object)
     """The row, a QModelIndex."""

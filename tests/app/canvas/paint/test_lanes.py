@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from app.canvas.paint import lanes
 from app.canvas.paint.lanes import Bundle
 from app.canvas.scene.lane_paths import GAP
-from app.canvas.state.codes import CODES, NOT_READ
+from app.canvas.state.codes import CODES, NO_RESULT
 from app.canvas.state.lanes import lane_width
 from app.services.theme import LIGHT, THEMES, contrast
 from runtime.flow import State
@@ -145,7 +145,7 @@ def test_wires_from_afar_have_the_colour_of_their_state(qapp, size):
     image = QImage(60, 60, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.white)
     ends = np.array([[0.0, 10.5, 60.0, 10.5], [0.0, 30.5, 60.0, 30.5], [0.0, 50.5, 60.0, 50.5]])
-    codes = np.array([CODES[State.CARRIES], CODES[State.STOPPED], NOT_READ], np.int8)
+    codes = np.array([CODES[State.CARRIES], CODES[State.STOPPED], NO_RESULT], np.int8)
     with QPainter(image) as painter:
         lanes.draw_plain(painter, Bundle(ends[:size], codes[:size], np.ones(size)), LIGHT)
     if size:
@@ -174,7 +174,7 @@ def test_a_long_wire_has_no_kinks_and_a_short_one_costs_little(monkeypatch, unit
     found = []
     monkeypatch.setattr(lanes, "draw_lines", lambda painter, lines: found.append(lines))
     courses = np.array([[10.0, 10.0, 700.0, 480.0], [10.0, 200.0, 60.0, 150.0]])
-    bundle = Bundle(courses, np.full(2, NOT_READ, np.int8), np.ones(2))
+    bundle = Bundle(courses, np.full(2, NO_RESULT, np.int8), np.ones(2))
     image = QImage(8, 8, QImage.Format.Format_RGB32)
     with QPainter(image) as painter:
         lanes.draw_curves(painter, bundle, LIGHT, unit)
@@ -269,7 +269,7 @@ class TestPens:
     def test_from_afar_wires_are_straight_and_coloured_where_gradient_passes(self, monkeypatch):
         painter = recorder(monkeypatch, lanes)
         course = np.array([[0.0, 0.0, 50.0, 80.0, 90.0, 10.0]] * 3)
-        codes = [CODES[State.CARRIES], CODES[State.STOPPED], NOT_READ]
+        codes = [CODES[State.CARRIES], CODES[State.STOPPED], NO_RESULT]
         lanes.draw_plain(painter, Bundle(course, np.array(codes, np.int8), np.ones(3)), LIGHT)
         by_code = dict(zip(sorted(codes), painter.strokes, strict=True))
         assert by_code[codes[0]].colour == LIGHT.lane(State.CARRIES).name()

@@ -4,7 +4,7 @@ import numpy as np
 
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import Annotations, resolve
-from app.canvas.state.codes import CODES, NOT_READ
+from app.canvas.state.codes import CODES, NO_RESULT
 from app.canvas.state.looks import row_counts
 from app.canvas.state.tooltips import block_tip, port_tip
 from app.evaluation.result import Result
@@ -30,7 +30,7 @@ def look(annotations, name):
 
 def test_without_a_result_nothing_is_said():
     annotations = annotations_of(seed())
-    assert annotations.total.codes.tolist() == [NOT_READ] * 5
+    assert annotations.total.codes.tolist() == [NO_RESULT] * 5
     assert annotations.total.codes.dtype == np.int8
     assert not look(annotations, "a").sections
     assert not annotations.page.stale
@@ -54,7 +54,7 @@ def test_a_wire_newer_than_the_result_is_plain():
     new = apply(old, Connect(PortName("b", "out"), PortName("mul1", "a"))).after
     annotations = annotations_of(new, seed_result(old))
     assert annotations.page.stale
-    assert annotations.total.codes[annotations.scene.wire_index["mul1.a"]] == NOT_READ
+    assert annotations.total.codes[annotations.scene.wire_index["mul1.a"]] == NO_RESULT
     assert annotations.total.codes[annotations.scene.wire_index["loss.x"]] == CODES[State.CARRIES]
 
 

@@ -11,11 +11,13 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
 from app.canvas.state.formatting import number
+from app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from app.evaluation.result import Result
+    from runtime.flow.tools.dialects import Fate
 
 Role = QPalette.ColorRole
 
@@ -113,3 +115,11 @@ def losses(result: Result) -> str:
     """``loss 0.693``; the sum if a loss has several elements."""
     shown = [name for name in result.losses if name in result.values][:3]
     return "   ".join(f"{name.block} {number(result.values[name].sum())}" for name in shown)
+
+
+def fate(fate: Fate) -> str:
+    """``SGD: stays unchanged``, and what weight decay changes about that, if anything."""
+    if fate.plain == fate.decayed:
+        return f"{fate.optimiser}: {fate.plain}"
+    text = editor.tr("{0}: {1}; with weight decay: {2}")
+    return text.format(fate.optimiser, fate.plain, fate.decayed)

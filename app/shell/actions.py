@@ -250,7 +250,8 @@ TABLE: tuple[Row, ...] = (
             editor.noop("Choose when a gradient counts as vanishing, exploding or partly "
                          "zero")),
     Command("minimap", "view", editor.noop("Mini-&map"), lambda to: to.canvas.minimap.toggle(),
-            editor.noop("Show a map of the page while part of it is out of view")),
+            editor.noop("Turn the map of the page on or off; it shows while part of the page "
+                         "is out of view")),
     Submenu("losses", "view", editor.noop("Gradient &of"),
             editor.noop("Choose the loss for lanes, gradients and explanations")),
     Submenu("panels", "view", editor.noop("&Panels"),

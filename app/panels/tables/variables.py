@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from app.canvas.state.formatting import dimensions
-from app.panels import notation
+from app.panels import labels, notation
 from app.panels.tables.lines import Table
 from app.services.plain_text import tooltip
 from runtime.diagram.paths import PortPath
@@ -88,13 +88,7 @@ class VariableModel(QAbstractTableModel):
             return []
         reports = dialects(result.flow, name, result.loss)
         fates = reports.fates[reports.reports[0].system]
-        decayed = self.tr("{0}: {1}; with weight decay: {2}")
-        return [
-            f"{fate.optimiser}: {fate.plain}"
-            if fate.plain == fate.decayed
-            else decayed.format(fate.optimiser, fate.plain, fate.decayed)
-            for fate in fates
-        ]
+        return [labels.fate(fate) for fate in fates]
 
 
 class Variables(Table):

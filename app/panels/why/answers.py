@@ -77,13 +77,9 @@ def _dialect(about: Dialects) -> QLabel:
         for report in about.reports
     )
     fates = about.fates[about.reports[0].system]
-    ends = "<br>".join(
-        escape(f"{fate.optimiser}: {fate.plain}")
-        + ("" if fate.decayed == fate.plain else escape(f"; with weight decay {fate.decayed}"))
-        for fate in fates
-    )
+    ends = "<br>".join(escape(labels.fate(fate)) for fate in fates)
     name = labels.link(about.variable)
-    after = escape(editor.tr("Then in {0}").format(about.reports[0].system))
+    after = escape(editor.tr("Optimisers in {0}").format(about.reports[0].system))
     return labels.rich(f"{name}<table>{rows}</table><small>{after}<br>{ends}</small>")
 
 

@@ -137,7 +137,7 @@ class _Work(Generic[_T]):
         return bool(wait([self._future], AT_ONCE).done)
 
     def result(self) -> _T:
-        """What came of it, once it is over; what can't be taken back any more counts as done."""
+        """The result of the job, once it is over; a job that can't be cancelled any more counts."""
         if self._pure and self.cancelled.is_set():
             raise Cancelled
         return self._future.result()

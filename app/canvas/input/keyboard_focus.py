@@ -46,7 +46,7 @@ class FocusHost(Host, Protocol):
         """Select a wire, or none."""
 
     def enter_page(self, name: str) -> None:
-        """Show the page that a block stands for."""
+        """Show the page of a page block."""
 
     def inspect(self, name: str) -> None:
         """Show the fields of a block."""
@@ -246,7 +246,7 @@ class KeyboardFocus:
 
 
 def _wire_hint(begun: Focus | None) -> str:
-    """What can be done with the open wire."""
+    """The hint for the open wire."""
     if begun is None:
         return editor.tr("No wire can begin here. Go to a port with the arrow keys.")
     return editor.tr(

@@ -51,7 +51,7 @@ class MouseHost(Host, Protocol):
         """Edit the text of a note."""
 
     def enter_page(self, name: str) -> None:
-        """Show the page that a block stands for."""
+        """Show the page of a page block."""
 
     def zoom_at(self, factor: float, at: QPointF) -> None:
         """Zoom about the point ``at``."""
@@ -305,7 +305,7 @@ class Mouse:
         self.canvas.show_cursor(shape)
 
     def _wire_below(self, at: QPointF) -> str | None:
-        """Key of the wire under the pointer; None where a block covers it."""
+        """Key of the wire under the pointer; None if a block covers it."""
         scene, camera = self.canvas.view.scene, self.canvas.view.camera
         if block_at(scene, camera, at.x(), at.y()) is not None:
             return None

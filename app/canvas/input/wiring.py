@@ -138,7 +138,7 @@ class DrawWire(Gesture):
         return [p for p in ports if not scene.is_driven[p] or scene.port_name(p) == self._taken]
 
     def _refused(self) -> str | None:
-        """Why the wire can't end where it is; None where it can, or is over nothing."""
+        """Why the wire can't end at its current place; None if it can, or if nothing is there."""
         if self._over is not None:
             return self._refusal(self._over)
         if self._block is None:

@@ -41,14 +41,14 @@ _LEAVES = "1/4"
 
 @dataclass(frozen=True)
 class LegendContent:
-    """What the legend says of a result: thresholds, and the losses of lanes side by side."""
+    """The variable content of the legend: thresholds, and the losses of lanes side by side."""
 
     thresholds: Thresholds = THRESHOLDS
     losses: tuple[str, ...] = ()
 
 
 def legend_content(annotations: Annotations) -> LegendContent:
-    """What the legend says of a page and its result."""
+    """The content of the legend for a page and its result."""
     result, lanes = annotations.page.result, annotations.lanes
     flow = None if result is None else result.flow
     names = tuple(loss.name for loss in lanes) if len(lanes) > 1 else ()

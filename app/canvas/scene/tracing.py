@@ -32,7 +32,7 @@ def siblings(scene: Scene, key: str) -> Indices:
 def origin(diagram: Diagram, use: InstancePath, port: PortName) -> PortPath | None:
     """Path of the output whose value an output passes on, through pages in and out.
 
-    ``port`` is in the page used at ``use``. None where nothing drives it.
+    ``port`` is in the page used at ``use``. None if nothing drives it.
     """
     at, where = use, port
     for _ in range(_MAX_DEPTH):

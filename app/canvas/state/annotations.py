@@ -52,7 +52,7 @@ class Annotations:
 def resolve(
     scene: Scene, result: Result | None, use: InstancePath = ROOT, *, dimmed: bool = False
 ) -> Annotations:
-    """What a result says of a scene, inside the page used at the path ``use``.
+    """Resolve a result for a scene, at the page's use ``use``.
 
     ``dimmed`` has an effect only if the result is of an older diagram.
     """

@@ -51,7 +51,7 @@ class Chart:
 
 
 def chart(array: NDArray[Any]) -> Chart | None:
-    """The chart of an array; None if its numbers say more.
+    """The chart of an array; None for a small or non-numeric one.
 
     An image is the first of a batch: (n, c, h, w), (n, h, w, c), (c, h, w) or (h, w, c) with one
     or three channels, or (n, h, w) without negative numbers; at least 8 × 8. Other arrays of two

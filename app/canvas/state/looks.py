@@ -113,7 +113,7 @@ def type_name(block: Block) -> str:
 
 
 def row_counts(page: PageResult) -> Ints:
-    """Number of text lines (n,) that each face needs; unchanged where nothing is known."""
+    """Number of text lines (n,) that each face needs; unchanged if unknown."""
     scene, result = page.scene, page.result
     if result is None or not (result.values or result.trees):
         return scene.rows
@@ -186,7 +186,7 @@ def _output_looks(page: PageResult, i: int) -> tuple[PortLook, ...]:
 
 
 def _label(name: str, title: str, block: Block) -> str:
-    """Text beside the name: the block's own label, or its type where the name does not tell it."""
+    """Text beside the name: the block's own label, or its type if the name does not show it."""
     if isinstance(block, Source):
         frozen = block.kind == "variable" and not block.wants_gradient
         return "frozen" if frozen else ""

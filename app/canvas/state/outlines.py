@@ -53,7 +53,7 @@ def counted(tree: Tree) -> str:
 def _kinds(
     tree: Tree, known: Mapping[PortPath, Any], *, dtypes: bool = False
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every leaf's path, and its shape; its value where it is no array."""
+    """Every leaf's path with its shape, or with its value if it is not an array."""
     for path, leaf in tree.leaves.items():
         if isinstance(leaf, Passive):
             value = leaf.value

@@ -279,7 +279,7 @@ class Why(QScrollArea):
             self._add_array(value)
 
     def _add_origin(self, result: Result, port: PortPath) -> None:
-        """What made a value NaN or infinite first, with links to the blocks that did."""
+        """Show what first made a value NaN or infinite, with links to the blocks that did."""
         origin = None if result.flow is None else result.flow.origin(port)
         if origin is not None:
             makers = [block for block in (origin.block, origin.then) if block is not None]

@@ -28,7 +28,7 @@ _INITIAL = {"Variable": {"value": 1.0}, "Constant": {"value": 1.0}}
 class Candidate:
     """A block to add, and the names of its first input and output; empty if it has none.
 
-    A page block without the name of a page stands for a new page.
+    A page block without a page name creates a new page.
     """
 
     title: str

@@ -104,7 +104,7 @@ KEYS: tuple[KeyBinding, ...] = (
         "why",
         editor.noop(
             "Explain the gradient: show the route from the loss to the selected wire or variable; "
-            "on a port, show what adds up there"
+            "on a port, show its contributions"
         ),
     ),
     KeyBinding(

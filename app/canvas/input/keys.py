@@ -67,7 +67,7 @@ class KeyHost(Host, Protocol):
         """Explain why a wire carries gradient or not."""
 
     def explain_port(self, port: int) -> None:
-        """Show what adds up at a port."""
+        """Show the contributions at a port."""
 
     def explain_block(self, name: str) -> None:
         """Show the route of a variable."""

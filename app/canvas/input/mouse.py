@@ -63,7 +63,7 @@ class MouseHost(Host, Protocol):
         """Explain why a wire carries gradient or not."""
 
     def explain_port(self, port: int) -> None:
-        """Show what adds up at a port."""
+        """Show the contributions at a port."""
 
     def try_cut(self) -> bool:
         """Try a cut of the wire under the pointer; False unless cuts are previewed."""

@@ -17,7 +17,7 @@ QUESTIONS = [
     for file in sorted(Path(__file__).parent.glob("*.toml"))
     for question in tomllib.loads(file.read_text("utf-8"))["question"]
 ]
-MINIMUM = 130
+MINIMUM = 135
 
 
 class Names(dict[str, object]):

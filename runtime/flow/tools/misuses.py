@@ -35,8 +35,8 @@ def leaks(
     trial = WhatIf(session, observed.losses, feeds=feeds)
     for wire, difference in islice(weights_of_logarithms(observed.flow), most):
         said = (
-            f"The gradient goes through {difference} too, which weighs the logarithm of a "
-            f"probability. If that is an advantage, put a StopGradient on {wire}"
+            f"The gradient goes through {difference} too, which is multiplied by a logarithm. If "
+            f"it is an advantage, put a StopGradient on {wire}"
         )
         if changed := _changes(trial, wire):
             yield wire, f"{said}: with it {changed}."

@@ -61,9 +61,9 @@ def test_a_target_that_is_stopped_or_given_is_not_named():
 
 def test_an_advantage_that_trains_the_critic_is_named():
     assert leaks(*actor_critic()) == {
-        "weighted.b": "The gradient goes through error too, which weighs the logarithm of a "
-        "probability. If that is an advantage, put a StopGradient on weighted.b: with it "
-        "∂policy_loss/∂critic is None instead of −0.554."
+        "weighted.b": "The gradient goes through error too, which is multiplied by a logarithm. If "
+        "it is an advantage, put a StopGradient on weighted.b: with it ∂policy_loss/∂critic is "
+        "None instead of −0.554."
     }
 
 

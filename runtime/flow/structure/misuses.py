@@ -25,6 +25,7 @@ PREDICTIONS = {
 _ASYMMETRIC = ("BinaryCrossEntropy", "CrossEntropy")
 _LOGARITHMS = ("BinaryCrossEntropy", "CrossEntropy", "Log", "Log1p", "LogSoftmax", "LogSumExp",
                "Softplus")  # fmt: skip
+_INDEXED = ("Gather", "PickAlong")
 _SIGNS = SHAPES | {"Neg"}
 _MAX_STEPS = 6
 """Maximum number of blocks between a logarithm and the product that it enters."""
@@ -77,7 +78,7 @@ def _leads_to_index(program: Program, path: InstancePath) -> bool:
     near, pending, seen = neighbours_of(program), [path], {path}
     while pending:
         for wire in near.readers(pending.pop()):
-            if wire.port == "indices":
+            if wire.port == "indices" and near.kind(wire.block) in _INDEXED:
                 return True
             at, port = program.wire_targets[wire], program.wire_targets[wire].port("out")
             is_whole = port in program.ports and not is_float(program.ports[port].dtype)

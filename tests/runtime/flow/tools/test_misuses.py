@@ -142,3 +142,5 @@ def test_an_index_is_told_from_other_integers():
     assert cure in finding.sentence
     (finding,) = found(b.loss(b.sum(b.cast(at, dtype="float32"))))
     assert cure not in finding.sentence
+    (finding,) = found(b.loss(b.sum(b.one_hot(at, depth=3))))
+    assert cure not in finding.sentence

@@ -23,8 +23,6 @@ from runtime.engine.lowering import retrace
 from runtime.engine.plan.compiled import Request, compile_request
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from blocks.block import Block
     from runtime.engine.program import Leaf
     from runtime.flow.numbers.contributions import Contributions
@@ -61,7 +59,7 @@ class Answer:
 
 
 class Elsewhere:
-    """What other systems compute for one run; each is traced and run at most once."""
+    """What other systems compute for one run; the gradients of all variables at once."""
 
     def __init__(self, contributions: Contributions, differentiates: bool) -> None:
         self._program = contributions.program
@@ -70,7 +68,9 @@ class Elsewhere:
         self._quantities = {"value", "gradient"}
         if differentiates:
             self._quantities.add("second derivative")
-        self._found: dict[tuple[str, str, frozenset[InstancePath] | None], Array | None] = {}
+        self._found: dict[
+            tuple[str, frozenset[InstancePath] | None], dict[PortPath, Array | None]
+        ] = {}
 
     def answer(self, system: str, port: PortPath, ours: Array | None) -> Answer:
         """The gradient of a port in a system, where ours is given."""
@@ -94,7 +94,7 @@ class Elsewhere:
         likely = dict.fromkeys(mark.block for mark in marks)
         others = dict.fromkeys(p for p, i in instances if defines(system, i.block.type_name()))
         for path in list(likely | others)[:_TRIED]:
-            if not same(self._gradient(system, port, {path}), ours):
+            if not same(self._gradient(system, port, frozenset({path})), ours):
                 return self._row(system, path).sentence(path, system)
         return marks[0].choice.sentence(marks[0].block, system) if marks else ""
 
@@ -148,17 +148,19 @@ class Elsewhere:
     # ---- gradients ----------------------------------------------------------------------------
 
     def _gradient(
-        self, system: str, port: PortPath, only: Collection[InstancePath] | None = None
+        self, system: str, port: PortPath, only: frozenset[InstancePath] | None = None
     ) -> Array | None:
         """The gradient of a port, with the definitions of a system for all blocks or some."""
-        key = system, port, None if only is None else frozenset(only)
-        if key not in self._found:
-            self._found[key] = self._compute(system, port, only)
-        return self._found[key]
+        found = self._found.setdefault((system, only), {})
+        if port not in found:
+            known = [PortPath.named(name) for name in self._program.trainable]
+            ports = (port,) if found else tuple({port, *known} & self._program.ports.keys())
+            found.update(self._compute(system, ports, only))
+        return found[port]
 
     def _compute(
-        self, system: str, port: PortPath, only: Collection[InstancePath] | None
-    ) -> Array | None:
+        self, system: str, ports: tuple[PortPath, ...], only: frozenset[InstancePath] | None
+    ) -> dict[PortPath, Array | None]:
         def forward(block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
             if only is None or xp.trace.owner in only:
                 return forward_in(system, block, xp, inputs)
@@ -166,7 +168,7 @@ class Elsewhere:
 
         program = retrace(self._program, forward)
         run = self._run
-        request = Request((), run.losses, frozenset(run.seeds), adjoints=(port,))
+        request = Request((), run.losses, frozenset(run.seeds), adjoints=ports)
         compiled = compile_request(program, request, passes=())
         for path, leaf in compiled.leaves.items():
             compiled.feed(leaf.value, self._bound(path, leaf))
@@ -176,7 +178,8 @@ class Elsewhere:
         if step is not None and step in compiled.plan.leaves:
             compiled.plan.leaves[step][...] = run.step
         compiled.plan.run()
-        return compiled.read("adjoints")[port]
+        arrays = compiled.read("adjoints")
+        return {port: arrays[port] for port in ports}
 
     def _bound(self, path: str, leaf: Leaf) -> Array:
         if isinstance(leaf.source, Source):

@@ -112,3 +112,15 @@ def test_the_numbers_of_the_run_are_used() -> None:
     for port in ("x", "h.out"):
         found = {r.system: r.because for r in dialects(observed, port).reports}
         assert found["JAX"] == NORM.format("JAX"), port
+
+
+def test_all_variables_are_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One trace a system, and one for each block that is tried for the reason."""
+    calls = []
+    retrace = elsewhere.retrace
+    monkeypatch.setattr(elsewhere, "retrace", lambda *given: calls.append(given) or retrace(*given))
+    variables = [b.variable(f"v{n}", [0.0, 0.0]) for n in range(9)]
+    observed = observe(Session(b.build(b.loss(b.norm(b.add_n(*variables), name="norm1")))))
+    for n in range(9):
+        assert dialects(observed, f"v{n}").reports[1].says == "rms NaN"
+    assert len(calls) == 6  # JAX, TensorFlow, MXNet, and norm1 alone in each

@@ -35,13 +35,13 @@ class Site:
 
     @property
     def a(self) -> Array:
-        """The first of two inputs."""
-        return self.inputs[0]
+        """The first of two inputs, in their common shape."""
+        return np.broadcast_arrays(*self.inputs[:2])[0]
 
     @property
     def b(self) -> Array:
-        """The second of two inputs."""
-        return self.inputs[1]
+        """The second of two inputs, in their common shape."""
+        return np.broadcast_arrays(*self.inputs[:2])[1]
 
     @property
     def floats(self) -> list[Array]:
@@ -65,7 +65,8 @@ class Choice:
     ``at(site)`` marks the point, by element or by row. ``elsewhere`` has the systems that differ
     from ``here``, and no other. ``extreme`` marks what overflow and rounding of intermediate
     results do: too much for a first table. Rows that are not ``modelled`` are described, but the
-    definitions of the other systems do not follow them.
+    definitions of the other systems do not follow them; those not ``shown`` can't be seen at the
+    block alone, or not on every machine.
     """
 
     blocks: tuple[str, ...]
@@ -77,16 +78,12 @@ class Choice:
     why: str
     extreme: bool = False
     modelled: bool = True
+    shown: bool = True
 
     @property
     def everywhere(self) -> bool:
         """Whether the point is every place, whatever the numbers are."""
         return self.point == "everywhere"
-
-    @property
-    def further_back(self) -> bool:
-        """Whether the point lies in what the gradient meets after the block."""
-        return self.point.endswith("further back")
 
     def marks(self, site: Site) -> Any:
         """Whether each place, along the first axis of the inputs, is the point."""

@@ -107,6 +107,11 @@ def subnormal(x: Array) -> Any:
     return (np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0)
 
 
+def huge_half(site: Site) -> Any:
+    """Elements of a float16 whose squares it does not hold."""
+    return site.everywhere(site.x.dtype == np.float16) & huge(site.x)
+
+
 def vanishing(x: Array) -> Any:
     """Not 0, but no longer a normal number, or the smallest."""
     return (np.abs(x) <= np.finfo(x.dtype).tiny) & (x != 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -317,16 +318,12 @@ def comparisons(dtype: str) -> list[Comparison]:
     add("Gelu", x, lambda x: F.gelu(x, approximate="tanh"), jax.nn.gelu, approximate="tanh")
     for name, functions in BINARY.items():
         add(name, {"a": a, "b": b}, *functions)
-    add("Mul", {"a": a[:, None], "b": np.array([2, -0.5], dtype)}, torch.mul, jnp.multiply)
-    add("Maximum", {"a": a[:0], "b": b[:0]}, torch.maximum, jnp.maximum)
     add("AddN", {"terms.0": a, "terms.1": b}, torch.add, jnp.add)
     add("Where", {"condition": a > 0, "a": a, "b": b}, torch.where, jnp.where)
     for name, functions in ALONG.items():
         add(name, row, *functions, axis=-1)
     never_0 = {"x": row["x"][(row["x"] != 0).all(1)]}
     add("Prod", never_0, *ALONG["Prod"], axis=-1)
-    add("Sum", {"x": np.ones((4, 0), dtype)}, *ALONG["Sum"], axis=-1)
-    add("Prod", {"x": np.ones((4, 0), dtype)}, *ALONG["Prod"], axis=-1)
 
     each = {"reduction": "none"}
     distance = {"prediction": a, "target": b}
@@ -371,4 +368,73 @@ def comparisons(dtype: str) -> list[Comparison]:
         lambda x: _pooled(x, -jnp.inf, jax.lax.max), window=(2, 2), stride=(1, 1))  # fmt: skip
     add("AvgPool2D", image, lambda x: F.avg_pool2d(x, (2, 2), (1, 1)),
         lambda x: _pooled(x, 0.0, jax.lax.add) / 4, window=(2, 2), stride=(1, 1))  # fmt: skip
+    _products(add, dtype)
+    _reduced_losses(add, dtype)
+    if dtype == "float32":
+        _shapes(add, dtype)
     return found
+
+
+def _products(add: Function, dtype: str) -> None:
+    """Matrix products, convolution and joining; weights are shared by all places."""
+    x, other = rows(dtype), rows(dtype)[::-1].copy()
+    weight, bias = np.array([[1, -2, 0.5], [0, 3, -1]], dtype), np.array([0.5, -1], dtype)
+    left, right = x[:, None, :], other[:, :, None]
+    add("MatMul", {"a": left, "b": right}, torch.matmul, jnp.matmul)
+    add("MatMul", {"a": weight, "b": weight.T.copy()}, torch.matmul, jnp.matmul)
+    add("Linear", {"x": x, "weight": weight, "bias": bias}, F.linear,
+        lambda x, w, b: x @ w.T + b)  # fmt: skip
+    add("Einsum", {"terms.0": x, "terms.1": other}, lambda a, b: torch.einsum("ni,ni->ni", a, b),
+        lambda a, b: jnp.einsum("ni,ni->ni", a, b), subscripts="ni,ni->ni")  # fmt: skip
+    add("Einsum", {"terms.0": x, "terms.1": weight}, lambda a, b: torch.einsum("ni,ki->nk", a, b),
+        lambda a, b: jnp.einsum("ni,ki->nk", a, b), subscripts="ni,ki->nk")  # fmt: skip
+    parts = {"parts.0": x, "parts.1": other[:, :2].copy()}
+    add("Concat", parts, lambda *x: torch.cat(x, 1), lambda *x: jnp.concatenate(x, 1), axis=1)
+    add("Stack", {"parts.0": x, "parts.1": other}, lambda *x: torch.stack(x, 1),
+        lambda *x: jnp.stack(x, 1), axis=1)  # fmt: skip
+    add("Sort", {"x": x}, lambda x: torch.sort(x, dim=-1, descending=True, stable=True).values,
+        lambda x: jnp.sort(x, -1, descending=True, stable=True), axis=-1,
+        descending=True)  # fmt: skip
+    image = {"x": np.stack([x, other], 1)[:, None]}
+    filters = np.array([[[[1, -0.5], [0, 2]]], [[[-1, 3], [0.5, 1]]]], dtype)
+    add("Conv2D", {**image, "weight": filters, "bias": bias}, F.conv2d,
+        lambda x, w, b: jax.lax.conv(x, w, (1, 1), "VALID") + b[:, None, None])  # fmt: skip
+
+
+def _reduced_losses(add: Function, dtype: str) -> None:
+    """Losses as their mean and their sum over ordinary numbers, which all share in a NaN."""
+    grid = np.array(list(product([0.0, -0.0, 1, -1, 0.5, -2.5, 3], repeat=2)), dtype)
+    p, t = grid[:, 0].copy(), grid[:, 1].copy()
+    share = np.clip(t, 0, 1)
+    logits, classes = np.stack([p, t, p * t], 1), np.arange(len(p)) % 3
+    losses: dict[str, tuple[Function, Function, dict[str, Array]]] = {
+        "MeanSquaredError": (F.mse_loss, lambda p, t: jnp.square(p - t), {"target": t}),
+        "MeanAbsoluteError": (F.l1_loss, lambda p, t: jnp.abs(p - t), {"target": t}),
+        "BinaryCrossEntropy": (F.binary_cross_entropy_with_logits,
+                               lambda p, t: jax.nn.softplus(p) - t * p, {"target": share}),
+        "CrossEntropy": (F.cross_entropy, lambda x, t: -jnp.take_along_axis(
+            jax.nn.log_softmax(x), t[:, None], 1)[:, 0], {"labels": classes}),
+    }  # fmt: skip
+    for reduction, total in (("mean", jnp.mean), ("sum", jnp.sum)):
+        for name, (loss, terms, target) in losses.items():
+            first = {"logits": logits} if name == "CrossEntropy" else {"prediction": p}
+            add(name, {**first, **target}, partial(loss, reduction=reduction),
+                lambda x, t, terms=terms, total=total: total(terms(x, t)),
+                reduction=reduction)  # fmt: skip
+        add("Huber", {"prediction": p, "target": t}, partial(F.huber_loss, reduction=reduction),
+            reduction=reduction)  # fmt: skip
+
+
+def _shapes(add: Function, dtype: str) -> None:
+    """Empty arrays and broadcast ones, and sums and products of nothing."""
+    a, b = pairs(dtype)
+    wide = np.array([2, -0.5, 0], dtype)
+    for name, functions in UNARY.items():
+        add(name, {"x": specials(dtype)[:0]}, *functions)
+    for name, functions in BINARY.items():
+        add(name, {"a": a[:0], "b": b[:0]}, *functions)
+        add(name, {"a": specials(dtype)[:, None], "b": wide}, *functions)
+    for name, functions in ALONG.items():
+        add(name, {"x": rows(dtype)[:0]}, *functions, axis=-1)
+    for name in ("Sum", "Prod"):
+        add(name, {"x": np.ones((4, 0), dtype)}, *ALONG[name], axis=-1)

@@ -132,7 +132,7 @@ def _silu(xp: Namespace, block: Any, x: Value) -> Value:
 def _variance(xp: Namespace, block: Any, x: Value) -> Value:
     """``g·2/n·(x − mean)``."""
     whole = block.model_copy(update={"keepdims": True}).forward(xp, x)
-    count = x.size / max(whole.size, 1)
+    count = max(x.size / max(whole.size, 1), 1)
 
     def rule(xp: Namespace, g: Value, x: Value) -> tuple[Value]:
         return ((2 / count) * g * (x - xp.mean(x, block.axis, keepdims=True)),)

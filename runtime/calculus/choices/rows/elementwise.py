@@ -53,7 +53,7 @@ ELEMENTWISE = (
     Choice(
         ("Tanh",), "gradient", "x so large that 1 − out is lost in rounding where ∞ arrives",
         lambda s: infinite(s) & (np.abs(s.x) > 8), "NaN or ±∞", {"JAX": "the other"},
-        "As rounding has it.", extreme=True, modelled=False,
+        "As rounding has it.", extreme=True, modelled=False, shown=False,
     ),
     Choice(
         ("Relu",), "gradient", "x = NaN", nan, "0", {"PyTorch": "1"},
@@ -88,7 +88,13 @@ ELEMENTWISE = (
     Choice(
         ("Gelu",), "gradient", "x < −5, where Φ is lost in rounding and ∞ arrives",
         lambda s: infinite(s) & (s.x < -5), "NaN or ±∞", {"PyTorch": "the other"},
-        "As rounding has it.", extreme=True, modelled=False,
+        "As rounding has it.", extreme=True, modelled=False, shown=False,
+    ),
+    Choice(
+        ("Gelu",), "gradient", "|x| so large that its cube is infinite in float16",
+        lambda s: (s.x.dtype == np.float16) & np.isinf(s.x * s.x * s.x), "NaN",
+        {"PyTorch": "0 or 1, as of float32"},
+        "The formula in the dtype of x.", extreme=True, modelled=False,
     ),
     Choice(
         ("Gelu",), "second derivative", "|x| so large that its square is infinite",
@@ -207,6 +213,6 @@ ELEMENTWISE = (
     Choice(
         ("Round", "Floor", "Ceil", "Sign"), "gradient", "0 · ∞ further back",
         lambda s: s.everywhere(False), "NaN", {"JAX": "0"},
-        "Connected, as in PyTorch; in JAX nothing comes back.",
+        "Connected, as in PyTorch; in JAX nothing comes back.", shown=False,
     ),
 )  # fmt: skip

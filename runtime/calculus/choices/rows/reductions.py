@@ -8,6 +8,7 @@ from runtime.calculus.choices.choice import Choice
 from runtime.calculus.choices.points import (
     any_input,
     huge,
+    huge_half,
     infinite,
     length_zero,
     no_length,
@@ -31,6 +32,17 @@ REDUCTIONS = (
         "As for Abs.",
     ),
     Choice(
+        ("MatMul", "Linear", "Einsum", "Conv2D"), "value", "sums that overflow on the way",
+        any_input(huge), "in the order of numpy",
+        {"PyTorch": "in another order", "JAX": "in another order"},
+        "∞, NaN or a number by the order.", extreme=True, modelled=False, shown=False,
+    ),
+    Choice(
+        ("AvgPool2D",), "value", "sums that float16 does not hold", huge_half, "the mean",
+        {"JAX": "±∞, or of rounded sums"},
+        "Summed in float32.", extreme=True, modelled=False,
+    ),
+    Choice(
         ("Variance",), "value", "the squares overflow", any_input(huge), "∞", {"PyTorch": "NaN"},
         "The limit.", extreme=True, modelled=False,
     ),
@@ -43,6 +55,11 @@ REDUCTIONS = (
         ("Variance",), "gradient", "elements where ∞ arrives", infinite, "NaN",
         {"PyTorch": "±∞ by the side of the mean"},
         "The mean would take ∞ − ∞.", extreme=True,
+    ),
+    Choice(
+        ("Variance",), "gradient", "squares that float16 does not hold", huge_half, "NaN",
+        {"JAX": "a number, as of float32"},
+        "The variance is infinite.", extreme=True, modelled=False,
     ),
     Choice(
         ("Prod",), "gradient",
@@ -91,6 +108,28 @@ REDUCTIONS = (
         "The gradient is divided before it is multiplied.", extreme=True,
     ),
     Choice(
+        ("Norm",), "gradient", "a length that float16 does not hold",
+        lambda s: (s.x.dtype == np.float16) & np.isinf(np.linalg.norm(s.x.astype(float), axis=-1)
+                                                       .astype(np.float16)),
+        "x / length", {"PyTorch": "0"},
+        "Computed in float32.", extreme=True,
+    ),
+    Choice(
+        ("Norm",), "value", "squares that float16 does not hold", huge_half, "the length",
+        {"JAX": "∞"},
+        "Computed in float32.", extreme=True,
+    ),
+    Choice(
+        ("Norm",), "gradient", "squares that float16 does not hold", huge_half, "x / length",
+        {"JAX": "0 or NaN"},
+        "Computed in float32.", extreme=True,
+    ),
+    Choice(
+        ("Norm",), "second derivative", "squares that float16 does not hold", huge_half,
+        "as of float32", {"JAX": "0 or NaN"},
+        "Computed in float32.", extreme=True,
+    ),
+    Choice(
         ("Norm",), "second derivative", "length 0", length_zero, "0",
         {"PyTorch": "NaN", "JAX": "NaN"},
         "One NaN spoils a whole step.", extreme=True,
@@ -130,6 +169,17 @@ REDUCTIONS = (
         ("CosineSimilarity",), "value", "a side is 0, the other infinite or NaN",
         lambda s: no_length(s) & ~np.isfinite(s.a + s.b).all(-1), "0", {"PyTorch": "NaN"},
         "0 where a side is 0, without exception.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("CosineSimilarity",), "value", "a side is 0 in float16",
+        lambda s: (s.x.dtype == np.float16) & no_length(s), "0", {"PyTorch": "NaN"},
+        "0 where a side is 0, without exception.",
+    ),
+    Choice(
+        ("CrossEntropy",), "gradient", "a probability that is 1 in rounding where ∞ arrives",
+        lambda s: infinite(s) & (s.x.dtype == np.float16), "NaN or ∞ for the labels",
+        {"PyTorch": "the other", "JAX": "the other"},
+        "As rounding has it.", extreme=True, modelled=False, shown=False,
     ),
     Choice(
         ("CosineSimilarity",), "gradient", "a side is 0", no_length, "0 for both sides",

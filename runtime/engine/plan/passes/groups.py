@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 FEWEST = 8
 """Tasks from which a group is worthwhile."""
 
-FEWEST_SCALARS = 256
+FEWEST_SCALARS = 64
 """Scalar tasks from which a group is faster than a region of Python floats."""
+
+FEWEST_COMPILED = 256
+"""Scalar tasks from which a group is faster than a region that becomes machine code, until then."""
 
 LARGEST = 4096
 """Elements of one value up to which calls cost more than arithmetic."""
@@ -35,6 +38,15 @@ _REDUCTIONS = frozenset({"sum", "max", "min", "any", "all"})
 
 def groups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Group independent tasks of one kind; the others stay, in order of depth."""
+    return _grouped(tasks, FEWEST_SCALARS)
+
+
+def wide_groups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """``groups`` that leave more scalars to machine code."""
+    return _grouped(tasks, FEWEST_COMPILED)
+
+
+def _grouped(tasks: list[Task], fewest_scalars: int) -> list[Task]:
     if len(tasks) < FEWEST:
         return tasks
     depth: dict[Value, int] = {}
@@ -50,7 +62,7 @@ def groups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     chosen = [
         members
         for members in kinds.values()
-        if len(members) >= (FEWEST if members[0].value.shape else FEWEST_SCALARS)
+        if len(members) >= (FEWEST if members[0].value.shape else fewest_scalars)
     ]
     if not chosen:
         return tasks

@@ -17,18 +17,20 @@ from runtime.diagram import MAIN, Diagram, Page, PortName
 from runtime.engine import Session
 from runtime.engine.plan import native, passes
 from runtime.engine.plan.passes.fused import FusedTask
+from runtime.engine.plan.passes.groups import GroupTask
+from runtime.engine.plan.passes.scalars import ScalarTask
 from runtime.engine.plan.passes.softmaxes import SoftmaxTask
 from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.tasks import PlainTask
+from runtime.engine.plan.tasks import PlainTask, Task
 from tests.golden.cases import DATA
 from tests.golden.runner import cases, check
 from tests.runtime.calculus.tracing import compute
 from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 
-EXACT = ("convolutions", "sums", "groups", "joins")
+EXACT = ("convolutions", "sums", "groups", "wide_groups", "joins")
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
-    **{task_pass.__name__: (task_pass,) for task_pass in passes.FAST},
+    **{task_pass.__name__: (task_pass,) for task_pass in (*passes.DEFAULT, *passes.FAST)},
     "all": passes.FAST,
     "all of numpy": passes.DEFAULT,
 }
@@ -36,7 +38,7 @@ EAGER = {
     "softmaxes": {"LARGE": 1, "SHORTEST": 1},
     "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
-    "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5},
+    "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_COMPILED": 5},
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2},
     "native_scalars": {"WARM": 0},
@@ -49,7 +51,7 @@ compiler = pytest.mark.skipif(not native.installed(), reason="llvmlite is not in
 
 
 def test_every_lowering_is_tried_alone():
-    assert len(CHOICES) == len(passes.FAST) + 3
+    assert len(CHOICES) == len({*passes.DEFAULT, *passes.FAST}) + 3
     assert set(EXACT) <= set(CHOICES)
 
 
@@ -326,6 +328,19 @@ def test_names_in_a_region_are_its_own():
     x = leaf(trace)
     y = trace.xp.tanh(trace.xp.sin(trace.xp.exp(x)) + 1)
     assert np.isfinite(results(Plan([y], (passes.scalars,)), [y], {x: 1})[0])
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kind"), [(passes.DEFAULT, GroupTask), (passes.FAST, ScalarTask)]
+)
+def test_a_hundred_scalars_alike_are_a_group_or_machine_code(
+    chosen: tuple[passes.Pass, ...], kind: type[Task]
+) -> None:
+    """In Python they would be rounded one by one."""
+    trace = Trace()
+    outputs = [trace.xp.exp(leaf(trace)) for _ in range(100)]
+    ((_, task),) = Plan(outputs, chosen).parts
+    assert isinstance(task, kind)
 
 
 # ---- memory -----------------------------------------------------------------------------------

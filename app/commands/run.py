@@ -10,10 +10,13 @@ from PySide6.QtWidgets import QInputDialog
 from runtime.diagram import Batch, Change, Diagram, SetParameters
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PySide6.QtWidgets import QWidget
 
     from app.document.document import Document
     from app.evaluation.evaluator import Evaluator
+    from app.evaluation.worker import Worker
     from app.services.settings import Settings
 
 
@@ -21,12 +24,18 @@ class RunCommands(QObject):
     """Runs the diagram of one window."""
 
     def __init__(
-        self, document: Document, evaluator: Evaluator, settings: Settings, parent: QWidget
+        self,
+        document: Document,
+        evaluator: Evaluator,
+        workers: Sequence[Worker],
+        settings: Settings,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._parent = parent
         self._document = document
         self._evaluator = evaluator
+        self._workers = workers
         self._settings = settings
         evaluator.stepped.connect(self._take_step)
         evaluator.problem.connect(self._refuse_step)
@@ -34,6 +43,12 @@ class RunCommands(QObject):
     def evaluate(self) -> None:
         """Compute everything again."""
         self._evaluator.refresh(self._document.diagram)
+
+    def cancel(self) -> None:
+        """Give up everything that is being computed."""
+        self._evaluator.cancel()
+        for worker in self._workers:
+            worker.abandon()
 
     def step(self) -> None:
         """Take one step of gradient descent, as one undo."""

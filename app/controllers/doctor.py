@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.evaluation.worker import SessionWorker
 from app.panels.tables.doctor import Findings
 from app.panels.why.answers import WIRE
+from app.services.background import Cancelled
 from runtime.diagram.model import same_meaning
 from runtime.diagram.paths import PortPath
 from runtime.flow import Finding, Thresholds, contracts_of, diagnose, reassurance
@@ -91,7 +92,7 @@ class DoctorController(QObject):
         self._diagnosed, self._thresholds = result.diagram, thresholds
         if not result.losses:
             self.worker.cancel("doctor")
-            self.panel.show_findings((), self.tr("There is no loss yet."))
+            self.panel.show_findings((), result.error or self.tr("There is no loss yet."))
             return
         query = partial(_findings, diagram=now, file=self._document.path, thresholds=thresholds)
         self.worker.query("doctor", now, query)
@@ -100,6 +101,8 @@ class DoctorController(QObject):
         if isinstance(answer, list):
             self.panel.show_findings(answer, "")
         else:
+            if isinstance(answer, Cancelled):
+                self._diagnosed = None  # so that the next result is diagnosed
             self.panel.show_findings((), str(answer))
         self.countChanged.emit(len(self.panel.table.findings))
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 
 from app.evaluation.worker import SessionWorker
 from app.panels.tables.matrix import Matrix
+from app.services.background import Cancelled
 from runtime.flow import LossMatrix, ObservedFlow, loss_matrix
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class LossMatrixController(QObject):
         self._compared = flow
         if flow is None or not flow.losses:
             self.worker.cancel("matrix")
-            self.panel.show_matrix(None, self.tr("There is no loss yet."))
+            self.panel.show_matrix(None, self._result.error or self.tr("There is no loss yet."))
         elif any(flow.run(loss) is None for loss in flow.losses):
             self.worker.cancel("matrix")
             many = self.tr("There are {0} losses, too many to run each on its own.")
@@ -72,6 +73,8 @@ class LossMatrixController(QObject):
             empty = self.tr("No variable is trained.")
             self.panel.show_matrix(answer, "" if answer.variables else empty)
         else:
+            if isinstance(answer, Cancelled):
+                self._compared = None  # so that the next result is compared
             self.panel.show_matrix(None, str(answer))
 
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.evaluation.badges import badges_without_run
 from app.evaluation.result import Result, numbered
 from app.evaluation.worker import Job, Superseded, Worker
+from app.services.background import Cancelled
 from blocks import registry
 from blocks.errors import GradwireError, Location
 from runtime.diagram import Diagnostic, Diagram
@@ -79,6 +80,12 @@ class Evaluation:
             return replace(result, error=str(error))
         except Exception as error:  # a plug-in's block may raise anything; the window must live on
             return replace(result, error=f"{type(error).__name__}: {error}")
+
+    def another(self) -> Evaluation:
+        """One with the same thresholds and no session: this one's may be in use still."""
+        made = Evaluation()
+        made.thresholds = self.thresholds
+        return made
 
     def _session_of(self, diagram: Diagram) -> Session:
         session, self._session = self._session, None  # none is kept if this fails
@@ -175,6 +182,14 @@ class Evaluator(QObject):
         """Make one step of gradient descent; ``stepped`` emits the diagram with the new values."""
         self._post(diagram, lambda superseded: train(diagram, rate))
 
+    def cancel(self) -> None:
+        """Give up what is under way, also inside a long kernel; nothing of it will be shown."""
+        if not self.busy:
+            return
+        if isinstance(self._run, Evaluation):
+            self._run = self._run.another()
+        self._worker.abandon()
+
     def shutdown(self) -> None:
         """Drop the run under way and end the thread."""
         self._worker.shutdown()
@@ -190,6 +205,8 @@ class Evaluator(QObject):
             self._show(replace(result, diagram=awaited))
         elif isinstance(result, Diagram):
             self.stepped.emit(result)
+        elif isinstance(result, Cancelled) and awaited is not None:
+            self._show(Result(awaited, error=self.tr("The evaluation was cancelled.")))
         elif isinstance(result, Exception):
             self.problem.emit(str(result))
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
+from app.services.background import Cancelled
 from blocks.errors import RunError
 from blocks.plugins import interrupt
 from runtime.diagram.model import same_meaning
 from runtime.engine import Session
+from runtime.engine.interruption import interruptible
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -57,6 +59,18 @@ class Worker(QObject):
     def cancel(self, kind: str) -> None:
         """Drop the job of this kind, whether it waits or runs."""
         self._queue.forget(kind)
+
+    def abandon(self) -> None:
+        """End all jobs with Cancelled, also one inside a long kernel.
+
+        Later jobs get another thread; that of the job under way ends with its kernel.
+        """
+        queue, self._queue = self._queue, _Queue(self._queue.serial)
+        awaited = [*queue.newest]
+        queue.close()
+        self._thread = None
+        for kind in awaited:
+            self.finished.emit(kind, Cancelled(self.tr("The computation was cancelled.")))
 
     def is_pending(self, kind: str) -> bool:
         """Whether a result of this kind is still to come."""
@@ -114,24 +128,25 @@ class _Submitted(NamedTuple):
 class _Queue:
     """The newest job of each kind, in the order of submission."""
 
-    def __init__(self) -> None:
+    def __init__(self, serial: int = 0) -> None:
         self.newest: dict[str, int] = {}
         """By kind the serial number of the job whose result is awaited."""
         self._condition = threading.Condition()
         self._waiting: dict[str, _Submitted] = {}
         self._running: tuple[str, int] | None = None
         """The kind of the job that was taken last, and its thread."""
-        self._serial = 0
+        self.serial = serial
+        """The number of the last job, of this queue or of the one before it."""
         self._closed = False
 
     def put(self, kind: str, job: Job) -> None:
         with self._condition:
             if self._closed:
                 return
-            self._serial += 1
-            self.newest[kind] = self._serial
+            self.serial += 1
+            self.newest[kind] = self.serial
             self._waiting.pop(kind, None)  # so that it goes to the end of the queue
-            self._waiting[kind] = _Submitted(self._serial, kind, job)
+            self._waiting[kind] = _Submitted(self.serial, kind, job)
             self._break_off(kind)
             self._condition.notify()
 
@@ -176,7 +191,8 @@ def _work(queue: _Queue, ended: Any) -> None:
         serial, kind, job = submitted
         superseded = partial(queue.superseded, kind, serial)
         try:
-            result = job(superseded)
+            with interruptible(superseded):
+                result = job(superseded)
         except Exception as error:  # whatever a block does, the next job must be possible
             result = error
         except BaseException as error:

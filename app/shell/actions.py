@@ -300,6 +300,8 @@ TABLE: tuple[Row, ...] = (
                          "without changing the diagram"), shortcut="Ctrl+T"),
     Command("evaluate", "run", editor.noop("&Evaluate Now"), lambda to: to.run.evaluate(),
             editor.noop("Recompute all values and gradients"), shortcut="F5"),
+    Command("cancel", "run", editor.noop("C&ancel Evaluation"), lambda to: to.run.cancel(),
+            editor.noop("Stop everything that is being computed"), shortcut="Ctrl+."),
     Command("check_gradients", "run", editor.noop("&Check Gradients"),
             lambda to: to.gradient_check.check_gradients(),
             editor.noop("Compare every block's derivative with a central difference"),

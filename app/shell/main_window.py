@@ -196,12 +196,16 @@ class MainWindow(QMainWindow):
         self.gradient_check = GradientCheck(document, canvas, self.notice, self)
         self.doctor = DoctorController(document, self.settings, canvas, self.explanation, self)
         self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
+        self._controllers = (
+            self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
+        )  # fmt: skip
         overlays = (self.losses.overlay, self.trial.overlay, self.gradient_check.overlay)
         self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
 
     def _make_commands(self) -> None:
         document, navigation, canvas = self.document, self.navigation, self.canvas
         background, settings = self.background, self.settings
+        workers = [controller.worker for controller in self._controllers]
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
         self.help = HelpCommands(lambda: menus, actions.shortcut_sections, self)
@@ -226,7 +230,7 @@ class MainWindow(QMainWindow):
                 pictures=PictureCommands(
                     document, navigation, self.evaluator, canvas, background, settings, self
                 ),
-                run=RunCommands(document, self.evaluator, settings, self),
+                run=RunCommands(document, self.evaluator, workers, settings, self),
                 trial=self.trial,
                 view=self.view,
                 windows=self.windows,
@@ -236,6 +240,7 @@ class MainWindow(QMainWindow):
         ActionStates(self.actions_by_name, canvas, navigation, self)
         self.menus = Menus(menus, self.docks.by_name, self.losses, self.windows, self)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
+        self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
 
     def _arrange(self) -> None:
         self.files = FileCommands(self.document, self.background, self.settings, self)
@@ -319,9 +324,7 @@ class MainWindow(QMainWindow):
         self.help.exampleRequested.connect(self.open_copy)
         self.closed.connect(self.help.close_manual)
         self.view.looksChanged.connect(self.windows.restyle)
-        for controller in (
-            self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
-        ):  # fmt: skip
+        for controller in self._controllers:
             self.closed.connect(controller.worker.shutdown)
 
     def _connect_presenter(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QToolButton
 
 from app.panels import labels
 
@@ -30,11 +31,15 @@ class Status(QObject):
         self.busy, self.zoom = labels.plain(parent=bar), labels.plain(parent=bar)
         for label in (self.busy, self.zoom):
             label.setContentsMargins(8, 0, 8, 0)
-        for widget in (self.busy, losses, self.zoom):
+        self.cancel = QToolButton(bar)
+        self.cancel.setText(self.tr("Cancel"))
+        self.cancel.setToolTip(self.tr("Give up what is being computed"))
+        self.cancel.hide()
+        for widget in (self.busy, self.cancel, losses, self.zoom):
             bar.addPermanentWidget(widget)
         bar.setSizeGripEnabled(False)
         self._timer = QTimer(self, singleShot=True, interval=_BUSY_SHOWS_AFTER)
-        self._timer.timeout.connect(lambda: self.busy.setText(self.tr("Computing …")))
+        self._timer.timeout.connect(self._mention)
         evaluator.busyChanged.connect(self._show_busy)
         canvas.statusMessage.connect(bar.showMessage)
         canvas.zoomChanged.connect(self._show_zoom)
@@ -49,3 +54,8 @@ class Status(QObject):
         else:
             self._timer.stop()
             self.busy.clear()
+            self.cancel.hide()
+
+    def _mention(self) -> None:
+        self.busy.setText(self.tr("Computing …"))
+        self.cancel.show()

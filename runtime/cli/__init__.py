@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from blocks.errors import FileError, GradwireError, RunError
+from runtime.cli.interrupt import exit_on_interrupt
 from runtime.cli.output import CLEAN, FAILED, INTERRUPTED, USAGE, exit_code, print_problems
 from runtime.publish.printable import visible
 from runtime.publish.problems import Problem
@@ -32,6 +33,8 @@ COMMANDS = (
 )
 """Names of the commands, and of the modules whose function of the same name they call."""
 
+_COMPUTING = frozenset({"run", "flow", "whatif", "doctor", "check", "bench"})
+"""Commands that Ctrl-C ends at once; the others take no time, or open a window."""
 _COMPLETION = "_GRADWIRE_COMPLETE"
 _MISTYPED: Any = typer.BadParameter.__base__
 """What typer raises where what was typed makes no sense; typer exports only classes below it."""
@@ -40,6 +43,8 @@ _MISTYPED: Any = typer.BadParameter.__base__
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (``sys.argv``) and return the exit code; nothing is raised."""
     typed = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None and typed[:1] and typed[0] in _COMPUTING:
+        exit_on_interrupt()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a glyph the terminal lacks is no failure

@@ -17,6 +17,7 @@ from runtime.diagram.model import MAIN, Diagram
 from runtime.engine.flatten import Instance, flatten, topological_order
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.infer import infer_shapes
+from runtime.engine.interruption import until_cancelled
 from runtime.engine.program import Leaf, Program
 from runtime.engine.trees import own_forward, results_of
 
@@ -71,7 +72,7 @@ class _Lowering:
 
     def run(self, instances: list[Instance]) -> None:
         trace = self.program.trace
-        for instance in instances:
+        for instance in until_cancelled(instances):
             trace.owner = instance.path
             if self._full is None:
                 self._wire_up(instance)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
+from runtime.engine.interruption import until_cancelled
 from runtime.engine.plan.memory import Memory, allocate, side_by_side
 from runtime.engine.plan.passes import DEFAULT, Pass
 from runtime.engine.plan.simplify import simplify
@@ -68,13 +69,16 @@ class Plan:
         """Bytes of memory for intermediate values and results."""
 
     def run(self) -> None:
-        """Execute; ``leaves`` must be filled. Raises RunError with the block that failed."""
+        """Execute; ``leaves`` must be filled.
+
+        Raises RunError with the block that failed, and Interrupted where the run is cancelled.
+        """
         self._silent.run(self._execute)
 
     def _execute(self) -> None:
         done = 0
         try:
-            for step in self._steps:
+            for step in until_cancelled(self._steps):
                 step()
                 done += 1
         except FAILURES as error:

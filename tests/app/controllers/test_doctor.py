@@ -1,5 +1,7 @@
 """The doctor's list: made while it is in view, each line a click to its place."""
 
+import threading
+
 from PySide6.QtCore import Qt
 
 from runtime.build import build, loss, sqrt, stop_gradient, variable
@@ -116,3 +118,28 @@ def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
     window.edit.change(SetTitle(contracts=("block(loss -> v)",)))
     ((_, _, told),) = looked(qtbot, window)
     assert "This line is not a contract" in told
+
+
+def test_a_cancelled_diagnosis_leaves_no_findings_of_another_diagram(opened, qtbot, monkeypatch):  # noqa: F811
+    window = opened(ill())
+    assert looked(qtbot, window)
+    permits, began = threading.Semaphore(0), threading.Event()
+
+    def held(*args, **kwargs):
+        began.set()
+        permits.acquire(timeout=60)  # a kernel that knows of no cancelling
+        return []
+
+    with monkeypatch.context() as patch:
+        patch.setattr("app.controllers.doctor.diagnose", held)
+        window.document.apply(SetParameters("v", {"value": [3.0]}))
+        qtbot.waitUntil(began.is_set)
+        window.actions_by_name["cancel"].trigger()
+        assert window.doctor.panel.table.findings == ()
+        assert (
+            window.doctor.panel.table.data(window.doctor.panel.table.index(0, 2))
+            == "The computation was cancelled."
+        )
+        permits.release()
+    window.actions_by_name["evaluate"].trigger()
+    qtbot.waitUntil(lambda: bool(window.doctor.panel.table.findings))

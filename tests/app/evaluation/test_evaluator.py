@@ -46,7 +46,7 @@ def started():
         if isinstance(run, Slow):
             run.permits.release(1000)
         evaluator.shutdown()
-        evaluator._worker._thread.join()
+        evaluator._worker._thread.join(60)
 
 
 class Slow:
@@ -308,3 +308,46 @@ def test_the_first_value_that_is_not_finite_is_a_problem(used, severity, consequ
     (found,) = [problem for problem in result.diagnostics if problem.code == "value-not-finite"]
     assert (found.severity, found.location.block) == (severity, "made")
     assert found.what == f"made is NaN: log of −1.00 (x). {consequence}"
+
+
+def test_a_cancelled_run_is_given_up_inside_its_kernel(qtbot, started):
+    run = Slow()
+    evaluator, shown = started(run), []
+    evaluator.resultChanged.connect(lambda result: shown.append(result))
+    evaluator.request(different(1))
+    qtbot.waitUntil(lambda: run.began == ["1"])
+    stuck = evaluator._worker._thread
+    evaluator.cancel()
+    assert not evaluator.busy
+    assert [result.error for result in shown] == ["The evaluation was cancelled."]
+    evaluator.request(different(2))
+    qtbot.waitUntil(lambda: run.began == ["1", "2"])  # while the first is still in its kernel
+    assert run.ended == []
+    run.permits.release(2)
+    qtbot.waitUntil(lambda: not evaluator.busy)
+    stuck.join(60)
+    assert not stuck.is_alive()
+    qtbot.wait(1)
+    assert [result.diagram.title for result in shown] == ["1", "2"]
+
+
+def test_a_cancelled_evaluation_keeps_its_session_to_itself(qtbot, started):
+    evaluator = started()
+    with qtbot.waitSignal(evaluator.resultChanged):
+        evaluator.request(seed())
+    session = evaluator._run._session
+    evaluator.request(different(3))
+    evaluator.cancel()
+    with qtbot.waitSignal(evaluator.resultChanged):
+        evaluator.refresh(different(4))
+    assert evaluator.result.error is None
+    assert evaluator._run._session is not session
+
+
+def test_there_may_be_nothing_to_cancel(qtbot, started):
+    evaluator = started()
+    with qtbot.waitSignal(evaluator.resultChanged):
+        evaluator.request(seed())
+    before = evaluator.result
+    evaluator.cancel()
+    assert evaluator.result is before

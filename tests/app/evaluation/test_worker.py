@@ -1,6 +1,9 @@
 """The worker: the newest job of each kind, and no result that nobody waits for."""
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -8,8 +11,10 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.evaluation.worker import SessionWorker, Worker
+from app.services.background import Cancelled
 from runtime.build import build, loss, variable
 from runtime.diagram import Diagram, MoveBlocks, Point, SetParameters, apply
+from runtime.engine.interruption import Interrupted, until_cancelled
 
 MANY = 1000
 
@@ -29,7 +34,7 @@ def worker(gate):
     gate.release(MANY)
     made.shutdown()
     if made._thread is not None:
-        made._thread.join()
+        made._thread.join(60)
 
 
 @pytest.fixture
@@ -219,3 +224,83 @@ class TestQueries:
         first = self.answer(qtbot, worker, shown)
         assert isinstance(self.answer(qtbot, worker, shown, lambda session: 1 / 0), Exception)
         assert self.answer(qtbot, worker, shown) is not first
+
+
+def test_an_abandoned_job_holds_up_no_other(qtbot, worker, results, gate):
+    begun = []
+    worker.submit("a", held(gate, "long", begun))
+    qtbot.waitUntil(lambda: begun == ["long"])
+    stuck = worker._thread
+    worker.abandon()
+    assert not worker.is_pending("a")
+    with qtbot.waitSignal(worker.finished):
+        worker.submit("a", lambda superseded: "next")
+    cancelled, following = results
+    assert isinstance(cancelled[1], Cancelled)
+    assert following == ("a", "next")
+    assert stuck.is_alive()
+    gate.release()
+    stuck.join(60)
+    assert not stuck.is_alive()
+    qtbot.wait(1)
+    assert results == [cancelled, following]
+
+
+def test_a_superseded_job_is_interrupted_at_its_next_step(qtbot, worker, results, gate):
+    ended = []
+
+    def steps(superseded):
+        gate.acquire(timeout=60)
+        try:
+            for _ in until_cancelled(range(10)):
+                pass
+        except Interrupted:
+            ended.append("interrupted")
+            raise
+
+    worker.submit("a", steps)
+    worker.submit("a", lambda superseded: "newer")
+    with qtbot.waitSignal(worker.finished):
+        gate.release(MANY)
+    assert results == [("a", "newer")]
+    assert ended in ([], ["interrupted"])  # or it never began
+
+
+KERNEL = """
+import sys
+import numpy as np
+from PySide6.QtCore import QCoreApplication
+from app.evaluation.worker import Worker
+
+application, worker = QCoreApplication([]), Worker()
+a = np.ones((12_000, 12_000), np.float32)
+
+def product(superseded):
+    print("begun", flush=True)
+    a @ a
+    print("the kernel has ended", flush=True)
+
+worker.submit("a", product)
+input()
+worker.abandon()
+worker.shutdown()
+print(np.ones((50, 50)).sum())
+sys.exit(7)
+"""
+
+
+def test_a_process_ends_cleanly_while_an_abandoned_kernel_runs():
+    process = subprocess.Popen(
+        [sys.executable, "-c", KERNEL],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+    try:
+        assert process.stdout.readline() == "begun\n"
+        out, err = process.communicate("go\n", timeout=120)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err) == (7, "2500.0\n", "")

@@ -1,5 +1,9 @@
 """The right end of the status bar."""
 
+import threading
+
+from PySide6.QtCore import Qt
+
 
 def test_a_long_run_is_told_while_it_lasts(window, qtbot):
     status = window.status
@@ -20,3 +24,21 @@ def test_a_short_run_is_not_told(window, qtbot):
 def test_the_zoom_is_told(window):
     window.canvas.set_zoom(2.0 * window.canvas.actual_zoom())
     assert window.status.zoom.text() == "200 %"
+
+
+def test_a_long_run_can_be_cancelled_there(window, qtbot, monkeypatch):
+    permits, began = threading.Semaphore(0), threading.Event()
+
+    def run(diagram, superseded):
+        began.set()
+        permits.acquire(timeout=60)  # a kernel that knows of no cancelling
+
+    monkeypatch.setattr(window.evaluator, "_run", run)
+    window.actions_by_name["evaluate"].trigger()
+    button = window.status.cancel
+    qtbot.waitUntil(lambda: began.is_set() and not button.isHidden())
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not window.evaluator.busy
+    assert button.isHidden()
+    assert window.notice.text() == "The evaluation was cancelled."
+    permits.release(10)

@@ -1,7 +1,7 @@
 """Parses strict JSON and reports errors by line and column.
 
 The fast parser of the standard library does the work. Only when it fails is the text scanned
-again, slowly, to find the position of the error.
+again to find the position of the error.
 """
 
 from __future__ import annotations
@@ -9,22 +9,45 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeAlias
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from blocks.errors import FileError, Location
+from blocks.limits import MAX_CONTAINERS, MAX_ENTRIES
+from runtime.diagram.files.scanning import (
+    Limits,
+    Survey,
+    first_outside,
+    members,
+    object_closed,
+    offset_of,
+    survey,
+)
 
 MAX_CHARACTERS = 64 * 2**20
 """Maximum length of a diagram file, not counting the array file."""
 MAX_DEPTH = 100
 """Maximum depth of nested brackets: an array of 64 axes fits."""
 
+_BESIDE = "Save large arrays in a file beside the diagram."
+
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indices, from the outermost value inwards."""
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_LONG_INTEGER = r"-?[0-9]{4301,}+"
+"""What Python takes for too long to convert."""
+_EXCESSES: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "depth": (f"Brackets are nested more than {MAX_DEPTH} deep.", {}),
+    "containers": (
+        "The file has too many lists and objects.",
+        {"expected": f"at most {MAX_CONTAINERS:,}", "next_step": _BESIDE},
+    ),
+    "entries": (
+        "The file has too many values.",
+        {"expected": f"at most {MAX_ENTRIES:,}", "next_step": _BESIDE},
+    ),
+}
+"""The message for each limit that a text may pass."""
 
 
 class Flaw(Exception):
@@ -56,12 +79,8 @@ def file_error(
     )
 
 
-def parse(text: str, source: str | None = None) -> Any:
-    """Parse a JSON text.
-
-    Raises FileError for invalid JSON, duplicate keys, non-finite numbers, and texts that are too
-    long or too deeply nested.
-    """
+def check_limits(text: str, source: str | None = None) -> Survey:
+    """What a text holds. Raises FileError, with the place, if that is more than can be read."""
     if len(text) > MAX_CHARACTERS:
         raise FileError(
             "The file is too large.",
@@ -69,135 +88,94 @@ def parse(text: str, source: str | None = None) -> Any:
             expected=f"at most {MAX_CHARACTERS:,} characters",
             got=f"{len(text):,}",
         )
-    deep = _too_deep(text)
-    if deep is not None:
-        raise file_error(f"Brackets are nested more than {MAX_DEPTH} deep.", text, deep, source)
+    surveyed = survey(text, Limits(MAX_DEPTH, MAX_ENTRIES, MAX_CONTAINERS))
+    if surveyed.excess is not None:
+        name, offset = surveyed.excess
+        what, more = _EXCESSES[name]
+        raise file_error(what, text, offset, source, Flaw((), "", **more))
+    return surveyed
+
+
+def parse(text: str, source: str | None = None) -> Any:
+    """Parse a JSON text.
+
+    Raises FileError for invalid JSON, duplicate keys, non-finite numbers, and texts that are too
+    long or too deeply nested.
+    """
+    surveyed = check_limits(text, source)
+    objects = _Objects()
     try:
         return json.loads(
-            text, object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite
+            text,
+            object_pairs_hook=objects.read,
+            parse_constant=_refuse,
+            parse_float=_finite if surveyed.may_overflow else None,
         )
     except json.JSONDecodeError as error:
         raise file_error(f"Not JSON: {error.msg}.", text, error.pos, source) from None
     except _Duplicate:
-        spot = _first_duplicate(text)
-        raise file_error(
-            f"The key {spot.path[-1]!r} appears twice.", text, spot.key, source
-        ) from None
-    except ValueError:
-        spot = next(spot for spot in spots(text) if _is_invalid_number(spot.text))
-        raise file_error(
-            f"{spot.text[:40]} is not a JSON number.",
-            text,
-            spot.value,
-            source,
-            Flaw((), "", next_step='If the parameter allows it, write "nan", "inf" or "-inf".'),
-        ) from None
+        key, offset = _duplicate(text, object_closed(text, objects.count, MAX_DEPTH))
+        raise file_error(f"The key {key!r} appears twice.", text, offset, source) from None
+    except _NotFinite as error:
+        token = re.escape(error.args[0])  # first, so that the search is for a plain text
+        raise _number_error(text, rf"{token}(?<![\w.+-]{token})", source) from None
+    except ValueError:  # of an integer
+        raise _number_error(text, _LONG_INTEGER, source) from None
+
+
+def _number_error(text: str, number: str, source: str | None) -> FileError:
+    """The error of the first number of a text that matches a pattern."""
+    pattern = re.compile(rf"{number}(?![\w.+-])")
+    offset = first_outside(text, pattern)
+    token = pattern.match(text, offset)
+    return file_error(
+        f"{token[0][:40] if token else 'This'} is not a JSON number.",
+        text,
+        offset,
+        source,
+        Flaw((), "", next_step='If the parameter allows it, write "nan", "inf" or "-inf".'),
+    )
+
+
+def _duplicate(text: str, at: int) -> tuple[str | int, int]:
+    """The first key of an object that appears for the second time, and its offset."""
+    seen: set[str | int] = set()
+    for member in members(text, at):
+        if member.part in seen:
+            return member.part, member.key
+        seen.add(member.part)
+    raise AssertionError("the parser saw a key twice")
 
 
 class _Duplicate(Exception):
     """An object has the same key twice."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _Duplicate
-    return found
+class _NotFinite(Exception):
+    """A number that no finite float is; its text."""
+
+
+class _Objects:
+    """Counts the objects that are read, so that the one with a flaw can be found again."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def read(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """The object; raises _Duplicate for a key that appears twice."""
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise _Duplicate
+        self.count += 1
+        return found
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(constant)
+    raise _NotFinite(constant)
 
 
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise ValueError(digits)
+        raise _NotFinite(digits)
     return value
-
-
-def _is_invalid_number(token: str) -> bool:
-    try:
-        json.loads(token or "0", parse_constant=_refuse, parse_float=_finite)
-    except ValueError:
-        return True
-    return False
-
-
-def _too_deep(text: str) -> int | None:
-    """Offset of the first bracket beyond the limit; brackets in strings don't count."""
-    data = text.encode("utf-8", "surrogatepass")
-    plain = re.sub(rb"\\.", b"__", data, flags=re.DOTALL) if b"\\" in data else data
-    codes = np.frombuffer(plain, np.uint8)
-    outside = (np.cumsum(codes == ord('"'), dtype=np.int32) & 1) == 0
-    steps = np.isin(codes, list(b"[{")).astype(np.int32) - np.isin(codes, list(b"]}"))
-    beyond = np.flatnonzero(np.cumsum(steps * outside) > MAX_DEPTH)
-    if not len(beyond):
-        return None
-    return len(data[: int(beyond[0])].decode("utf-8", "surrogatepass"))
-
-
-class Spot(NamedTuple):
-    """A JSON value in a text: its path, the offset of its key (of itself without a key), its own
-    offset, and its text, which is empty for objects and arrays.
-    """
-
-    path: Path
-    key: int
-    value: int
-    text: str
-
-
-def spots(text: str) -> Iterator[Spot]:
-    """All values of a JSON text, in text order."""
-    path: list[str | int] = []
-    key_offsets: list[int | None] = []
-    expects_key = False
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        if token in ("]", "}"):
-            path.pop()
-            key_offsets.pop()
-            expects_key = False
-        elif token == ",":
-            if isinstance(path[-1], int):
-                path[-1] += 1
-            else:
-                expects_key = True
-        elif token == ":":
-            pass
-        elif expects_key:
-            path[-1] = json.loads(token)
-            key_offsets[-1] = match.start()
-            expects_key = False
-        else:
-            key = key_offsets[-1] if key_offsets else None
-            at = match.start()
-            opens = token in ("[", "{")
-            yield Spot(tuple(path), at if key is None else key, at, "" if opens else token)
-            if opens:
-                path.append(0 if token == "[" else "")
-                key_offsets.append(None)
-                expects_key = token == "{"
-
-
-def offset_of(text: str, path: Path) -> int:
-    """Offset of the key of the value at ``path``, or of the value itself inside an array.
-
-    If there is no such value, the offset of its innermost existing parent.
-    """
-    best, offset = -1, 0
-    for spot in spots(text):
-        depth = len(spot.path)
-        if depth > best and spot.path == path[:depth]:
-            best, offset = depth, spot.key
-    return offset
-
-
-def _first_duplicate(text: str) -> Spot:
-    seen: set[Path] = set()
-    for spot in spots(text):
-        if spot.path in seen:
-            return spot
-        seen.add(spot.path)
-    raise AssertionError("the parser saw a key twice")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import FileError, Location
+from blocks.limits import MAX_CONTRACTS
 from runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migrate
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
@@ -23,6 +26,9 @@ MAX_WIRES = 400_000
 """Maximum number of wires in all pages together."""
 MAX_BENDS = 400_000
 """Maximum number of bends of all wires together."""
+_SHORT = Repr()
+_SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist = 6, 20, 20
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 200
 _BLOCKS_PER_PULSE = 64
 
 
@@ -40,11 +46,13 @@ def read(
     to migrate an older file. Raises FileError with line and column. A block of an unknown type, or
     with a record that does not fit its type, becomes opaque.
     """
-    document = parse(text, source)
     try:
-        return _Reader(open_arrays, pulse).diagram(migrate(_object(document, ()), notice))
+        return _Reader(open_arrays, pulse).diagram(
+            migrate(_object(parse(text, source), ()), notice)
+        )
     except Flaw as flaw:
-        raise flaw.in_text(text, source) from flaw.__cause__
+        found, cause = flaw.with_traceback(None), flaw.__cause__
+    raise found.in_text(text, source) from cause  # here, where the document is forgotten
 
 
 class _Reader:
@@ -56,6 +64,7 @@ class _Reader:
         self._open_arrays = open_arrays
         self._pulse = pulse
         self._read = 0
+        self._records: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {}
         self._tensors: TensorFile | None = None
         self._blocks = 0
         self._wires = 0
@@ -67,16 +76,16 @@ class _Reader:
             raise Flaw((), "The diagram has no pages.", expected='a field "pages"')
         if "tensors" in document:
             self._tensors = self._open(document["tensors"])
+        title = _text(document.get("title", ""), ("title",))
+        description = _text(document.get("description", ""), ("description",))
+        contracts = _lines(document.get("contracts", []), ("contracts",))
         pages = {
             _name(name, ("pages", name), "page"): self.page(name, record)
             for name, record in _object(document["pages"], ("pages",)).items()
         }
-        return Diagram(
-            pages,
-            _text(document.get("title", ""), ("title",)),
-            _text(document.get("description", ""), ("description",)),
-            _lines(document.get("contracts", []), ("contracts",)),
-        )
+        # The blocks come last, since making them takes longer than finding all flaws of the rest.
+        made = {name: replace(page, blocks=self.blocks(name)) for name, page in pages.items()}
+        return Diagram(made, title, description, contracts)
 
     def page(self, name: str, record: Any) -> Page:
         path: Path = ("pages", name)
@@ -99,11 +108,12 @@ class _Reader:
         }
         self._bends += sum(map(len, bends.values()))
         _limit(self._bends, MAX_BENDS, "bends", layout)
+        self._records[name] = {
+            _name(block, (*path, "blocks", block), "block"): self.record(name, block, value)
+            for block, value in sections["blocks"].items()
+        }
         return Page(
-            {
-                _name(block, (*path, "blocks", block), "block"): self.block(name, block, value)
-                for block, value in sections["blocks"].items()
-            },
+            {},
             dict(_wire(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
             {
                 block: _point(value, (*layout, block))
@@ -117,11 +127,8 @@ class _Reader:
             bends,
         )
 
-    def block(self, page: str, name: str, value: Any) -> Block:
+    def record(self, page: str, name: str, value: Any) -> tuple[str, dict[str, Any]]:
         path: Path = ("pages", page, "blocks", name)
-        self._read += 1
-        if self._pulse is not None and self._read % _BLOCKS_PER_PULSE == 0:
-            self._pulse(self._read / self._blocks)
         record = _object(value, path)
         type_name = record.pop("type", None)
         if not isinstance(type_name, str):
@@ -131,9 +138,19 @@ class _Reader:
                 location=Location(page, name),
                 expected='a field "type" with the name of a block type',
             )
-        if self._tensors is not None:
-            record = {key: self._resolved(v, (*path, key)) for key, v in record.items()}
-        return lenient_block(type_name, record)
+        return type_name, record
+
+    def blocks(self, page: str) -> dict[str, Block]:
+        made = {}
+        for name, (type_name, record) in self._records.pop(page).items():
+            self._read += 1
+            if self._pulse is not None and self._read % _BLOCKS_PER_PULSE == 0:
+                self._pulse(self._read / self._blocks)
+            if self._tensors is not None:
+                path: Path = ("pages", page, "blocks", name)
+                record = {key: self._resolved(v, (*path, key)) for key, v in record.items()}
+            made[name] = lenient_block(type_name, record)
+        return made
 
     def _open(self, name: Any) -> TensorFile:
         if not isinstance(name, str) or not name.endswith(SUFFIX) or FORBIDDEN.search(name):
@@ -169,9 +186,14 @@ class _Reader:
             ) from error
 
 
+def _shown(value: Any) -> str:
+    """The beginning of a value, however large it is."""
+    return _SHORT.repr(value)[:40]
+
+
 def _object(value: Any, path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Flaw(path, _here(path, "is not an object"), expected="{…}", got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not an object"), expected="{…}", got=_shown(value))
     return value
 
 
@@ -187,13 +209,14 @@ def _only(record: dict[str, Any], known: tuple[str, ...], path: Path) -> None:
 
 def _text(value: Any, path: Path) -> str:
     if not isinstance(value, str):
-        raise Flaw(path, _here(path, "is not a string"), expected='"…"', got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not a string"), expected='"…"', got=_shown(value))
     return value
 
 
 def _lines(value: Any, path: Path) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise Flaw(path, _here(path, "is not a list"), expected='["…"]', got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not a list"), expected='["…"]', got=_shown(value))
+    _limit(len(value), MAX_CONTRACTS, "lines", path)
     return tuple(_text(line, (*path, i)) for i, line in enumerate(value))
 
 
@@ -217,7 +240,7 @@ def _wire(target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
 
 def _number(value: Any, path: Path) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Flaw(path, _here(path, "is not a number"), got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not a number"), got=_shown(value))
     try:
         return float(value)
     except OverflowError:
@@ -226,7 +249,7 @@ def _number(value: Any, path: Path) -> float:
 
 def _point(value: Any, path: Path) -> Point:
     if not isinstance(value, list) or len(value) != 2:
-        raise Flaw(path, _here(path, "is not a position"), expected="[x, y]", got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is not a position"), expected="[x, y]", got=_shown(value))
     return Point(_number(value[0], (*path, 0)), _number(value[1], (*path, 1)))
 
 
@@ -253,7 +276,7 @@ def _note(value: Any, path: Path) -> Note:
 
 def _flag(value: Any, path: Path) -> bool:
     if not isinstance(value, bool):
-        raise Flaw(path, _here(path, "is neither true nor false"), got=repr(value)[:40])
+        raise Flaw(path, _here(path, "is neither true nor false"), got=_shown(value))
     return value
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from blocks.arguments import explained
 from blocks.errors import FileError
 from runtime.diagram.files.migrations import Notice, ignore_notice
-from runtime.diagram.files.parsing import MAX_CHARACTERS
+from runtime.diagram.files.parsing import MAX_CHARACTERS, check_limits
 from runtime.diagram.files.reading import read
 from runtime.diagram.files.regular import open_regular, read_regular
 from runtime.diagram.files.tensors import FORBIDDEN, TensorFile, content_of, file_name
@@ -72,9 +72,8 @@ def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore
     path = Path(path)
     with _system_errors(path, "read"):
         folder = Path(os.path.realpath(path)).parent
-        data = read_regular(path, MAX_CHARACTERS)
+    text = _text_of(path)
     pulse(0.1)
-    text = _decoded(data, path)
     return read(text, str(path), lambda name: TensorFile(folder / name), pulse, notice)
 
 
@@ -93,7 +92,7 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> No
     content = content_of(arrays) if arrays else None
     pulse(0.1)
     name = None if content is None else file_name(_stem(target), content)
-    text = write(diagram, name).encode()
+    data = _written(diagram, name, target)
     with _system_errors(target, "write"):
         before = _tensors_of(target)
         pulse(0.2)
@@ -106,7 +105,7 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> No
             )
         try:
             pulse(1.0)
-            _replace(target, text)
+            _replace(target, data)
         except BaseException:
             if name is not None and name != before:
                 _discard(target, name)
@@ -114,6 +113,21 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> No
         if before is not None and before != name:
             _discard(target, before)
         _sweep(target.parent)
+
+
+def _written(diagram: Diagram, tensors: str | None, path: Path) -> bytes:
+    """The content of the diagram's file; raises FileError for one that could not be loaded."""
+    text = write(diagram, tensors)
+    check_limits(text, str(path))
+    data = text.encode()
+    if len(data) > MAX_CHARACTERS:
+        raise FileError(
+            "The file would be too large.",
+            path=str(path),
+            expected=f"at most {MAX_CHARACTERS:,} bytes",
+            got=f"{len(data):,}",
+        )
+    return data
 
 
 def _stem(path: Path) -> str:
@@ -132,7 +146,10 @@ def _system_errors(path: Path, verb: str) -> Iterator[None]:
         raise FileError(f"Can't {verb} the file: {reason}.", path=str(path)) from error
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _text_of(path: Path) -> str:
+    """The content of a file as text; raises FileError."""
+    with _system_errors(path, "read"):
+        data = read_regular(path, MAX_CHARACTERS)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from blocks.block import Block, Opaque
 from blocks.errors import FileError, Location
+from blocks.limits import MAX_CONTRACTS
 from blocks.values import Tensor
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.reading import MAX_BENDS, MAX_BLOCKS, MAX_WIRES
@@ -35,7 +36,7 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
     """The text of a diagram; ``tensors`` is the name of the file with its large arrays.
 
     Without ``tensors`` all arrays are inline. Raises FileError for a diagram that could not be
-    read back: invalid names, or more blocks, wires or bends than a file may have.
+    read back: invalid names, or more blocks, wires, bends or contracts than a file may have.
     """
     _check(diagram)
     head: dict[str, Any] = {FIELD: VERSION}
@@ -176,6 +177,7 @@ def _check(diagram: Diagram) -> None:
         (sum(len(page.blocks) for page in diagram.pages.values()), MAX_BLOCKS, "blocks"),
         (sum(len(page.wires) for page in diagram.pages.values()), MAX_WIRES, "wires"),
         (sum(map(len, _all_bends(diagram))), MAX_BENDS, "bends"),
+        (len(diagram.contracts), MAX_CONTRACTS, "lines of contracts"),
     ):
         if count > most:
             raise FileError(

@@ -1,10 +1,13 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from blocks.errors import FileError
 from runtime.diagram.files import parsing
-from runtime.diagram.files.parsing import MAX_DEPTH, offset_of, parse, spots
+from runtime.diagram.files.parsing import MAX_DEPTH, parse
+from runtime.diagram.files.scanning import members, offset_of
 
 
 @pytest.mark.parametrize(
@@ -62,19 +65,18 @@ JSON = st.recursive(
 
 @given(JSON, st.sampled_from([None, 1]))
 def test_every_value_is_found_at_its_place(value, indent):
-    import json
-
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     assert parse(text) == value
-    for spot in spots(text):
-        found = value
-        for part in spot.path:
-            found = found[part]
-        decoder = json.JSONDecoder()
-        assert decoder.raw_decode(text, spot.value)[0] == found
-        if spot.path and isinstance(spot.path[-1], str):
-            assert decoder.raw_decode(text, spot.key)[0] == spot.path[-1]
-        assert offset_of(text, spot.path) == spot.key
+    decoder = json.JSONDecoder()
+    waiting = [(value, offset_of(text, ()), ())]
+    for found, at, path in waiting:
+        assert decoder.raw_decode(text, at)[0] == found
+        for member in members(text, at):
+            inner = (*path, member.part)
+            waiting.append((found[member.part], member.value, inner))
+            assert offset_of(text, inner) == member.key
+            if isinstance(member.part, str):
+                assert decoder.raw_decode(text, member.key)[0] == member.part
 
 
 def test_a_path_that_leads_nowhere_ends_at_its_last_part_that_is_there():

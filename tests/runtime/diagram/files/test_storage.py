@@ -1,6 +1,7 @@
 import json
 import os
 import stat
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -297,3 +298,23 @@ class TestLargeArrays:
         with pytest.raises(FileError, match=r"can't be read here\. Open"):
             loads(path.read_text(encoding="utf-8"))
         assert loads(dumps(with_array())) == with_array()
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "what"),
+    [
+        ("runtime.diagram.files.parsing.MAX_CHARACTERS", 300, "too large"),
+        ("runtime.diagram.files.storage.MAX_CHARACTERS", 300, "too large"),
+        ("runtime.diagram.files.parsing.MAX_ENTRIES", 20, "too many values"),
+        ("runtime.diagram.files.parsing.MAX_CONTAINERS", 5, "too many lists and objects"),
+        ("runtime.diagram.files.writing.MAX_CONTRACTS", 0, "Too many lines of contracts"),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_saved(path, monkeypatch, limit, most, what):
+    diagram = replace(seed(), contracts=("carries(a)",))
+    save(diagram, path)
+    before = path.read_bytes()
+    monkeypatch.setattr(limit, most)
+    with pytest.raises(FileError, match=what):
+        save(diagram, path)
+    assert path.read_bytes() == before

@@ -21,6 +21,8 @@ from tests.app.canvas.pages import block, diagram, page
 from tests.strategies import changes, diagrams
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from app.evaluation.result import Result
 
 
@@ -147,11 +149,13 @@ def numbers(shown: Diagram) -> st.SearchStrategy[SetParameters]:
     ]
     if not found:
         return st.nothing()
-    return st.builds(
-        lambda chosen, sign: SetParameters(chosen[0], {"value": chosen[2] * sign}, chosen[1]),
-        st.sampled_from(found),
-        st.sampled_from([0, 1, 3]).map(np.int8),
-    )
+
+    def changed(chosen: tuple[str, str, NDArray[Any]], factor: np.int8) -> SetParameters:
+        name, where, array = chosen
+        with np.errstate(invalid="ignore"):  # zero times infinity
+            return SetParameters(name, {"value": array * factor}, where)
+
+    return st.builds(changed, st.sampled_from(found), st.sampled_from([0, 1, 3]).map(np.int8))
 
 
 def same(found: Result | None, expected: Result | None) -> None:

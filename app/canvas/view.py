@@ -33,6 +33,7 @@ from app.canvas.input.event_filter import EventFilter
 from app.canvas.input.keyboard_focus import KeyboardFocus
 from app.canvas.input.keys import Keys
 from app.canvas.input.mouse import Mouse
+from app.canvas.input.room import with_room
 from app.canvas.legend_box import LegendBox
 from app.canvas.minimap import MiniMap
 from app.canvas.scene.bends import surviving
@@ -208,14 +209,14 @@ class CanvasView(ExplainingStage):
         """Add a block with its top left at ``at``, insert it into a wire there, and select it."""
         name, change, _ = changes.dropping(self.view, candidate, at)
         self.favourites.use(candidate.kind)
-        self.request(change)
+        self.request(with_room(self.view.scene, change, [name]))
         self.select([name])
 
     def put(self, candidate: Candidate) -> None:
         """Add a block where there is room, beside the selected one, and bring it into view."""
         name, change = changes.placing(self.view, candidate, self._vacancy(), None)
         self.favourites.use(candidate.kind)
-        self.request(change)
+        self.request(with_room(self.view.scene, change, [name]))
         self.select([name])
         bounds = self.view.scene.bounds_of([name])
         if bounds is not None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QCursor, QGuiApplication
 
 from app.canvas.input.entry.candidates import page_refusal
 from app.canvas.input.frames import with_frame_contents
+from app.canvas.input.room import in_vacancy, with_room
 from app.services.background import Cancelled
 from blocks.errors import GradwireError
 from blocks.library.pages import Page as PageBlock
@@ -96,8 +97,16 @@ class ClipboardCommands(QObject):
         if reason := _use_refusal(diagram, page, paste):
             self._refuse(reason)
             return
-        if self._document.apply(paste.change):
+        scene = self._canvas.view.scene
+        if at is None:
+            change = in_vacancy(scene, paste.change, paste.blocks, paste.notes)
+        else:
+            change = with_room(scene, paste.change, paste.blocks)
+        if self._document.apply(change):
             self._canvas.select(paste.blocks, paste.notes)
+            bounds = self._canvas.view.scene.bounds_of(paste.blocks, paste.notes)
+            if bounds is not None:
+                self._canvas.reveal(bounds)
 
     def _refuse(self, reason: str) -> None:
         self._document.problem.emit(self.tr("Nothing was pasted. {0}").format(reason))

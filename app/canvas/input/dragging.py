@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 
 from app.canvas.input.frames import move_change, move_set, moved_notes
 from app.canvas.input.gestures import GRID, Gesture, Host
+from app.canvas.input.room import with_room
 from app.canvas.input.splicing import free_ports, splice, wire_under
 from app.canvas.scene.geometry import OVERHANG
 from runtime.diagram import MoveBlocks
@@ -55,7 +56,8 @@ class DragSelection(Gesture):
         self.cancel()
         if shift.any():
             move = move_change(self._scene, self._moved, shift)
-            self.host.request(self._splice(move, wires[0]) if wires else move)
+            joined = self._splice(move, wires[0]) if wires else None
+            self.host.request(with_room(self._scene, joined, [self._name]) if joined else move)
 
     def cancel(self) -> None:
         self.host.view = replace(self.host.view, marks={})

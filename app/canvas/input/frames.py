@@ -39,8 +39,8 @@ def move_set(scene: Scene, selection: Selection) -> MoveSet:
     blocks = {scene.index[name] for name in selection.blocks if name in scene.index}
     notes = {name: note for name, note in scene.page.notes.items() if name in selection.notes}
     for frame in [note for note in notes.values() if note.frame]:
-        blocks.update(np.flatnonzero(_within(scene.rects, frame)).tolist())
-        inside = _within(scene.note_rects(), frame).tolist()
+        blocks.update(np.flatnonzero(within(scene.rects, frame)).tolist())
+        inside = within(scene.note_rects(), frame).tolist()
         notes |= {
             name: note
             for (name, note), is_in in zip(scene.page.notes.items(), inside, strict=True)
@@ -83,7 +83,8 @@ def resized(note: Note, by: Floats) -> Note:
     return replace(note, width=width, height=height)
 
 
-def _within(rects: Floats, frame: Note) -> Flags:
+def within(rects: Floats, frame: Note) -> Flags:
+    """Which of ``rects`` (n, 4) lie wholly inside a frame."""
     low, high = rects[:, :2], rects[:, :2] + rects[:, 2:]
     corner, size = np.array(frame.at), np.array([frame.width, frame.height])
     far = corner + size

@@ -13,6 +13,7 @@ from app.canvas.input import changes
 from app.canvas.input.entry.candidates import Candidate, candidates
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.gestures import Host
+from app.canvas.input.room import with_room
 from app.canvas.paint.open_wire import draw_open_wire
 from app.services.translation import editor
 from runtime.diagram import Change
@@ -120,7 +121,7 @@ class BlockAdder:
             if candidate is not None:
                 canvas.favourites.use(candidate.kind)
                 name, change = add(candidate)
-                canvas.request(change)
+                canvas.request(with_room(canvas.view.scene, change, [name]))
                 canvas.select([name])
                 canvas.view = replace(canvas.view, focus=None)  # keys continue from the selection
                 bounds = canvas.view.scene.bounds_of([name])

@@ -95,6 +95,11 @@ KEYS: tuple[KeyBinding, ...] = (
         editor.noop("Insert the selected block, if it has no wires, into the focused wire"),
     ),
     KeyBinding(
+        ("L",),
+        "lift",
+        editor.noop("Take the selected blocks out of their wires, which then lead past them"),
+    ),
+    KeyBinding(
         ("B",),
         "bend",
         editor.noop("Add a bend to the selected wire: S selects it, the arrows move it"),
@@ -207,7 +212,12 @@ MOUSE: tuple[MouseAction, ...] = (
         editor.noop("S on one after the other"),
     ),
     MouseAction(
-        editor.noop("Alt + drag"),
+        editor.noop("Alt + drag on a block"),
+        editor.noop("Take the selection out of its wires, which then lead past it"),
+        editor.noop("L, then arrows"),
+    ),
+    MouseAction(
+        editor.noop("Alt + drag on the background"),
         editor.noop("Select what a drawn line encloses"),
         editor.noop("S on one after the other"),
     ),
@@ -227,12 +237,17 @@ MOUSE: tuple[MouseAction, ...] = (
         editor.noop("Space, arrows, Space"),
     ),
     MouseAction(
+        editor.noop("Drag from an output of several selected blocks onto a block"),
+        editor.noop("Connect an output of each to its free inputs, from top to bottom"),
+        editor.noop("Space, arrows, Space for each"),
+    ),
+    MouseAction(
         editor.noop("Drag from a port onto the background"),
         editor.noop("Choose a block to connect"),
         editor.noop("Space, Tab"),
     ),
     MouseAction(
-        editor.noop("Drag a wire off its input"),
+        editor.noop("Drag a wire off its input, or the selected wire off its output"),
         editor.noop("Connect it elsewhere, or drop it"),
         editor.noop("Delete on the wire, Space"),
     ),

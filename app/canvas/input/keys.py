@@ -12,6 +12,8 @@ from app.canvas.input import changes
 from app.canvas.input.bindings import KEYS, KeyBinding
 from app.canvas.input.cutting import clear_marks, toggle_mark
 from app.canvas.input.gestures import GRID, Host
+from app.canvas.input.lifting import lift
+from app.canvas.input.room import with_room
 from app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
 from app.canvas.state.view_state import NOTHING
 from app.services.translation import editor
@@ -229,7 +231,15 @@ class Keys:
             self._canvas.hint(
                 editor.tr("Select a block without wires, go to a wire by Ctrl + arrows, press I.")
             )
-        self._canvas.request(change)
+            return
+        view = self._canvas.view
+        self._canvas.request(with_room(view.scene, change, view.selection.blocks))
+
+    def lift(self, event: QKeyEvent) -> None:
+        """Take the selected blocks out of their wires, which then lead past them."""
+        view = self._canvas.view
+        names = view.selection.blocks or changes.focused(view).blocks
+        self._canvas.request(lift(view.scene, names))
 
     def bend(self, event: QKeyEvent) -> None:
         """Add a bend to the selected wire."""

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
+from app.canvas.input.bundles import DrawBundle, bundle
 from app.canvas.input.cutting import CutWires, clear_marks
 from app.canvas.input.dragging import DragSelection
 from app.canvas.input.frames import ResizeNote, grip_at
 from app.canvas.input.gestures import Gesture, Host, Lasso, Pan, RubberBand
+from app.canvas.input.lifting import LiftSelection
 from app.canvas.input.wiring import DrawWire
 from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
 from app.canvas.state.view_state import Selection
 from blocks.library.pages import Page as PageBlock
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QWheelEvent
@@ -114,8 +117,7 @@ class Mouse:
         elif left and event.modifiers() & _ADDING == _ADDING:
             self._prepared = (at, lambda start: CutWires(self.canvas, start))
         elif left and event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            kept = self._kept(adding=bool(event.modifiers() & _ADDING))
-            self._prepared = (at, lambda start: Lasso(self.canvas, start, kept))
+            self._press_alt(at, adding=bool(event.modifiers() & _ADDING))
         elif left:
             self._press_left(at, adding=bool(event.modifiers() & _ADDING))
 
@@ -226,6 +228,19 @@ class Mouse:
             self._prepared = (at, lambda start: RubberBand(canvas, start, kept))
             self._click = lambda: canvas.set_selection(kept.without_wire())
 
+    def _press_alt(self, at: QPointF, *, adding: bool) -> None:
+        """Prepare to lift a block out of its wires, or a lasso where there is none."""
+        canvas = self.canvas
+        scene, camera = canvas.view.scene, canvas.view.camera
+        block = None if adding else block_at(scene, camera, at.x(), at.y())
+        if block is None:
+            kept = self._kept(adding=adding)
+            self._prepared = (at, lambda start: Lasso(canvas, start, kept))
+            return
+        corner = scene.rects[block, :2]
+        self._ensure_selected(Selection(frozenset({scene.names[block]})))
+        self._prepared = (at, lambda start: LiftSelection(canvas, start, corner))
+
     def _press_right(self, at: QPointF) -> None:
         """Prepare the context menu of the item there, or a cut."""
         canvas = self.canvas
@@ -273,9 +288,22 @@ class Mouse:
         return selection if adding else Selection(wire=selection.wire)
 
     def _draw_wire(self, start: QPointF, port: int) -> Gesture:
-        """Draw a new wire from ``port``, or take off the one that ends there."""
-        scene = self.canvas.view.scene
+        """Draw a new wire from ``port``, or take off the one that ends there.
+
+        At the start of the selected wire that wire is taken off; at an output of one of several
+        selected blocks, wires are drawn from all of them.
+        """
+        view, scene = self.canvas.view, self.canvas.view.scene
         name = scene.port_name(port)
+        chosen = None if view.selection.wire is None else PortName.parse(view.selection.wire)
+        if chosen is not None and scene.page.wires.get(chosen) == name:
+            end = scene.port(chosen.block, chosen.port, is_input=True)
+            if end is not None and not scene.port_is_input[port]:
+                return DrawWire(self.canvas, start, end, chosen)
+        if not scene.port_is_input[port]:
+            outputs = bundle(scene, view.selection, port)
+            if len(outputs) > 1:
+                return DrawBundle(self.canvas, start, outputs)
         source = scene.page.wires.get(name) if scene.port_is_input[port] else None
         origin = None if source is None else scene.port(source.block, source.port, is_input=False)
         if origin is None:

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from app.canvas.input.gestures import Gesture, Host
 from app.canvas.paint.open_wire import draw_open_wire, open_wire
 from app.canvas.scene.bezier import flatten
-from app.canvas.scene.hits import block_near, port_at
+from app.canvas.scene.hits import SNAP, block_near, port_at
 from app.services.theme import BODY, font, scaled
 from runtime.diagram import Batch, Connect, Disconnect, can_connect
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Flags, Floats
     from runtime.diagram.paths import PortName
 
-SNAP = 20.0
-"""Distance within which the open end snaps to a port or a block, widget px."""
 _MAX_PORTS = 400
 """Largest number of highlighted ports; the nearest are highlighted."""
 _SLICE = 0.004
@@ -31,7 +29,7 @@ _SLICE = 0.004
 
 
 class DrawWire(Gesture):
-    """A wire with one open end. ``taken`` is the target that the wire was taken off, if any.
+    """A wire with one open end. ``taken`` is the target of the wire whose end is drawn, if any.
 
     The open end snaps to the nearest port, or on a block to the first free port that it fits.
     """
@@ -80,19 +78,24 @@ class DrawWire(Gesture):
         if refusal is not None:
             self.host.hint(refusal)
         elif over is not None:
-            source, target = self._ends(over)
-            if target == self._taken:
-                return
-            connect = Connect(source, target, page=page)
-            if self._taken is None:
-                self.host.request(connect)
-            else:
-                label = f"Move wire to {target}"
-                self.host.request(Batch(label, (connect, Disconnect(self._taken, page=page))))
+            self._connect(*self._ends(over))
         elif self._taken is not None:
             self.host.request(Disconnect(self._taken, page=page))
         elif not beside:
             self.host.quick_add(at, self._fixed)
+
+    def _connect(self, source: PortName, target: PortName) -> None:
+        """Request the wire between two ports, in place of the one that was taken."""
+        scene, taken = self.host.view.scene, self._taken
+        page = scene.page_name
+        if taken == target and scene.page.wires.get(target) == source:
+            return
+        connect = Connect(source, target, page=page)
+        if taken is None or taken == target:
+            self.host.request(connect)
+        else:
+            changes = (connect, Disconnect(taken, page=page))
+            self.host.request(Batch(f"Move wire to {target}", changes))
 
     def cancel(self) -> None:
         self._timer.stop()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PORT_HIT_RADIUS = 10.0
 """Distance within which a port is hit, widget px."""
+SNAP = 20.0
+"""Distance within which the open end of a wire snaps to a port or a block, widget px."""
 WIRE_HIT_DISTANCE = 6.0
 """Distance within which a wire or its lane is hit, widget px."""
 BEND_HIT_RADIUS = 8.0

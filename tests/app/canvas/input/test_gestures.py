@@ -342,6 +342,32 @@ class TestWiring:
         assert not loose.changes
         assert canvas.view.hidden_wire is None
 
+    def test_the_start_of_the_selected_wire_is_moved(self, canvas, loose):
+        click(canvas, canvas.wire_position("tanh1.x"))
+        drag(canvas, *ports(canvas, ("mul1", "out"), ("b", "out")))
+        assert loose.changes == [Connect(PortName("b", "out"), PortName("tanh1", "x"))]
+
+    def test_the_start_of_the_selected_wire_put_back_stays(self, canvas, loose):
+        click(canvas, canvas.wire_position("tanh1.x"))
+        start = canvas.port_position("mul1", "out")
+        drag(canvas, start, start + QPoint(40, 60), release=False)
+        assert canvas.view.hidden_wire == "tanh1.x"
+        move(canvas, start)
+        QTest.mouseRelease(canvas, LEFT, PLAIN, start)
+        assert not loose.changes
+
+    def test_the_start_of_the_selected_wire_dropped_nowhere_is_detached(self, canvas, loose):
+        click(canvas, canvas.wire_position("tanh1.x"))
+        drag(canvas, canvas.port_position("mul1", "out"), empty(canvas))
+        assert loose.changes == [Disconnect(PortName("tanh1", "x"))]
+
+    def test_an_output_of_another_wire_begins_a_new_one(self, canvas, loose):
+        drag(canvas, *ports(canvas, ("mul1", "out"), ("b", "out")))
+        assert not loose.changes
+        click(canvas, canvas.wire_position("tanh1.x"))
+        drag(canvas, *ports(canvas, ("a", "out"), ("mul1", "a")))
+        assert loose.changes == [Connect(PortName("a", "out"), PortName("mul1", "a"))]
+
     def test_escape_lets_go(self, canvas, loose):
         start, end = ports(canvas, ("tanh1", "x"), ("mul1", "b"))
         drag(canvas, start, end, release=False)

@@ -173,6 +173,15 @@ class TestKeys:
         assert shell.main.wires[PortName("stop1", "x")] == PortName("new", "out")
         assert shell.main.layout["new"] == Point(300, 300)
 
+    def test_key_lift(self, canvas, shell):
+        go(canvas, FocusKind.BLOCK, "stop1")
+        press(canvas, "L")
+        assert shell.main.wires[PortName("add1", "a")] == PortName("mul1", "out")
+        assert PortName("stop1", "x") not in shell.main.wires
+        canvas.select(["add1"])
+        press(canvas, "L")
+        assert shell.main.wires[PortName("loss", "x")] == PortName("mul1", "out")
+
     def test_key_why(self, canvas, shell):
         wires, blocks = heard(canvas.whyRequested), heard(canvas.whyBlockRequested)
         go(canvas, FocusKind.WIRE, "stop1.x")

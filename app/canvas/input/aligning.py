@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from app.canvas.input.frames import MoveSet, move_change, move_set
-from app.canvas.input.gestures import GRID
+from app.canvas.input.gestures.base import GRID
 from app.canvas.scene.bends import moving_with
 from app.canvas.state.view_state import Selection
 from runtime.diagram import Batch, Change, MoveBlocks

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.input.cutting import cut_change, marked
 from app.canvas.input.frames import move_change, move_set, resized
-from app.canvas.input.gestures import GRID
+from app.canvas.input.gestures.base import GRID
+from app.canvas.input.gestures.cutting import cut_change, marked
 from app.canvas.input.splicing import free_ports, splice, wire_under
 from app.canvas.paint.notes import note_height
 from app.canvas.scene.bends import nearest_section, sections

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from app.canvas.input import changes
 from app.canvas.input.entry.candidates import page_candidate, page_refusal, type_candidate
-from app.canvas.input.gestures import Host
+from app.canvas.input.gestures.base import Host
 from blocks.errors import BlockError
 
 if TYPE_CHECKING:

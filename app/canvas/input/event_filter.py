@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QToolTip
 
-from app.canvas.input.gestures import Host
+from app.canvas.input.gestures.base import Host
 from app.canvas.scene.hits import block_at, port_at, wire_at
 from app.canvas.state.tooltips import block_tip, port_tip, wire_tip
 from app.services.plain_text import tooltip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.input.gestures import GRID, Gesture, Host
+from app.canvas.input.gestures.base import GRID, Gesture, Host
 from app.canvas.scene.bends import moving_with, shifted
 from runtime.diagram import MoveBlocks, SetNote
 from runtime.diagram.model import Note, Point

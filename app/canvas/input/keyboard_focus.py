@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF
 
-from app.canvas.input.gestures import Host
+from app.canvas.input.gestures.base import Host
 from app.canvas.paint.open_wire import draw_open_wire
 from app.canvas.scene.focus import (
     Direction,

@@ -10,9 +10,9 @@ from PySide6.QtGui import QKeySequence
 
 from app.canvas.input import changes
 from app.canvas.input.bindings import KEYS, KeyBinding
-from app.canvas.input.cutting import clear_marks, toggle_mark
-from app.canvas.input.gestures import GRID, Host
-from app.canvas.input.lifting import lift
+from app.canvas.input.gestures.base import GRID, Host
+from app.canvas.input.gestures.cutting import clear_marks, toggle_mark
+from app.canvas.input.gestures.lifting import lift
 from app.canvas.input.room import with_room
 from app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
 from app.canvas.state.view_state import NOTHING

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.input.bundles import DrawBundle, bundle
-from app.canvas.input.cutting import CutWires, clear_marks
-from app.canvas.input.dragging import DragSelection
 from app.canvas.input.frames import ResizeNote, grip_at
-from app.canvas.input.gestures import Gesture, Host, Lasso, Pan, RubberBand
-from app.canvas.input.lifting import LiftSelection
-from app.canvas.input.wiring import DrawWire
+from app.canvas.input.gestures.base import Gesture, Host, Lasso, Pan, RubberBand
+from app.canvas.input.gestures.bundles import DrawBundle, bundle
+from app.canvas.input.gestures.cutting import CutWires, clear_marks
+from app.canvas.input.gestures.dragging import DragSelection
+from app.canvas.input.gestures.lifting import LiftSelection
+from app.canvas.input.gestures.wiring import DrawWire
 from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
 from app.canvas.state.view_state import Selection
 from blocks.library.pages import Page as PageBlock

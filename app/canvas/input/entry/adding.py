@@ -12,7 +12,7 @@ from PySide6.QtCore import QPointF
 from app.canvas.input import changes
 from app.canvas.input.entry.candidates import Candidate, candidates
 from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.input.gestures import Host
+from app.canvas.input.gestures.base import Host
 from app.canvas.input.room import with_room
 from app.canvas.paint.open_wire import draw_open_wire
 from app.services.translation import editor

@@ -9,7 +9,7 @@ from PySide6.QtCore import QRect, QRectF
 
 from app.canvas.input import changes
 from app.canvas.input.entry.inline_fields import NameEdit, NoteEdit
-from app.canvas.input.gestures import Host
+from app.canvas.input.gestures.base import Host
 from blocks.errors import ChangeError
 from runtime.diagram.layout.measures import HEADER
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 
 from app.canvas.input.aligning import aligned
-from app.canvas.input.gestures import enclosed
+from app.canvas.input.gestures.base import enclosed
 from runtime.diagram import Batch, Point
 from tests.app.canvas.pages import LEFT, drag, move
 

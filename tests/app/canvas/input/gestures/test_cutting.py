@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.input.cutting import cut_change
+from app.canvas.input.gestures.cutting import cut_change
 from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import Scene
 from runtime.diagram import Batch, PortName, apply

@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 
 from app.canvas.input.frames import move_change, move_set, moved_notes
-from app.canvas.input.gestures import GRID, Gesture, Host
+from app.canvas.input.gestures.base import GRID, Gesture, Host
 from app.canvas.input.room import with_room
 from app.canvas.input.splicing import free_ports, splice, wire_under
 from app.canvas.scene.geometry import OVERHANG

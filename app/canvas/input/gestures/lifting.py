@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.input.cutting import cut_change
-from app.canvas.input.dragging import DragSelection
 from app.canvas.input.frames import move_change
+from app.canvas.input.gestures.cutting import cut_change
+from app.canvas.input.gestures.dragging import DragSelection
 from app.canvas.paint.open_wire import draw_open_wire
 from runtime.diagram import Batch, Connect, can_connect, ports
 from runtime.diagram.paths import PortName
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QPainter
 
-    from app.canvas.input.gestures import Host
+    from app.canvas.input.gestures.base import Host
     from app.canvas.scene.arrays import Floats
     from app.canvas.scene.geometry import Scene
     from runtime.diagram import Change

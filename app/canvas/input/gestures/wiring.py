@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.input.gestures import Gesture, Host
+from app.canvas.input.gestures.base import Gesture, Host
 from app.canvas.paint.open_wire import draw_open_wire, open_wire
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.hits import SNAP, block_near, port_at

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
-from app.canvas.input.wiring import DrawWire
+from app.canvas.input.gestures.wiring import DrawWire
 from app.services.theme import LIGHT
 from runtime.diagram import Batch, Connect, Disconnect, MoveBlocks, Note, Point, PortName
 from tests.app.canvas.pages import (

@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.input.gestures import Gesture, Host
+from app.canvas.input.gestures.base import Gesture, Host
 from app.canvas.scene.arrays import NO_INDICES, Flags
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import STEPS

@@ -1,0 +1,1 @@
+"""Gestures: what the mouse does between a press and its release."""

@@ -131,7 +131,7 @@ GUIDES = {
     ),
     "pass": Guide(
         pass_modules,
-        lambda: {each.__name__ for each in passes.FAST},
+        lambda: {each.__module__.rpartition(".")[2] for each in passes.FAST},
         "Pass {0} is never used: add it to FAST, and to DEFAULT if it needs no machine code, in "
         "runtime/engine/plan/passes/__init__.py; the tests then force it on and off.",
     ),

@@ -19,6 +19,9 @@ from blocks.globs import Glob, Token, Wild
 Key: TypeAlias = str | int
 Path: TypeAlias = tuple[Key, ...]
 
+UNWRITTEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""A character that no path has as it is: a control character, or half of a surrogate pair."""
+
 _ESCAPED = re.compile(r"[%/:,*?\x00-\x1f\x7f]|^ | $")
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
 _ANY_DEPTH = "**"

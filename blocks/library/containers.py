@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from blocks.block import Block, TreeUse
 from blocks.errors import Location, TraceError
-from blocks.paths import Path, PathList, parse_path, path_text
+from blocks.paths import UNWRITTEN, Path, PathList, parse_path, path_text
 from blocks.trees import Kind, Passive, Tree, joined, passive, shown
 
 
@@ -102,6 +102,8 @@ class Unpack(Block):
                 raise ValueError("a path is empty")
             if ":" in text:
                 raise ValueError(f"in the path {text!r} write %3A for the colon")
+            if found := UNWRITTEN.search(text):
+                raise ValueError(f"the path {text!r} has the control character {found[0]!r}")
         if len(set(self.paths)) < len(self.paths):
             raise ValueError("a path is given twice")
         return self

@@ -181,6 +181,8 @@ def test_what_does_not_fit_is_told_with_its_place(made: Any, parts: list[str]) -
         (Unpack, {"paths": ["a", "a"]}, "given twice"),
         (Unpack, {"paths": ["a", ""]}, "a path is empty"),
         (Unpack, {"paths": ["a:b"]}, "write %3A"),
+        (Unpack, {"paths": ["a\0"]}, r"control character '\\x00'"),
+        (Unpack, {"paths": ["\ud800"]}, r"control character '\\ud800'"),
         (Merge, {"clash": "third"}, "clash"),
         (StopGradient, {"only": [None]}, "only"),
     ],

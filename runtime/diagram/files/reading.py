@@ -14,7 +14,7 @@ from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
 from runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
 from runtime.diagram.model import Diagram, Note, Page, Point
-from runtime.diagram.names import NAME_RULE, is_name
+from runtime.diagram.names import NAME_RULE, PORT_RULE, is_name, is_port
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -115,11 +115,11 @@ class _Reader:
         return Page(
             {},
             dict(_wire(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
-            {
-                block: _point(value, (*layout, block))
+            dict(
+                _place(block, value, (*layout, block))
                 for block, value in sections["layout"].items()
                 if not _is_bends(value)
-            },
+            ),
             {
                 _name(note, (*path, "notes", note), "note"): _note(value, (*path, "notes", note))
                 for note, value in sections["notes"].items()
@@ -233,9 +233,18 @@ def _limit(count: int, most: int, what: str, path: Path) -> None:
 
 def _wire(target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
     try:
-        return PortName.parse(target), PortName.parse(_text(source, path))
+        return _port(target, path), _port(_text(source, path), path)
     except ValueError as error:
         raise Flaw(path, f"A wire joins two ports: {error}.", expected="block.port") from None
+
+
+def _port(text: str, path: Path) -> PortName:
+    """A port of a block; both have names. Raises ValueError where a part is missing."""
+    port = PortName.parse(text)
+    _name(port.block, path, "block")
+    if not is_port(port.port):
+        raise Flaw(path, f"{port.port[:120]!r} is not a valid port name.", expected=PORT_RULE)
+    return port
 
 
 def _number(value: Any, path: Path) -> float:
@@ -253,6 +262,11 @@ def _point(value: Any, path: Path) -> Point:
     return Point(_number(value[0], (*path, 0)), _number(value[1], (*path, 1)))
 
 
+def _place(block: str, value: Any, path: Path) -> tuple[str, Point]:
+    at = _point(value, path)
+    return _name(block, path, "block"), at
+
+
 def _is_bends(value: Any) -> bool:
     """Whether an entry of the layout has the form of bends (a list of points)."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], list)
@@ -260,7 +274,7 @@ def _is_bends(value: Any) -> bool:
 
 def _bends(target: str, value: list[Any], path: Path) -> tuple[PortName, tuple[Point, ...]]:
     try:
-        port = PortName.parse(target)
+        port = _port(target, path)
     except ValueError as error:
         raise Flaw(
             path, f"Only a wire has bends: {error}.", expected="block.port, or a position [x, y]"

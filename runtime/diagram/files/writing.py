@@ -20,7 +20,7 @@ from runtime.diagram.files.reading import MAX_BENDS, MAX_BLOCKS, MAX_WIRES
 from runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
 from runtime.diagram.files.tensors import reference
 from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
-from runtime.diagram.names import NAME_RULE, is_name
+from runtime.diagram.names import NAME_RULE, is_name, is_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -184,7 +184,7 @@ def _check(diagram: Diagram) -> None:
                 f"Too many {what} for one file.", expected=f"at most {most:,}", got=f"{count:,}"
             )
     for page_name, page in diagram.pages.items():
-        for name in (page_name, *page.blocks, *page.notes):
+        for name in (page_name, *page.blocks, *page.notes, *page.layout):
             if not is_name(name):
                 raise FileError(
                     f"{name!r} is not a valid name.",
@@ -192,9 +192,9 @@ def _check(diagram: Diagram) -> None:
                     expected=NAME_RULE,
                 )
         for port in (*(port for wire in page.wire_list() for port in wire), *page.bends):
-            if not port.port or not port.block or "." in port.block:
+            if not (is_name(port.block) and is_port(port.port)):
                 raise FileError(
                     f"{str(port)!r} is not a valid port.",
                     location=Location(page_name),
-                    expected="block.port",
+                    expected="block.port, both valid names",
                 )

@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -121,3 +122,27 @@ def test_a_text_with_a_fault_is_read_or_has_an_error_with_a_place(data, diagram)
         assert error.line is not None and 1 <= error.line <= faulty.count("\n") + 1
         assert error.column is not None and error.column >= 1
         assert re.match(r"\d+:\d+: ", str(error))
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a/b", "a:b", "\ud800", 'a"b', "\u202e", "a\nb", " a"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"blocks": {', ': {"type": "Sin"}}}'),
+        ('{"notes": {', ": {}}}"),
+        ('{"layout": {', ": [0, 0]}}"),
+    ],
+)
+def test_raw_names_are_refused_where_they_stand(name, before, after):
+    with pytest.raises(FileError, match="is not a valid") as caught:
+        read(wrap(before + json.dumps(name) + after), "x.json")
+    assert (caught.value.line, caught.value.column) == (2, len(before) + 1)
+
+
+@pytest.mark.parametrize("end", ["a\0b.x", "s.x\0", 's".x', "s.\ud800", "s.a:b", "s.a\nb", "a/b.x"])
+def test_raw_names_in_wires_are_refused_where_they_stand(end):
+    for entry in ((end, "a.out"), ("s.x", end)):
+        key, value = map(json.dumps, entry)
+        with pytest.raises(FileError, match="is not a valid") as caught:
+            read(wrap(f'{{"wires": {{{key}: {value}}}}}'), "x.json")
+        assert (caught.value.line, caught.value.column) == (2, 12)

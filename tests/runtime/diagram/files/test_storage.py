@@ -96,8 +96,9 @@ def test_an_interrupted_save_leaves_no_litter(path, monkeypatch):
 def test_what_can_not_be_written_does_not_touch_the_file(path):
     save(seed(), path)
     before = path.read_bytes()
-    with pytest.raises(FileError, match="is not a valid name"):
-        save(draw({"a.b": make("Mul")}), path)
+    for name in ("a.b", 'a"b', "a\0", "\ud800"):
+        with pytest.raises(FileError, match="is not a valid name"):
+            save(draw({name: make("Mul")}), path)
     assert path.read_bytes() == before
 
 

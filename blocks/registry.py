@@ -10,7 +10,6 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType, ModuleType
@@ -19,6 +18,7 @@ from blocks import library
 from blocks.arguments import explained
 from blocks.block import Block
 from blocks.errors import UnknownBlockError
+from blocks.nearest import did_you_mean
 from blocks.plugins import IMPORT_SECONDS, PluginError, contain, guarded
 
 GROUP = "gradwire.blocks"
@@ -105,10 +105,10 @@ class Registry:
         try:
             return self._classes[name]
         except KeyError:
-            near = get_close_matches(name, self._classes, n=3, cutoff=0.5)
-            step = "Install the plug-in that brings it; `gradwire blocks` lists what is there."
-            if near:
-                step = f"Did you mean {', '.join(near)}?"
+            step = did_you_mean(name, self._classes, cutoff=0.5)
+            step = step or (
+                "Install the plug-in that brings it; `gradwire blocks` lists what is there."
+            )
             if self.left_out:
                 step += " Some plug-ins could not be loaded: `gradwire blocks` says which, and why."
             raise UnknownBlockError(

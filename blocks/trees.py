@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
 from blocks.errors import TraceError
 from blocks.limits import MAX_LEAF_PATH, MAX_NODES
+from blocks.nearest import did_you_mean
 from blocks.paths import Path, parse_path, path_text
 
 _SHOWN = 6
@@ -82,11 +82,10 @@ class Tree:
         }
         if () not in found:
             known = [path_text(path) for path in self.nodes if path]
-            near = get_close_matches(text, known, n=3)
             raise TraceError(
                 f"The tree has nothing at {text!r}.",
                 expected=f"one of {shown(known)}" if known else "a tree that is not empty",
-                next_step=f"Did you mean {', '.join(near)}?" if near else None,
+                next_step=did_you_mean(text, known),
             )
         return Tree(found) if isinstance(found[()], Kind | Passive) else found[()]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from blocks.errors import BuildError
+from blocks.nearest import did_you_mean
 from blocks.registry import registry
 from runtime.diagram.names import snake_case
 
@@ -54,21 +54,18 @@ def block_class(kind: str) -> type[Block] | None:
     return {_normalised(name): cls for name, cls in classes.items()}.get(_normalised(kind))
 
 
-def nearest_functions(name: str, *others: str) -> list[str]:
-    """The functions of blocks, in snake case, and the ``others`` with names similar to this."""
-    return get_close_matches(name, [*others, *map(snake_case, registry().classes)], n=3)
+def nearest_functions(name: str, *others: str) -> str | None:
+    """A suggestion of functions of blocks, in snake case, and of the ``others``; None without."""
+    return did_you_mean(name, [*others, *map(snake_case, registry().classes)])
 
 
 def numpy_block(name: str) -> type[Block]:
     """The block for the numpy function ``name``; raises BuildError if there is none."""
     cls = block_class(_NUMPY_NAMES.get(name, name))
     if cls is None:
-        near = nearest_functions(name)
         raise BuildError(
             f"There is no block for np.{name}.",
-            next_step=f"Did you mean {' or '.join(near)}?"
-            if near
-            else "`gradwire blocks` lists all blocks.",
+            next_step=nearest_functions(name) or "`gradwire blocks` lists all blocks.",
         )
     return cls
 
@@ -93,9 +90,8 @@ def missing_attribute(name: str) -> str:
     """The message for an attribute that expressions don't have."""
     if name in _ARRAY_ATTRIBUTES:
         return f"An expression has no {name} yet: Session(build(x)).run() shows the array."
-    near = nearest_functions(name, "named", "T")
-    text = f"An expression has no attribute {name!r}."
-    return f"{text} Did you mean {' or '.join(near)}?" if near else text
+    near = nearest_functions(name, "named", "T") or ""
+    return f"An expression has no attribute {name!r}. {near}".strip()
 
 
 def _bounds(entry: Any, operand: str) -> tuple[int, int | None]:

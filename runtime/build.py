@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
 from blocks.arguments import explained
 from blocks.errors import BuildError, Location
+from blocks.nearest import did_you_mean
 from blocks.registry import registry
 from runtime.array_syntax import block_class
 from runtime.diagram.layout.arranging import arrange
@@ -123,9 +123,8 @@ def build(
 def __getattr__(name: str) -> Callable[..., Expression]:
     cls = None if name.startswith("_") else block_class(name)
     if cls is None:
-        near = get_close_matches(name, __dir__(), n=3)
-        nearest = f". Did you mean {' or '.join(near)}?" if near else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{nearest}")
+        near = did_you_mean(name, __dir__()) or ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {near}".strip())
     function: Callable[..., Expression] = partial(block, cls.type_name())
     return function
 

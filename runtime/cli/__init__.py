@@ -13,8 +13,17 @@ from typing import Annotated, Any
 import typer
 
 from blocks.errors import FileError, GradwireError, RunError
+from blocks.nearest import did_you_mean
 from runtime.cli.interrupt import exit_on_interrupt
-from runtime.cli.output import CLEAN, FAILED, INTERRUPTED, USAGE, exit_code, print_problems
+from runtime.cli.output import (
+    CLEAN,
+    FAILED,
+    INTERRUPTED,
+    USAGE,
+    UsageError,
+    exit_code,
+    print_problems,
+)
 from runtime.publish.printable import visible
 from runtime.publish.problems import Problem
 from runtime.version import __version__
@@ -102,7 +111,11 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
 
 
 def _call(typed: list[str]) -> int:
-    if not typed or not (typed[0] in COMMANDS or typed[0].startswith("-")):
+    is_command = bool(typed) and (typed[0] in COMMANDS or typed[0].startswith("-"))
+    if not is_command and len(typed) > 1 and not os.path.exists(typed[0]):
+        near = did_you_mean(typed[0], COMMANDS) or "`gradwire --help` lists the commands."
+        return _report(UsageError(f"There is no command {typed[0]!r}.", next_step=near))
+    if not is_command:
         typed = ["edit", *typed]
     alone = typed[0] in COMMANDS and _COMPLETION not in os.environ
     try:

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from blocks.nearest import did_you_mean
 from runtime.cli.output import UsageError
 from runtime.flow.numbers.rules import Thresholds
 
@@ -62,5 +63,6 @@ def parse_thresholds(thresholds: list[str] | None) -> Thresholds:
             raise UsageError(
                 f"--threshold {text}: there is no threshold {name!r}.",
                 expected=f"one of {', '.join(known)}",
+                next_step=did_you_mean(name, known),
             )
     return replace(Thresholds(), **given)

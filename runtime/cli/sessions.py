@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
 from blocks.errors import Location
+from blocks.nearest import nearest
 from runtime.cli.assignments import parse_assignment
 from runtime.cli.output import UsageError
 from runtime.diagram import load
@@ -69,7 +69,7 @@ def _one(known: Mapping[PortPath, PathT], name: str, option: str, what: str) -> 
     found = [exact] if exact in known else [port for port in whole if port.block == name]
     if len(found) == 1:
         return known[found[0]]
-    near = found or get_close_matches(name, known, n=3)
+    near = found or nearest(name, dict.fromkeys(t for port in known for t in (port.block, port)))
     raise UsageError(
         f"{option} {name}: " + ("which of its ports?" if found else f"there is no such {what}."),
         expected="one of " + ", ".join(list(known)[:20]) if known and not near else None,

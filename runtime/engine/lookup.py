@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.block import Source
 from blocks.errors import HeadError, Location, NotRunnableError, RunError
 from blocks.library.gradient import StopGradient
+from blocks.nearest import did_you_mean
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 if TYPE_CHECKING:
+    from runtime.diagram import Diagram
     from runtime.engine.program import Program
 
 GradientRequest: TypeAlias = Literal["write", "add", "null"]
@@ -26,6 +27,26 @@ REQUESTS = ("write", "add", "null")
 def as_names(names: Iterable[str]) -> list[str]:
     """The names as a list; a string is a single name."""
     return [names] if isinstance(names, str) else list(names)
+
+
+def require_page(diagram: Diagram, name: str) -> None:
+    """Raise RunError, with similar names, unless the diagram has the page."""
+    if name not in diagram.pages:
+        raise RunError(
+            f"There is no page {name!r}.",
+            expected="one of " + ", ".join(diagram.pages),
+            next_step=did_you_mean(name, diagram.pages),
+        )
+
+
+def require_choice(argument: str, value: object, choices: Sequence[str]) -> None:
+    """Raise RunError unless the value of an argument is one of the choices."""
+    if value not in choices:
+        raise RunError(
+            f"{argument} can't be {value!r}.",
+            expected=" or ".join(map(repr, choices)),
+            next_step=did_you_mean(value, choices),
+        )
 
 
 def find_port(program: Program, name: str) -> PortPath:
@@ -41,10 +62,9 @@ def find_port(program: Program, name: str) -> PortPath:
     outputs = () if owner is None else tuple(map(owner.port, owner.block.output_names()))
     if port in outputs or port in program.ports:
         return port
-    near = get_close_matches(name, [*program.instances, *program.ports], n=3)
     raise RunError(
         f"There is no block or output {name!r}.",
-        next_step=f"Did you mean {', '.join(near)}?" if near else None,
+        next_step=did_you_mean(name, [*program.instances, *program.ports]),
     )
 
 
@@ -154,10 +174,9 @@ def find_wires(program: Program, wanted: bool | Collection[str]) -> tuple[WirePa
     wires = [WirePath(name) for name in as_names(wanted)]
     for name in wires:
         if name not in program.wire_sources:
-            near = get_close_matches(name, program.wire_sources, n=3)
             raise RunError(
                 f"There is no wire into {name!r}.",
-                next_step=f"Did you mean {', '.join(near)}?" if near else None,
+                next_step=did_you_mean(name, program.wire_sources),
             )
     return tuple(dict.fromkeys(leaf for name in wires for leaf in program.leaf_wires(name)))
 

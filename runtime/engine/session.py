@@ -87,6 +87,8 @@ class Session:
                 got=type(diagram).__name__,
                 next_step="Write Session(build(...)) of expressions, Session(load(...)) of a file.",
             )
+        if page != MAIN:
+            lookup.require_page(diagram, page)
         self.partial = partial
         self._lock = RLock()
         self._passes = select_passes(fast)
@@ -240,6 +242,7 @@ class Session:
 
         Raises HeadError, FeedError, NotRunnableError, RunError.
         """
+        lookup.require_choice("unconnected", unconnected, ("none", "zero"))
         fed = self._checked_feeds(feeds)
         program = self._program(shapes_of(fed))
         heads = lookup.find_heads(program, losses, self.partial)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blocks.block import Shape, Source
 from blocks.errors import FeedError, Location
+from blocks.nearest import did_you_mean
 from blocks.values import Tensor, fitted
 from runtime.engine.plan.memory import machine_bytes, not_enough
 
@@ -95,11 +95,10 @@ class Store:
         try:
             return self.sources[name]
         except KeyError:
-            near = get_close_matches(name, self.sources, n=3)
             raise FeedError(
                 f"There is no variable, constant or input {name!r}.",
                 expected="one of " + ", ".join(self.sources) if self.sources else None,
-                next_step=f"Did you mean {', '.join(near)}?" if near else None,
+                next_step=did_you_mean(name, self.sources),
             ) from None
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from blocks.arguments import explained
 from blocks.errors import Location, RunError
 from blocks.library.gradient import Gradient
+from blocks.nearest import did_you_mean
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.diagram.model import Diagram
@@ -77,12 +77,11 @@ def _head(program: Program, name: str) -> PortPath:
     port = program.flat.source(PortPath.named(name))
     if port in program.ports:
         return port
-    near = get_close_matches(name, [*program.instances, *program.ports], n=3)
     raise RunError(
         f"There is no loss {name!r} that could be traced.",
         location=Location(block=name),
         expected=f"one of {', '.join(program.heads())}" if program.heads() else None,
-        next_step=f"Did you mean {', '.join(near)}?" if near else None,
+        next_step=did_you_mean(name, [*program.instances, *program.ports]),
     )
 
 
@@ -290,11 +289,10 @@ class Flow:
     def require_wire(self, wire: str) -> WirePath:
         """The path of a wire; raises RunError if there is no such wire."""
         if (path := WirePath(wire)) not in self.program.wire_sources:
-            near = get_close_matches(wire, self.program.wire_sources, n=3)
-            nearest = f" Did you mean {', '.join(near)}?" if near else ""
+            near = did_you_mean(wire, self.program.wire_sources) or ""
             raise RunError(
                 f"There is no wire into {wire!r}.",
-                next_step=f"A wire is named by the input it drives, such as mul1.a.{nearest}",
+                next_step=f"A wire is named by the input it drives, such as mul1.a. {near}".strip(),
             )
         return path
 
@@ -307,7 +305,7 @@ class Flow:
     def _no_variable(self, name: str) -> RunError:
         """The error for a name that is unknown or belongs to another block."""
         known = [*self.program.sources("variable")]
-        near = get_close_matches(name, known, n=3)
+        near = did_you_mean(name, known)
         block = self.program.instances.get(InstancePath(name))
         what = f"There is no variable {name!r}."
         if block is not None:
@@ -315,7 +313,7 @@ class Flow:
         return RunError(
             what,
             location=Location(block=name),
-            next_step=f"Did you mean {', '.join(near)}?" if near else None,
+            next_step=near,
             expected=sentences.names(known) if known and not near else None,
         )
 

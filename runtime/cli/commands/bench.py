@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import typer
 
 from blocks.errors import FeedError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Values
-from runtime.cli.output import PROBLEMS, print_json, print_problems
+from runtime.cli.output import PROBLEMS, UsageError, print_json, print_problems
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.engine.profile import Cost, Profile, profile
 from runtime.publish.text import Part, Table, bytes_text, show, time_text
@@ -17,12 +18,31 @@ NAMED = 4
 """Blocks of one piece of work that are named; more are counted."""
 
 
+MOST_SECONDS = 3600.0
+"""For how long may be measured."""
+
+
+def _seconds(text: str) -> float:
+    try:
+        given = float(text)
+    except ValueError:
+        given = math.nan
+    if not 0 <= given <= MOST_SECONDS:  # a comparison with NaN is false
+        raise UsageError(
+            "--seconds is not a length of time.",
+            expected=f"a number from 0 to {MOST_SECONDS:g}",
+            got=repr(text),
+        )
+    return given
+
+
 def bench(
     file: DiagramFile,
     values: Values = None,
     loss: Losses = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="S", help="For how long to measure.", min=0.0)
+        float,
+        typer.Option("--seconds", metavar="S", help="For how long to measure.", parser=_seconds),
     ] = 1.0,
     json: Json = False,
 ) -> None:

@@ -99,4 +99,10 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text('<?xml version="1.0" encoding="utf-8"?>\n' + text, encoding="utf-8")
     except OSError as error:
-        raise FileError(f"The report can't be written: {error}.", path=str(path)) from None
+        raise FileError(
+            f"The report can't be written: {error.strerror}.",
+            path=str(path),
+            next_step=None
+            if path.parent.is_dir()
+            else f"There is no folder {path.parent}: make it first.",
+        ) from None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from blocks.nearest import nearest
 from runtime.cli import COMMANDS
 from runtime.cli.output import UsageError
 
@@ -21,7 +21,7 @@ def edit(
 ) -> None:
     """Open the editor; `gradwire FILE` does the same."""
     if file is not None and not file.exists():
-        near = get_close_matches(str(file), COMMANDS, n=1)
+        near = nearest(file, COMMANDS)
         raise UsageError(
             f"There is no file {str(file)!r}, and no command of that name.",
             next_step=f"Did you mean gradwire {near[0]}?"

@@ -9,6 +9,7 @@ from blocks.block import Opaque
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import PageInput
 from runtime.diagram.checks.dependencies import Cycle, Dependencies
+from runtime.diagram.edits.draft import no_block
 from runtime.diagram.model import Diagram, DiagramView, ports
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def require_ports(diagram: DiagramView, page: str, source: PortName, target: Por
     blocks = diagram.pages[page].blocks
     for end in (source, target):
         if end.block not in blocks:
-            raise ChangeError(f"There is no block {end.block!r}.", location=Location(page, *end))
+            raise no_block(end.block, blocks, Location(page, *end))
     sources, targets = ports(diagram, page, source.block), ports(diagram, page, target.block)
     if source.port not in sources.outputs and not isinstance(blocks[source.block], Opaque):
         raise ChangeError(

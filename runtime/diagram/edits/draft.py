@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
+from blocks.nearest import did_you_mean
 from blocks.terms import term_index, term_name
 from runtime.diagram.model import Diagram, Ends, Note, Page, Point
 from runtime.diagram.paths import PortName
@@ -357,6 +358,14 @@ def no_page(name: str, pages: Collection[str]) -> ChangeError:
         f"There is no page {name!r}.",
         location=Location(page=name),
         expected="one of " + ", ".join(pages) if pages else None,
+        next_step=did_you_mean(name, pages),
+    )
+
+
+def no_block(name: str, blocks: Iterable[str], location: Location) -> ChangeError:
+    """The error for a block that does not exist, with the similar names of those that do."""
+    return ChangeError(
+        f"There is no block {name!r}.", location=location, next_step=did_you_mean(name, blocks)
     )
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from blocks.errors import ChangeError, Location
-from runtime.diagram.edits.draft import no_page
+from runtime.diagram.edits.draft import no_block, no_page
 from runtime.diagram.model import MAIN
 from runtime.diagram.names import NAME_RULE, is_name
 
@@ -32,7 +32,7 @@ def require_blocks(page: PageDraft, page_name: str, names: Collection[str]) -> N
     """Raise ChangeError if the page lacks one of the blocks."""
     for name in names:
         if name not in page.blocks:
-            raise ChangeError(f"There is no block {name!r}.", location=Location(page_name, name))
+            raise no_block(name, page.blocks, Location(page_name, name))
 
 
 def require_wire(page: PageDraft, page_name: str, target: PortName) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.arguments import explained
 from blocks.errors import FileError
+from blocks.nearest import did_you_mean
 from runtime.diagram.files.migrations import Notice, ignore_notice
 from runtime.diagram.files.parsing import MAX_CHARACTERS, check_limits
 from runtime.diagram.files.reading import read
@@ -143,7 +144,22 @@ def _system_errors(path: Path, verb: str) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:  # ValueError for a path that is invalid everywhere
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise FileError(f"Can't {verb} the file: {reason}.", path=str(path)) from error
+        raise FileError(
+            f"Can't {verb} the file: {reason}.", path=str(path), next_step=_near(path, error)
+        ) from error
+
+
+def _near(path: Path, error: Exception) -> str | None:
+    """What to do about a file that does not exist: files of similar names, or the example."""
+    if not isinstance(error, FileNotFoundError):
+        return None
+    if not path.parent.is_dir():
+        return f"There is no folder {path.parent} either."
+    with suppress(OSError):
+        names = (other.name for other in path.parent.glob("*.json"))
+        if near := did_you_mean(path.name, names, cutoff=0.5):
+            return near
+    return "`gradwire demo` shows an example."
 
 
 def _text_of(path: Path) -> str:

@@ -134,8 +134,9 @@ def read_contracts(path: Path) -> list[Contract]:
     try:
         return parse_contracts(read_regular(path, MOST_BYTES).decode("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "they are not UTF-8 text"
         raise FileError(
-            f"The contracts can't be read: {error}.",
+            f"The contracts can't be read: {reason}.",
             path=str(path),
             next_step=f"Write one contract a line, such as {EXAMPLE}.",
         ) from None

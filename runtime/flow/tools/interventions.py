@@ -21,8 +21,10 @@ from runtime.diagram import (
     apply,
     fresh_name,
 )
+from runtime.diagram.edits.draft import no_block
 from runtime.diagram.pages import Address, resolve
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
+from runtime.engine.flatten import flatten
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,8 @@ def _address(diagram: Diagram, path: str) -> Address:
     """The page and the name of a block by its path; raises ChangeError."""
     found = resolve(diagram, InstancePath(path))
     if found is None:
-        raise ChangeError(f"There is no block {path!r}.", location=Location(block=path))
+        known = [*map(str, flatten(diagram).instances)]
+        raise no_block(path, known, Location(block=path))
     return found
 
 

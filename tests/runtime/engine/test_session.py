@@ -486,3 +486,13 @@ def test_what_is_no_diagram_is_refused_with_what_to_write(subject: Any) -> None:
 def test_what_is_no_optimiser_is_refused_with_what_to_write(optimiser: Any) -> None:
     with pytest.raises(RunError, match=r"Make one, such as SGD\(lr=0\.1\)"):
         product().step(optimiser)
+
+
+def test_a_page_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(RunError, match=r"no page 'mian'. Expected one of main. Did you mean main"):
+        Session(seed(), page="mian")
+
+
+def test_what_becomes_of_unconnected_variables_is_one_of_two() -> None:
+    with pytest.raises(RunError, match="'none' or 'zero'"):
+        Session(seed()).backward(unconnected="zeros")  # type: ignore[arg-type]

@@ -1,0 +1,29 @@
+import itertools
+
+from blocks.nearest import did_you_mean, nearest
+
+
+def test_the_most_similar_names_come_first():
+    assert nearest("gradiant", ["stop_gradient", "gradient", "sum"])[0] == "gradient"
+    assert did_you_mean("gradiet", ["gradient", "gradients"]) == (
+        "Did you mean gradient or gradients?"
+    )
+
+
+def test_there_may_be_none():
+    assert did_you_mean("zzz", ["gradient"]) is None
+    assert did_you_mean("zzz", []) is None
+
+
+def test_a_name_may_be_anything():
+    assert did_you_mean(None, ["gradient"]) is None
+    assert did_you_mean(3.5, ["3.5x"]) == "Did you mean 3.5x?"
+
+
+def test_only_so_many_names_are_compared():
+    endless = (f"block{i}.out" for i in itertools.count())
+    assert nearest("blok7.out", endless)[0] == "block7.out"
+
+
+def test_long_names_are_not_compared():
+    assert nearest("a" * 100_000, ["a" * 100_000, "a" * 200]) == ["a" * 200]

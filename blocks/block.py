@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from blocks.docstrings import field_docstrings
-from blocks.errors import BlockDefinitionError, ParameterError
+from blocks.errors import BlockDefinitionError
+from blocks.parameter_errors import parameter_error
 from blocks.terms import split_term
 from blocks.values import PortLiteral
 
@@ -97,6 +98,14 @@ class Block(BaseModel):
     literals: Mapping[str, PortLiteral] = Field(default_factory=dict, repr=False)
     """Values of unwired ports in place of their defaults, by port name."""
 
+    def __init__(self, /, **values: Any) -> None:
+        """Set parameters and literals; raises ParameterError."""
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            known = [*self.parameter_names(), *(port.name for port in self.inputs)]
+            raise parameter_error(self.type_name(), known, error.errors()) from None
+
     def forward(self, xp: Any, *args: Any) -> Any:
         """The arithmetic of the block; see the class."""
         raise NotImplementedError  # a class without its own forward is rejected
@@ -161,24 +170,7 @@ class Block(BaseModel):
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Block:
         """The block that a file's record (without ``type``) describes; raises ParameterError."""
-        try:
-            return cls.model_validate(dict(record))
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            message = first["msg"].removeprefix("Value error, ")
-            known = [*cls.parameter_names(), *(port.name for port in cls.inputs)]
-            if first["type"] == "extra_forbidden":
-                raise ParameterError(
-                    f"{cls.type_name()} has no parameter or input {place!r}.",
-                    expected="one of " + ", ".join(known) if known else "no parameter at all",
-                ) from error
-            raise ParameterError(
-                f"Parameter {place!r} of {cls.type_name()} is wrong: {message}."
-                if place
-                else f"{cls.type_name()} is wrong: {message}.",
-                got=repr(first["input"])[:80] if place else None,
-            ) from error
+        return cls(**record)
 
     def to_record(self) -> dict[str, Any]:
         """Parameters that differ from their defaults, then literals, as a file stores them."""

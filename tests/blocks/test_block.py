@@ -76,7 +76,8 @@ def test_with_parameters_makes_another() -> None:
     ("record", "message"),
     [
         ({"bogus": 1}, "has no parameter or input 'bogus'. Expected one of share, a, b, rest"),
-        ({"share": "much"}, "Parameter 'share' of Blend is wrong: .* Got 'much'"),
+        ({"share": "much"}, "'share' of Blend is wrong. Expected a number, got 'much'"),
+        ({"shar": 1}, "Did you mean share?"),
         ({"a": "text"}, "literal for input 'a': 'text' is not a number"),
         ({"a": [[1], [1, 2]]}, "rows of different lengths"),
         ({"a": {"dtype": "float99", "value": 1}}, "unknown dtype 'float99'"),

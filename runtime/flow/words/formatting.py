@@ -23,11 +23,11 @@ def number(x: float) -> str:
         return "0"
     size = abs(x)
     if 1e-2 <= size < 999.5:
-        text = f"{size:#.3g}"
+        text = f"{size:#.3g}".removesuffix(".")
     else:
         digits, _, exponent = f"{size:.1e}".partition("e")
         text = f"{digits}e{int(exponent)}"
-    return f"−{text}" if x < 0 else text.rstrip(".")
+    return f"−{text}" if x < 0 else text
 
 
 def size(array: Array | None) -> str:

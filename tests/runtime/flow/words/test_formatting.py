@@ -15,6 +15,7 @@ from runtime.flow.words.formatting import cosine, number, percent, size
         (-0.52, "−0.520"),
         (57.7, "57.7"),
         (999.0, "999"),
+        (-200.0, "−200"),
         (999.5, "1.0e3"),
         (1000.0, "1.0e3"),
         (0.01, "0.0100"),

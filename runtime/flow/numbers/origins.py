@@ -139,17 +139,19 @@ class Values:
         return number(float(bad[0][~np.isfinite(bad[0])].flat[0]))
 
     def inputs(self, path: InstancePath) -> dict[str, Array]:
-        """The arrays that a block reads, by port: those on wires, by leaf, and its literals."""
+        """The arrays that a block reads, by port in the block's order: those on wires, by leaf,
+        and its literals.
+        """
         instance, program = self._program.instances[path], self._program
-        found = {
-            name: np.asarray(literal.tensor.array)
-            for name, literal in instance.block.literals.items()
-        }
-        for wire, _ in instance.wires.values():
-            for leaf in program.leaf_wires(wire):
-                value = self._values.get(program.wire_sources[leaf])
-                if value is not None:
-                    found[leaf.within_block] = value
+        literals, found = instance.block.literals, {}
+        for port in instance.inputs:
+            if port in literals:
+                found[port] = np.asarray(literals[port].tensor.array)
+            elif port in instance.wires:
+                for leaf in program.leaf_wires(instance.wires[port][0]):
+                    value = self._values.get(program.wire_sources[leaf])
+                    if value is not None:
+                        found[leaf.within_block] = value
         return found
 
     # ---- within -------------------------------------------------------------------------------

@@ -71,6 +71,14 @@ def quotient():
             "f is inf: 2.00 ÷ 0 (element 1 of b). Add a small number to the denominator.",
         ),
         (
+            lambda: b.loss(b.div(x(2.0), 0.0, name="f")),
+            "f is inf: 2.00 ÷ 0 (b). Add a small number to the denominator.",
+        ),
+        (
+            lambda: b.loss(b.pow(x(-2.0), 0.5, name="f")),
+            "f is NaN: −2.00 to the power 0.500 (a). Keep the base above 0.",
+        ),
+        (
             quotient,
             "power is inf: exp of 1.0e3 overflows float32 (element 0 of x). share makes NaN of "
             "it. Subtract the maximum before it, or use Softmax.",

@@ -279,6 +279,11 @@ class Flow:
         found = (self._verdicts.cutters_from(loss, value, Gate.NO_RULE) for loss in self.losses)
         return list(dict.fromkeys(cutter for cutters in found for cutter in cutters))
 
+    def cutters_upstream(self, wire: WirePath) -> list[Cutter]:
+        """The first closed slots on the routes from a wire to trained variables behind it."""
+        value = self.program.wires.get(wire)
+        return [] if value is None else self._verdicts.cutters_behind(value, Gate.NO_RULE)
+
     # ---- lookup -------------------------------------------------------------------------------
 
     @cached_property

@@ -133,6 +133,10 @@ class Verdicts:
         """The first few of the closed slots met first on the routes from the loss to ``value``."""
         return self._nearby.cutters_ahead(value, head, level)
 
+    def cutters_behind(self, value: Value, level: Gate) -> list[Cutter]:
+        """The first few of the closed slots from ``value`` on the routes to trained variables."""
+        return self._nearby.cutters_behind(value, level, True)
+
     def _all_cutters(
         self, head: PortPath, value: Value, level: Gate, trained: bool, further: Sequence[Cutter]
     ) -> list[Cutter]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.flow.analyse import Flow
+    from runtime.flow.words.states import Cutter
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +75,24 @@ def _port(flow: Flow, port: PortPath, wires: Sequence[WirePath]) -> StoppedPort:
     if not losses:
         return StoppedPort(port, _why_nothing_arrives(flow, port))
     if not any(map(flow.trained_upstream, wires)):
-        return StoppedPort(port, "no trained variable could get a gradient through it")
+        return StoppedPort(port, _why_nothing_continues(flow, wires))
     return StoppedPort(port, None, losses)
+
+
+def _why_nothing_continues(flow: Flow, wires: Sequence[WirePath]) -> str:
+    others = dict.fromkeys(cutter for wire in wires for cutter in flow.cutters_upstream(wire))
+    if not others:
+        return "no trained variable could get a gradient through it"
+    return f"{_already_cut([*others])} the routes behind it"
+
+
+def _already_cut(cutters: Sequence[Cutter]) -> str:
+    return f"{sentences.names(cutters)} already cut{'s' * (len(cutters) == 1)}"
 
 
 def _why_nothing_arrives(flow: Flow, port: PortPath) -> str:
     if others := flow.cutters_downstream(port):
-        return f"{sentences.names(others)} already cut{'s' * (len(others) == 1)} its routes"
+        return f"{_already_cut(others)} its routes"
     if set(flow.losses) >= set(flow.program.heads()):
         return "no loss depends on its output"
     asked = sentences.names([loss.block for loss in flow.losses])

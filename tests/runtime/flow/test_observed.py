@@ -185,7 +185,7 @@ def test_stops_that_cut_nothing_say_why():
     reading = observe(Session(b.build(b.loss(total), unread)))
     assert reading.idle_stops() == {
         "inner": "This stop cuts nothing: outer already cuts its routes.",
-        "outer": "This stop cuts nothing: no trained variable could get a gradient through it.",
+        "outer": "This stop cuts nothing: inner already cuts the routes behind it.",
         "data": "This stop cuts nothing: no trained variable could get a gradient through it.",
         "silent": "This stop cuts nothing: the gradient that arrives here is 0.",
         "unread": "This stop cuts nothing: no loss depends on its output.",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runtime.calculus.dtypes import is_float
 from runtime.flow.structure.neighbours import SHAPES, Neighbours, neighbours_of
+from runtime.flow.words import sentences
 from runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _ASYMMETRIC = ("BinaryCrossEntropy", "CrossEntropy")
 _LOGARITHMS = ("BinaryCrossEntropy", "CrossEntropy", "Log", "Log1p", "LogSoftmax", "LogSumExp",
                "Softplus")  # fmt: skip
 _INDEXED = ("Gather", "PickAlong")
+_SOFT = ("Sigmoid", "Softmax")
 _SIGNS = SHAPES | {"Neg"}
 _MAX_STEPS = 6
 """Maximum number of blocks between a logarithm and the product that it enters."""
@@ -69,12 +71,34 @@ def weights_of_logarithms(flow: Flow) -> Iterator[tuple[WirePath, InstancePath]]
                     yield wires[0], found
 
 
-def leads_to_index(program: Program, path: InstancePath) -> bool:
-    """Whether integers that a block computes are used as indices."""
-    return program.derived(("leads to index", path), lambda: _leads_to_index(program, path))
+def choice_cure(program: Program, path: InstancePath, port: str) -> str:
+    """What to do about an input without a derivative, by what it reads and what is made of it."""
+    return program.derived(("choice cure", path, port), lambda: _choice_cure(program, path, port))
+
+
+def _choice_cure(program: Program, path: InstancePath, port: str) -> str:
+    near = neighbours_of(program)
+    if _leads_to_index(program, path):
+        return sentences.INDEX
+    if near.kind(path) == "ArgMax" and _is_accuracy(near, path):
+        return sentences.ACCURACY
+    source = near.sources(path).get(port)
+    soft = path if source is None else near.origin(source)
+    return sentences.soft_already(soft, path) if near.kind(soft) in _SOFT else ""
+
+
+def _is_accuracy(near: Neighbours, path: InstancePath) -> bool:
+    """Whether an ArgMax is tested for equality with what depends on no variable."""
+    for wire in near.beyond(path, SHAPES | {"Cast"}):
+        if near.kind(wire.block) == "Equal":
+            other = near.sources(wire.block).get({"a": "b", "b": "a"}[wire.port])
+            before = [] if other is None else near.before(other.block)
+            return not any(near.kind(block) == "Variable" for block in before)
+    return False
 
 
 def _leads_to_index(program: Program, path: InstancePath) -> bool:
+    """Whether integers that a block computes are used as indices."""
     near, pending, seen = neighbours_of(program), [path], {path}
     while pending:
         for wire in near.readers(pending.pop()):

@@ -66,6 +66,22 @@ class Neighbours:
             most = None if most is None else most - 1
         return list(found)
 
+    def after(self, path: InstancePath) -> list[InstancePath]:
+        """The block and those downstream of it, nearest first."""
+        found, layer = {path: None}, [path]
+        while layer:
+            further = [self._program.wire_targets[w] for at in layer for w in self.readers(at)]
+            layer = [block for block in dict.fromkeys(further) if block not in found]
+            found |= dict.fromkeys(layer)
+        return list(found)
+
+    def origin(self, port: PortPath) -> InstancePath:
+        """The block that made a port's numbers, behind those that only arrange them."""
+        path = port.block
+        while self.kind(path) in SHAPES and (sources := self.sources(path)):
+            path = next(iter(sources.values())).block
+        return path
+
     def is_given(self, path: InstancePath, port: str, value: float) -> bool:
         """Whether all elements of an input are ``value``, by a literal or a Constant."""
         instance = self._program.instances[path]

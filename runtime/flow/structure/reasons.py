@@ -12,7 +12,7 @@ from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.lazy import MANY, LazySequence
-from runtime.flow.structure.misuses import leads_to_index
+from runtime.flow.structure.misuses import choice_cure
 from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.structure.searches import LEVELS, Searches
 from runtime.flow.words import sentences
@@ -80,9 +80,9 @@ class Verdicts:
             exact = partial(self._all_cutters, head, value, level, bool(trained), further)
             cutters = LazySequence(exact, cutters[:MANY])
         witness = self._witness(head, value)
-        whole = (c.block for c in (*before, *behind) if c.kind != "stop")
-        is_index = any(leads_to_index(self._program, block) for block in whole)
-        cure = sentences.INDEX if is_index else ""
+        closed = (c for c in (*before, *behind) if c.kind != "stop")
+        cures = (choice_cure(self._program, cutter.block, cutter.port) for cutter in closed)
+        cure = next(filter(None, cures), "")
         return Verdict(key, head, state, text, cutters, witness, frozen, repair, cure=cure)
 
     def _stopped_loss(self, cutter: Cutter) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from blocks.library.gradient import StopGradient
+from blocks.library.reduce import ArgMax
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
@@ -85,7 +86,9 @@ class Slots:
         soft, key = sources[self._keys[before]], self._keys[target]
         shape = self.program.ports[soft].shape
         if shape != target.shape:
-            return sentences.unfit(
+            chooses = isinstance(self.program.block(cutter.block), ArgMax)
+            unfit = sentences.unfit_choice if chooses and shape else sentences.unfit
+            return unfit(
                 cutter.block, f"the shape is {shape} before it and {target.shape} after it"
             )
         if soft.leaf or key.leaf:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from blocks.errors import GradwireError
+from runtime.diagram.paths import InstancePath
+from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.tools.interventions import CutWire
 from runtime.flow.tools.repairs import trial
 from runtime.flow.words.formatting import size
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from runtime.engine import Session
     from runtime.flow.observed import ObservedFlow
 
+_SELECTIVE = ("Clip", "Gather", "Max", "Maximum", "Min", "Minimum", "PickAlong", "Relu", "Where")
 MOST = 3
 """Wires on which a stop is tried, at most."""
 TOLERANCE = 1e-5
@@ -43,7 +46,7 @@ def stops_that_help(
         except GradwireError:
             continue
         gradient = run.gradients[variable]
-        if gradient is not None and np.any(gradient):
+        if gradient is not None and np.any(gradient) and np.isfinite(gradient).all():
             found.append(f"on {wire}: {size(gradient)}")
     return f"With a StopGradient {'; '.join(found)}." if found else ""
 
@@ -55,10 +58,14 @@ def no_effect(
     feeds: Mapping[str, ArrayLike] | None = None,
 ) -> str:
     """``Moving b leaves loss as it is: b can be left out.`` where a variable has no gradient
-    because it has no effect, as the bias before a mean that is taken away; empty elsewhere, and
-    where another cure is known.
+    because it has no effect, as the bias before a mean that is taken away; empty elsewhere, where
+    another cure is known, and behind a block that selects: with other numbers it may take others.
     """
     if observed.variable(variable).cure or not observed.adds_up_to_zero(variable):
+        return ""
+    near = neighbours_of(session.program)
+    ahead = near.after(InstancePath(variable))
+    if any(near.kind(block) in _SELECTIVE for block in ahead):
         return ""
     moved, _ = trial(session, ())
     value = session.values[variable]

@@ -167,8 +167,11 @@ def _why_barren(loss: PortPath, verdicts: Sequence[Verdict]) -> str:
     text = f"No trained variable gets a gradient of {loss.block}"
     cut = next((v for v in verdicts if v.state in (State.STOPPED, State.NO_RULE)), None)
     if cut:
-        return f"{text}. {cut.sentence}"
-    return f"{text}: it reads none. Make it of what they give, or leave it out."
+        return f"{text}. {cut.sentence} {cut.cure}".rstrip()
+    return (
+        f"{text}: it depends on none. Compute it from what they produce, times 0 if it is to be "
+        "0, or leave it out."
+    )
 
 
 def _integers(observed: ObservedFlow) -> list[Finding]:
@@ -247,7 +250,7 @@ def _variables(
             found.append(_of(complaint, verdict, text, repair))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
             tried = repairs.get(name)
-            helped = tried.sentence if tried and tried.rms else ""
+            helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None))

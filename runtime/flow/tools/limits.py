@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from blocks.errors import GradwireError
@@ -27,7 +28,7 @@ def past_limits(
     feeds: Mapping[str, ArrayLike] | None = None,
 ) -> str:
     """``Straight through clip1: 2.00.`` where a Clip makes the gradient of a variable 0; empty
-    elsewhere.
+    elsewhere, and where it would be 0 or not finite.
     """
     program, near = session.program, neighbours_of(session.program)
     clips = [at for at in observed.zeroed_by(variable) if isinstance(program.block(at), Clip)]
@@ -46,4 +47,7 @@ def past_limits(
         )
     except GradwireError:
         return ""
-    return f"Straight through {sentences.names(clips)}: {size(run.gradients[variable])}."
+    gradient = run.gradients[variable]
+    if gradient is None or not np.any(gradient) or not np.isfinite(gradient).all():
+        return ""
+    return f"Straight through {sentences.names(clips)}: {size(gradient)}."

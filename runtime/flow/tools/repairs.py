@@ -85,6 +85,11 @@ class Fix:
         return " ".join([said, *(found.advice for found in self.surrogates)])
 
     @property
+    def helps(self) -> bool:
+        """Whether a gradient comes that is neither 0 nor infinite."""
+        return bool(self.rms) and np.isfinite(self.rms or 0.0)
+
+    @property
     def switches(self) -> tuple[str, ...]:
         """The stops to open as WhatIf takes them: ``sg1``, or for a leaf ``sg1:encoder/w``."""
         steps = [step for step in self.steps if isinstance(step, OpenStop)]

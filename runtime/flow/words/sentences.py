@@ -80,10 +80,19 @@ def cut(
     return " ".join(parts)
 
 
+ACCURACY = (
+    "An accuracy cannot be trained: train a CrossEntropy of the scores and the labels, and only "
+    "display the accuracy."
+)
 INDEX = (
     "An index has no gradient: interpolate between neighbouring elements, or weigh all of them "
     "by a Softmax."
 )
+
+
+def soft_already(soft: str, hard: str) -> str:
+    """Where ``hard`` chooses by what a Softmax or a Sigmoid makes."""
+    return f"{soft} is soft already: use its output instead of that of {hard}."
 
 
 def a_stop_wins(heads: Sequence[str]) -> str:
@@ -122,6 +131,14 @@ def _advice(cutters: Sequence[Cutter]) -> list[str]:
 def unfit(block: str, why: str) -> str:
     """Where no StraightThrough gets past a block."""
     return f"A StraightThrough block cannot bypass {block} alone: {why}."
+
+
+def unfit_choice(block: str, why: str) -> str:
+    """The same of an ArgMax or ArgMin."""
+    return (
+        f"{unfit(block, why)} It can take a OneHot of {block} as its hard side, and a Softmax as "
+        "its soft one."
+    )
 
 
 def on_purpose(block: str) -> str:
@@ -172,7 +189,7 @@ def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
     return f"{text} It reaches {names(reaches)}." if reaches else text
 
 
-UNREAD = "Use it on the way to a loss, or leave it out."
+UNREAD = "Use it on the way to a loss, freeze it if it is not to be trained, or leave it out."
 """What to do about a variable that no loss reads."""
 
 

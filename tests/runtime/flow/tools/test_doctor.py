@@ -46,7 +46,8 @@ def test_an_integer_that_should_be_trained_is_found_where_a_loss_reads_it():
         ),
         (
             lambda x: b.constant("none", 0.0),
-            ": it reads none. Make it of what they give, or leave it out.",
+            ": it depends on none. Compute it from what they produce, times 0 if it is to be 0, "
+            "or leave it out.",
         ),
     ],
 )
@@ -59,6 +60,9 @@ def test_a_loss_that_trains_nothing_has_a_reason(score, why):
 
 def test_a_variable_that_nothing_reads_can_be_left_out():
     unread = b.display(b.mul(b.variable("unread", 3.0), 2.0))
-    text = "No gradient: loss never reads this. Use it on the way to a loss, or leave it out."
+    text = (
+        "No gradient: loss never reads this. Use it on the way to a loss, freeze it if it is not "
+        "to be trained, or leave it out."
+    )
     read = b.loss(b.square(b.variable("x", 2.0)))
     assert found(read, unread) == [(NO_GRADIENT, "unread", text)]

@@ -144,3 +144,43 @@ def test_an_index_is_told_from_other_integers():
     assert cure not in finding.sentence
     (finding,) = found(b.loss(b.sum(b.one_hot(at, depth=3))))
     assert cure not in finding.sentence
+
+
+def scores(soft=lambda z: z):
+    return soft(b.variable("scores", [[1.0, 2.0], [2.0, 1.0]]))
+
+
+def hits(labels, soft=lambda z: z):
+    best = b.arg_max(scores(soft), axis=1, name="best")
+    return b.loss(b.mean(b.cast(b.equal(best, labels), dtype="float32")))
+
+
+def test_an_accuracy_is_told_from_other_choices():
+    cure = "An accuracy cannot be trained: train a CrossEntropy of the scores and the labels"
+    (finding,) = found(hits(b.constant("labels", [1, 1])))
+    assert cure in finding.sentence
+    other = b.arg_max(b.variable("other", [[1.0, 2.0], [2.0, 1.0]]), axis=1)
+    assert all(cure not in finding.sentence for finding in found(hits(other)))
+    (finding,) = found(b.loss(b.sum(b.cast(b.arg_max(scores(), axis=1), dtype="float32"))))
+    assert cure not in finding.sentence
+
+
+def test_what_a_choice_is_made_of_is_named_where_it_is_soft():
+    def chosen(soft):
+        hot = b.one_hot(b.arg_max(scores(soft), axis=1, name="best"), depth=2)
+        return b.loss(b.sum(b.mul(hot, [1.0, 2.0])))
+
+    (finding,) = found(chosen(lambda z: b.softmax(z, name="share")))
+    assert "share is soft already: use its output instead of that of best." in finding.sentence
+    (finding,) = found(chosen(lambda z: b.mul(z, 2.0)))
+    assert "is soft already" not in finding.sentence
+    assert found(b.loss(b.sum(b.mul(b.softmax(scores()), [1.0, 2.0])))) == []
+
+
+def test_a_way_past_a_limit_to_infinity_is_not_offered():
+    def angle(limit):
+        c = b.clip(b.variable("y", 10.0), min=-1.0, max=limit, name="limit")
+        return found(b.loss(b.sqrt(1.0 - b.square(c))))
+
+    assert "Straight through" not in " ".join(f.sentence for f in angle(1.0))
+    assert "Straight through limit: −2.06." in " ".join(f.sentence for f in angle(0.9))

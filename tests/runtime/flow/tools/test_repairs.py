@@ -26,6 +26,7 @@ from runtime.build import (
     one_hot,
     round,
     sign,
+    softmax,
     stop_gradient,
     straight_through,
     sum,
@@ -260,8 +261,11 @@ def test_where_nothing_can_stand_in_the_reason_is_said():
     assert found.gradient is None and found.change is None
     assert found.sentence == (
         "A StraightThrough block cannot bypass choice alone: the shape is (2,) before it and () "
-        "after it."
+        "after it. It can take a OneHot of choice as its hard side, and a Softmax as its soft one."
     )
+    hard = one_hot(arg_max(x), depth=2, name="hot")
+    session = Session(build(loss(sum(mul(straight_through(hard, softmax(x)), [1.0, 2.0])))))
+    assert diagnose(session) == []
 
 
 def test_a_wire_that_the_repair_leads_past_is_told_so():

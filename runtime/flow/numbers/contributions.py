@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from runtime.flow.numbers.flat_spots import ZeroSpot
 from runtime.flow.numbers.magnitudes import Scale, Sizes, measure, measure_each, scale_of
 from runtime.flow.numbers.origins import Values
+from runtime.flow.structure.neighbours import neighbours_of
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -214,7 +215,9 @@ class Contributions:
             if name in self.program.trainable
             and (gradient := self.run.gradients.get(name)) is not None
         }
-        return ZeroSpot(instance.block, wired, port, found, stuck)
+        near = neighbours_of(self.program)
+        readers = {near.kind(wire.block) for wire in near.beyond(blame.block)}
+        return ZeroSpot(instance.block, wired, port, found, stuck, readers <= {"Mean", "Sum"})
 
     def blame(
         self, wire: WirePath, how: str, bad: Callable[[Array], bool], every: bool = False

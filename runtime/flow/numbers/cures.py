@@ -59,22 +59,27 @@ class Cures:
             return all(near.kind(w.block) in ("Abs", "Norm", "Square") for w in near.beyond(block))
         return kind in _DISTANCES
 
-    def of_norms(self, wire: WirePath) -> list[str]:
-        """For the Norm blocks of length 0 through which the gradient of a wire comes."""
+    def of_norms(self, wire: WirePath, named: InstancePath) -> list[str]:
+        """For the Norm blocks of length 0 through which the gradient of a wire comes; ``named`` is
+        the block of which it is said already why it sends 0 back.
+        """
         target = self._program.wire_targets[wire]
-        return [cure for cure, before in self._norms_at_zero if target in before]
+        return [
+            value_sentences.norm_cure(norm, self._is_squared(norm), norm == named)
+            for norm, before in self._norms_at_zero.items()
+            if target in before
+        ]
 
     @cached_property
-    def _norms_at_zero(self) -> list[tuple[str, set[InstancePath]]]:
-        """The cure of every Norm of length 0, with the blocks that its gradient comes to."""
+    def _norms_at_zero(self) -> dict[InstancePath, set[InstancePath]]:
+        """Every Norm of length 0, with the blocks that its gradient comes to."""
         run = self._contributions.run
-        found: list[tuple[str, set[InstancePath]]] = []
+        found: dict[InstancePath, set[InstancePath]] = {}
         for path, instance in self._program.instances.items():
             length = run.values.get(path.port("out"))
             is_norm = isinstance(instance.block, Norm) and len(found) < _NORMS
             if is_norm and length is not None and length.size and not np.any(length):
-                cure = value_sentences.norm_cure(path, self._is_squared(path))
-                found.append((cure, self._before(path)))
+                found[path] = self._before(path)
         return found
 
     def _before(self, path: InstancePath) -> set[InstancePath]:

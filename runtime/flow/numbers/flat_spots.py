@@ -96,7 +96,8 @@ class ZeroSpot:
     """An input of a block at which 0 comes back.
 
     ``inputs`` are those on wires, ``arriving`` the gradients at outputs, both by port; ``stuck``
-    are trained variables of zeros that another input reads, with whether they get a gradient.
+    are trained variables of zeros that another input reads, with whether they get a gradient;
+    ``is_summed`` if only sums and means read the block.
     """
 
     block: Block
@@ -104,6 +105,7 @@ class ZeroSpot:
     port: str
     arriving: Mapping[str, Array]
     stuck: Mapping[str, bool] = field(default_factory=dict)
+    is_summed: bool = False
 
     @cached_property
     def kind(self) -> Zero:
@@ -130,7 +132,8 @@ class ZeroSpot:
             case Zero.UNDERFLOWS:
                 return value_sentences.underflow_cure(self._dtype)
             case Zero.CANCELS:
-                return value_sentences.WHOLE_SOFTMAX if self._is_whole_softmax else ""
+                summed = self._is_whole_softmax and self.is_summed
+                return value_sentences.WHOLE_SOFTMAX if summed else ""
             case Zero.FLAT if self.block.type_name() in PRODUCTS:
                 return value_sentences.stuck_cure(self.stuck)
             case Zero.FLAT:
@@ -169,6 +172,8 @@ def _flat_reason(
         return "has a derivative of 0 here"
     if name == "Softmax":
         return _saturated_softmax(value, getattr(block, "axis", -1))
+    if name == "Div" and port == "b" and not np.any(_read(block, inputs, "a")):
+        return "divides 0"
     reached = _reached(value, arriving)
     if name == "Arctan2" and not any(map(np.any, inputs.values())):
         return "is at (0, 0), where its slope counts as 0 (NaN in JAX)"
@@ -186,6 +191,11 @@ def _flat_reason(
     if value.size == 1:
         return f"has a derivative of 0 at {number(float(value.reshape(())))}"
     return "has a derivative of 0 here"
+
+
+def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:
+    """What a block reads at a port, on a wire or as a literal."""
+    return inputs[port] if port in inputs else np.asarray(block.literals[port].tensor.array)
 
 
 def _saturated_softmax(value: Array, axis: int) -> str:

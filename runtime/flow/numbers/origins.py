@@ -224,6 +224,9 @@ class Values:
         inputs = {port: value for port, value in self.inputs(path).items() if value.size}
         elements = [_element(port, value, array, at) for port, value in inputs.items()]
         reason = value_sentences.reason(name, what, elements, array.dtype.name)
+        zeros = (element.port for element in elements if element.value == 0)
+        if small := next(filter(None, (self.remedies.underflow(path, z) for z in zeros)), None):
+            reason = f"{reason}{value_sentences.underflows(small)}"
         return Origin(path, what, reason, self._cure(path, elements), then, losses)
 
     def _cure(self, path: InstancePath, elements: Sequence[Element]) -> str:

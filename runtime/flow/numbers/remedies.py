@@ -14,13 +14,16 @@ from runtime.flow.structure.neighbours import SHAPES, neighbours_of
 from runtime.flow.words import value_sentences
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, PortPath
+    from runtime.diagram.paths import InstancePath
     from runtime.engine.program import Program
     from runtime.flow.words.value_sentences import Element
 
 Array = NDArray[Any]
 _KEEPS_PLACE = ("Abs", "Add", "Display", "Mul", "Neg", "Sqrt", "Square", "Sub")
 """Blocks through which a limit of a Clip is followed to where it makes a 0."""
+_POSITIVE = ("Exp", "Sigmoid", "Softmax", "Softplus")
+"""Blocks whose result is above 0 for all finite numbers, but for rounding."""
+_NONNEGATIVE = (*_POSITIVE, "Abs", "Relu", "Square", "Variance")
 
 
 class Remedies:
@@ -42,9 +45,11 @@ class Remedies:
         if at_zero and (limit := self._limit(path)):
             return limit
         if kind == "Div" and at_zero and (source := self._near.sources(path).get("b")):
-            root = self._origin(source)
+            root = self._near.origin(source)
             if self._near.kind(root) in ("Norm", "Sqrt"):
                 return value_sentences.under_root(root, self._near.kind(root))
+            if self._near.kind(root) in _NONNEGATIVE:
+                return value_sentences.NEVER_NEGATIVE
         before = {self._near.kind(source.block) for source in self._near.sources(path).values()}
         return value_sentences.cure(kind, elements, before)
 
@@ -59,14 +64,43 @@ class Remedies:
 
     def of_slope(self, path: InstancePath) -> str:
         """What keeps the slope of a block finite, which is infinite at a finite value."""
-        return self._limit(path) or value_sentences.steep_cure(self._near.kind(path))
+        kind = self._near.kind(path)
+        alternative = self._without_root(path) if kind == "Sqrt" else ""
+        return self._limit(path) or alternative or value_sentences.steep_cure(kind)
 
-    def _origin(self, port: PortPath) -> InstancePath:
-        """The block that made a port's numbers, behind those that only arrange them."""
-        path = port.block
-        while self._near.kind(path) in SHAPES and (sources := self._near.sources(path)):
-            path = next(iter(sources.values())).block
-        return path
+    def _without_root(self, path: InstancePath) -> str:
+        """A form without a Sqrt, by the block that makes what is under it; empty if unknown."""
+        near = self._near
+        under = next(map(self._near.origin, near.sources(path).values()), path)
+        kind = near.kind(under)
+        if kind == "Pow" and near.is_given(under, "b", 2.0):
+            kind = "Square"
+        readers = near.beyond(path, SHAPES | {"Add", "Clip", "Maximum"})
+        divides = any(near.kind(wire.block) == "Div" and wire.port == "b" for wire in readers)
+        fits = {
+            "Pow": kind == "Pow" and self._is_nonnegative(under, "a"),
+            "Square": True,
+            "Variance": not divides,  # a normalisation is not what the variance divides by
+        }
+        return value_sentences.root_cure(under, kind) if fits.get(kind) else ""
+
+    def underflow(self, path: InstancePath, port: str) -> InstancePath | None:
+        """The block behind an input that makes zeros of finite numbers, which it never is."""
+        source = self._near.sources(path).get(port)
+        maker = None if source is None else self._near.origin(source)
+        if maker is None or self._near.kind(maker) not in _POSITIVE:
+            return None
+        read = [self._values.get(source) for source in self._near.sources(maker).values()]
+        return maker if all(a is not None and np.isfinite(a).all() for a in read) else None
+
+    def _is_nonnegative(self, path: InstancePath, port: str) -> bool:
+        """Whether none of the numbers that a block reads is below 0."""
+        source = self._near.sources(path).get(port)
+        if source is not None:
+            value = self._values.get(source)
+            return value is not None and not np.any(value < 0)
+        literal = self._program.instances[path].block.literals.get(port)
+        return literal is not None and not np.any(literal.tensor.array < 0)
 
     def _limit(self, path: InstancePath) -> str:
         """To move the limit of a Clip that all numbers at the pole of a block are at."""
@@ -81,7 +115,7 @@ class Remedies:
                 continue
             for name, limit in (("min", block.min), ("max", block.max)):
                 if limit is not None and np.all(value[poles] == value.dtype.type(limit)):
-                    return value_sentences.limit_cure(at, name, float(value.dtype.type(limit)))
+                    return value_sentences.limit_cure(at, name, limit, value.dtype.type(limit))
         return ""
 
     def _route_back(self, path: InstancePath) -> list[InstancePath]:

@@ -104,12 +104,13 @@ class NumericSentences:
         if state is not State.ZERO:
             return ""
         found: dict[str, None] = {}
-        for blame in map(self._contributions.zeroed_by, wires):
+        norms: dict[str, None] = {}
+        for wire, blame in zip(wires, map(self._contributions.zeroed_by, wires), strict=True):
             if not blame.cancelled:
                 self._flat(blame)
                 found[cures.of_output(blame.block) or self._cures[blame.wire]] = None
-        norms = (cure for wire in wires for cure in cures.of_norms(wire))
-        return " ".join(filter(None, dict.fromkeys((*found, *norms))))
+            norms |= dict.fromkeys(cures.of_norms(wire, blame.block))
+        return " ".join(filter(None, found | norms))
 
     def _is_similar(self, state: State, size: Size) -> bool:
         if state is State.ZERO:
@@ -171,7 +172,8 @@ class NumericSentences:
         what = "NaN" if np.isnan(contribution).any() else "inf"
         origin = self._contributions.values.origin(blame.block)
         if origin is not None:
-            cure = self._safe_form(blame.wire, origin.block) or origin.cure
+            slope = "NaN" if origin.what == "NaN" else "inf"
+            cure = self._safe_form(blame.wire, origin.block, slope) or origin.cure
             made = f"{origin.block}, whose value is {origin.what}: {origin.reason}"
             if isinstance(self._contributions.program.block(origin.block), Source):
                 made = f"{blame.block}, as {origin.block} is given as {origin.what}"
@@ -180,11 +182,11 @@ class NumericSentences:
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)
         remedies = self._contributions.values.remedies
-        cure = self._safe_form(blame.wire, blame.block) or remedies.of_slope(blame.block)
+        cure = self._safe_form(blame.wire, blame.block, "inf") or remedies.of_slope(blame.block)
         return " ".join(filter(None, (f"First {what} made in {blame.block} ({reason}).", cure)))
 
-    def _safe_form(self, wire: WirePath, culprit: InstancePath) -> str:
-        """What to do about a value or slope that is not finite where a Where, or a limit, takes
+    def _safe_form(self, wire: WirePath, culprit: InstancePath, what: str) -> str:
+        """What to do about a value or slope that is ``what`` where a Where, or a limit, takes
         something else: it sends back 0 there.
         """
         contributions, program = self._contributions, self._contributions.program
@@ -195,9 +197,9 @@ class NumericSentences:
                 continue
             kind = program.block(block).type_name()
             if kind == "Where":
-                return value_sentences.double_where(block, culprit, name)
+                return value_sentences.double_where(block, culprit, name, what)
             if kind in _LIMITS:
-                return value_sentences.guard_too_late(block, culprit)
+                return value_sentences.guard_too_late(block, culprit, what)
         return ""
 
     # ---- too small, too large, in parts -------------------------------------------------------

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.flow.words.formatting import number
 from runtime.flow.words.sentences import names
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Element(NamedTuple):
@@ -39,7 +42,7 @@ _POLES: Mapping[str, Callable[[Sequence[float]], bool]] = {
 """Where a block is infinite at finite inputs, and not just too large for its dtype."""
 _CURES = {
     "Sqrt": "Clip its input from below, at a small number above 0.",
-    "Log": "Keep its input above 0: clip it, or use the logarithm of what it is made of.",
+    "Log": "Keep its input above 0: clip it, or make it positive with Softmax or Softplus.",
     "Log1p": "Keep its input above −1.",
     "Div": "Add a small number to the denominator.",
     "Expm1": "Clip its input from above.",
@@ -52,9 +55,17 @@ _AT_ZERO = {
     "Sqrt": "Add a small number under the root.",
     "Log": "Add a small number to its input.",
     "Div": "Add a small number to the denominator.",
-    "Pow": "Keep the base above 0.",
+    "Pow": "Keep the base above 0: add a small number to it.",
 }
 """The same where a block's input is 0; also what keeps its slope finite there."""
+NEVER_NEGATIVE = "Add a small number to the denominator, or clip it from below."
+"""What to do about a denominator of 0 that is never negative."""
+_UNDER_ROOT = {
+    "Pow": "or halve the exponent of {0} instead of taking the root",
+    "Square": "or use Abs instead of the root of a square",
+    "Variance": "or use the variance itself",
+}
+"""What to do instead of taking the root of what a block makes, by the type of that block."""
 _SATURATED = "Keep its input near 0: start with smaller weights, or normalise it."
 _FLAT = {
     "Relu": "Use LeakyRelu, start with other weights, or add a loss that is not flat here.",
@@ -144,20 +155,29 @@ def under_root(block: str, name: str) -> str:
     return f"Add a small number under the root of {block}."
 
 
+def underflows(block: str) -> str:
+    """Words that follow ``log of 0 (x)`` where a block makes that 0 of what is not 0."""
+    return f", as {block} underflows"
+
+
 MASKED = "Leave one of them unmasked, or mask with a large negative number."
 """What to do about a Softmax whose inputs are all −inf."""
 
 
-def limit_cure(clip: str, limit: str, value: float) -> str:
-    """To move the ``min`` or ``max`` of a Clip further inside."""
+def limit_cure(clip: str, limit: str, given: float, value: np.generic) -> str:
+    """To move the ``min`` or ``max`` of a Clip further inside, which was ``given`` and is rounded
+    to ``value``.
+    """
     how = "Raise the min" if limit == "min" else "Lower the max"
-    return f"{how} of {clip}, which lets {number(value)} through."
+    passed = number(float(value))
+    rounded = "" if str(value) == str(given) else f": {given} is {passed} in {value.dtype}"
+    return f"{how} of {clip}, which lets {passed} through{rounded}."
 
 
-def guard_too_late(guard: str, culprit: str) -> str:
-    """Where a limit bounds what ``culprit`` makes, but not its slope."""
+def guard_too_late(guard: str, culprit: str, what: str) -> str:
+    """Where a limit bounds what ``culprit`` makes, but not its slope, which is ``what``."""
     return (
-        f"{guard} limits the value, yet 0·inf is NaN: limit the input of {culprit} instead, so "
+        f"{guard} limits the value, yet 0·{what} is NaN: limit the input of {culprit} instead, so "
         "that it never sees such values."
     )
 
@@ -165,6 +185,11 @@ def guard_too_late(guard: str, culprit: str) -> str:
 def steep_cure(name: str) -> str:
     """What to do where a block of type ``name`` has an infinite slope at a finite value."""
     return _AT_ZERO.get(name, "")
+
+
+def root_cure(block: str, name: str) -> str:
+    """What to do about the root of 0 that ``block``, of type ``name``, makes."""
+    return f"{_AT_ZERO['Sqrt'].removesuffix('.')}, {_UNDER_ROOT[name].format(block)}."
 
 
 def flat_cure(name: str) -> str:
@@ -194,10 +219,12 @@ def stuck_cure(variables: Mapping[str, bool]) -> str:
     return f"Start {stuck[0]} away from 0: as it is, neither can move." if stuck else ""
 
 
-def norm_cure(block: str, is_squared: bool) -> str:
-    """What to do about a Norm of length 0, of which the square is taken or not."""
+def norm_cure(block: str, is_squared: bool, is_named: bool) -> str:
+    """What to do about a Norm of length 0, of which the square is taken or not, and of which it is
+    said already what other systems make of it or not.
+    """
     what = "Σx² instead of its square" if is_squared else "√(Σx² + a small number) instead"
-    return f"{block} is at 0, where JAX has NaN: use {what}."
+    return f"Use {what}." if is_named else f"{block} is at 0, where JAX has NaN: use {what}."
 
 
 def pole_cure(block: str, name: str) -> str:
@@ -215,11 +242,13 @@ def squashing_cure(blocks: Sequence[str], is_saturated: bool) -> str:
     return f"Use LeakyRelu instead of {names(blocks)}, or normalise between the blocks."
 
 
-def double_where(where: str, culprit: str, name: str) -> str:
-    """What to do where a Where does not take what ``culprit``, a block of type ``name``, makes."""
+def double_where(where: str, culprit: str, name: str, what: str) -> str:
+    """What to do where a Where does not take what ``culprit``, a block of type ``name`` with a
+    slope that is ``what``, makes.
+    """
     other = " (0 in TensorFlow, but not under XLA)" if name == "Sqrt" else ""
     return (
-        f"{where} does not take this branch, yet 0·inf is NaN{other}: put a "
+        f"{where} does not take this branch, yet 0·{what} is NaN{other}: put a "
         f"Where before {culprit} too, so that it never sees such values."
     )
 

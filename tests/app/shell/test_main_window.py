@@ -299,7 +299,7 @@ class TestProblemsAndReasons:
         (row,) = [at for at, place in enumerate(places) if place == "logs"]
         assert table.table.index(row, 2).data() == (
             "logs is NaN: log of −1.00 (element 0 of x). That is why loss is not finite. "
-            "Keep its input above 0: clip it, or use the logarithm of what it is made of."
+            "Keep its input above 0: clip it, or make it positive with Softmax or Softplus."
         )
         window.docks.by_name["problems"].raise_()
         at = table.visualRect(table.table.index(row, 2)).center()

@@ -28,6 +28,20 @@ def angle_of_nothing():
     return b.loss(b.mul(b.arctan2(point, 0.0 * point, name="angle"), 2.0))
 
 
+def softmax_of_equal_scores():
+    return b.loss(b.sum(b.square(b.softmax(b.variable("x", [1.0, 1.0]), name="soft"))))
+
+
+def nothing_divided():
+    return b.loss(b.div(0.0, b.variable("x", 2.0), name="share"))
+
+
+def bias_that_is_masked():
+    bias = b.where(b.constant("mask", False), b.variable("x", 0.5), 0.0)
+    shifted = b.add([1.0, 2.0, 4.0], bias, name="shifted")
+    return b.loss(b.sum(b.square(b.sub(shifted, b.mean(shifted)) - [1.0, 0.0, 0.0])))
+
+
 def softmax_of_far_scores():
     return b.loss(b.dot(b.softmax(b.variable("x", [200.0, 0.0]), name="soft"), [1.0, 2.0]))
 
@@ -61,6 +75,10 @@ def off_where_it_matters():
     ("diagram", "reason"),
     [
         (softmax_summed, "soft gets the same gradient for all elements, which always sum to 1."),
+        (
+            softmax_of_equal_scores,
+            "soft gets the same gradient for all elements, which always sum to 1.",
+        ),
         (softmax_of_one, "soft has one element along its axis, which is always 1."),
         (softmax_across_one_row, "soft has one element along its axis, which is always 1."),
         (softmax_of_far_scores, "soft is saturated (its inputs differ by 200)."),
@@ -124,6 +142,23 @@ def nearly_constant_sum():
 def test_the_doctor_names_the_cure(diagram, cure):
     findings = {finding.key: finding for finding in diagnose(Session(b.build(diagram())))}
     assert cure in findings["x"].sentence
+
+
+@pytest.mark.parametrize(
+    ("diagram", "wrong"),
+    [
+        (softmax_of_equal_scores, "not their sum"),
+        (bias_that_is_masked, "can be left out"),
+    ],
+)
+def test_a_cure_is_kept_back_where_it_does_not_fit(diagram, wrong):
+    findings = {finding.key: finding for finding in diagnose(Session(b.build(diagram())))}
+    assert wrong not in findings["x"].sentence
+
+
+def test_the_numerator_is_to_blame_for_a_quotient_of_0():
+    verdict = observe(Session(b.build(nothing_divided()))).variable("x")
+    assert verdict.sentence == "The loss is flat here: share divides 0."
 
 
 def test_a_slope_that_is_none_at_the_origin_is_named():

@@ -55,8 +55,8 @@ def quotient():
     [
         (
             lambda: total(b.log(x([-1.0, 4.0]), name="f")),
-            "f is NaN: log of −1.00 (element 0 of x). Keep its input above 0: clip it, or use the "
-            "logarithm of what it is made of.",
+            "f is NaN: log of −1.00 (element 0 of x). Keep its input above 0: clip it, or make "
+            "it positive with Softmax or Softplus.",
         ),
         (
             lambda: total(b.log(x([[4.0, 0.0]]), name="f")),
@@ -98,8 +98,8 @@ def quotient():
         ),
         (
             lambda: total(b.log(b.softmax(x([0.0, 1000.0])), name="f")),
-            "f is −inf: log of 0 (element 0 of x). Use LogSoftmax instead of Log of Softmax, or "
-            "give the logits to CrossEntropy.",
+            "f is −inf: log of 0 (element 0 of x), as softmax1 underflows. Use LogSoftmax instead "
+            "of Log of Softmax, or give the logits to CrossEntropy.",
         ),
     ],
 )

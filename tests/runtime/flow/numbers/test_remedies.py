@@ -111,6 +111,47 @@ Z = [200.0, 1.0]
             lambda: arccos(1.0 - EPS),
         ),
         (
+            lambda: b.log(1.0 - b.clip(x(2.0), min=0.0, max=1 - 1e-9, name="limit")),
+            "Lower the max of limit, which lets 1.00 through: 0.999999999 is 1.00 in float32.",
+            lambda: b.log(1.0 - b.clip(x(2.0), min=0.0, max=1 - 1e-6, name="limit")),
+        ),
+        (
+            lambda: b.sqrt(b.variance(x([2.0, 2.0]), name="spread")),
+            "Add a small number under the root, or use the variance itself.",
+            lambda: b.variance(x([2.0, 2.0])),
+        ),
+        (
+            lambda: b.sqrt(b.square(x(0.0))),
+            "Add a small number under the root, or use Abs instead of the root of a square.",
+            lambda: b.abs(x(0.0)),
+        ),
+        (
+            lambda: b.sqrt(b.pow(x([0.0, -1.0]), 2.0)),
+            "Add a small number under the root, or use Abs instead of the root of a square.",
+            lambda: b.abs(x([0.0, -1.0])),
+        ),
+        (
+            lambda: b.sqrt(b.pow([1.0, 0.0], x(4.0), name="power")),
+            "or halve the exponent of power instead of taking the root.",
+            lambda: b.pow([1.0, 0.0], b.div(x(4.0), 2.0), name="power"),
+        ),
+        (
+            lambda: b.pow(x([0.0, 1.0]), 0.25),
+            "Keep the base above 0: add a small number to it.",
+            lambda: b.pow(x([0.0, 1.0]) + EPS, 0.25),
+        ),
+        (
+            lambda: b.log(x([-0.5, 2.0])),
+            "Keep its input above 0: clip it, or make it positive with Softmax or Softplus.",
+            lambda: b.log(b.softmax(x([-0.5, 2.0]))),
+        ),
+        (
+            lambda: b.div(1.0, b.softplus(x(-200.0), name="deviation")),
+            "1.00 ÷ 0 (b), as deviation underflows. Add a small number to the denominator, or "
+            "clip it from below.",
+            lambda: b.div(1.0, b.clip(b.softplus(x(-200.0)), min=0.1, max=None)),
+        ),
+        (
             lambda: b.log(b.clip(x([0.5, -1.0]), min=0.0, max=1.0, name="limit")),
             "Raise the min of limit, which lets 0 through.",
             lambda: b.log(b.clip(x([0.5, -1.0]), min=EPS, max=1.0, name="limit")),
@@ -132,6 +173,33 @@ def test_a_limit_is_not_to_blame_for_a_pole_elsewhere():
     """The second number is 0 by itself, where the limit lets nothing through."""
     z = b.mul(b.clip(x([2.0, 0.5]), min=0.1, max=1.0, name="limit"), [1.0, 0.0])
     assert "limit" not in findings(b.log(z))
+
+
+@pytest.mark.parametrize(
+    ("draw", "unfit"),
+    [
+        (lambda: b.sqrt(b.pow(x([0.0, -1.0]), 4.0)), "halve"),
+        (lambda: b.sqrt(b.mul(x([0.0, 1.0]), 2.0)), "or"),
+        (lambda: b.div(1.0, b.sqrt(b.variance(x([1.0, 1.0]))) + 1e-5), "variance itself"),
+        (lambda: b.div(1.0, b.dot(x([1.0, 0.0]), [0.0, 1.0])), "clip it from below"),
+        (lambda: b.log(b.exp(b.constant("masked", -float("inf")) + x(1.0))), "underflows"),
+        (lambda: b.log(b.relu(x(-1.0))), "underflows"),
+    ],
+    ids=["signed base", "no form", "divides", "signed", "of minus infinity", "exactly 0"],
+)
+def test_a_cure_is_kept_back_where_it_does_not_fit(draw, unfit):
+    said = findings(draw())
+    assert "made in" in said and unfit not in said.replace("for", "")
+
+
+@pytest.mark.parametrize(
+    ("draw", "at", "slope"),
+    [(b.sqrt, -1.0, "0·NaN is NaN"), (b.log, -1.0, "0·NaN is NaN"), (b.exp, 100.0, "0·inf is NaN")],
+)
+def test_what_is_multiplied_by_0_is_told_by_its_kind(draw, at, slope):
+    q = b.constant("q", [at, 1.0])
+    scaled = b.mul(x(2.0), draw(q, name="f"))
+    assert slope in findings(b.where(b.equal(q, 1.0), scaled, 0.0, name="choose"))
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def sum_of_squares(v):
         ),
         (
             lambda: vector(lambda v: b.norm(v, name="length")),
-            "length is at 0, where JAX has NaN: use √(Σx² + a small number) instead.",
+            "slope counts as 0, as in PyTorch (NaN elsewhere). Use √(Σx² + a small number)",
             lambda: vector(lambda v: b.sqrt(b.add(sum_of_squares(v), 1e-6))),
         ),
     ],

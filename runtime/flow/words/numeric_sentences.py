@@ -170,13 +170,18 @@ class NumericSentences:
         contribution = self._contributions.run.contributions[blame.wire]
         assert contribution is not None  # blame follows only what brings something back
         what = "NaN" if np.isnan(contribution).any() else "inf"
-        origin = self._contributions.values.origin(blame.block)
+        values, program = self._contributions.values, self._contributions.program
+        origin = values.origin(blame.block)
         if origin is not None:
-            slope = "NaN" if origin.what == "NaN" else "inf"
+            factor = program.block(blame.block).type_name() in flat_spots.PRODUCTS
+            slope = origin.what if factor else values.what(blame.block)
+            slope = "NaN" if slope == "NaN" else "inf"
             cure = self._safe_form(blame.wire, origin.block, slope) or origin.cure
             made = f"{origin.block}, whose value is {origin.what}: {origin.reason}"
-            if isinstance(self._contributions.program.block(origin.block), Source):
+            if isinstance(program.block(origin.block), Source):
                 made = f"{blame.block}, as {origin.block} is given as {origin.what}"
+            elif origin.block != blame.block and what == "NaN" != origin.what:
+                made = f"{blame.block}, as {origin.block} is {origin.what}: {origin.reason}"
             return " ".join(filter(None, (f"First {what} made in {made}.", cure)))
         arrived = self._contributions.arrivals(blame.block)
         same = [a for a in arrived if a.shape == contribution.shape]

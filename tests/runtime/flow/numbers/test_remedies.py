@@ -202,6 +202,15 @@ def test_what_is_multiplied_by_0_is_told_by_its_kind(draw, at, slope):
     assert slope in findings(b.where(b.equal(q, 1.0), scaled, 0.0, name="choose"))
 
 
+def test_the_block_that_makes_nan_of_an_infinity_is_told_from_what_made_that():
+    x = b.variable("x", [0.0, 2.0])
+    wave = b.cos(b.div(1.0, x, name="inverse"), name="wave")
+    assert (
+        "First NaN made in wave, as inverse is inf: 1.00 ÷ 0 (element 0 of b). choose does not "
+        "take this branch, yet 0·NaN is NaN: put a Where before inverse too"
+    ) in findings(b.where(b.greater(x, 0.5), wave, 0.0, name="choose"))
+
+
 @pytest.mark.parametrize(
     ("draw", "said"),
     [(b.sqrt, "(0 in TensorFlow, but not under XLA)"), (b.log, "yet 0·inf is NaN:")],

@@ -53,8 +53,9 @@ class LiftSelection(DragSelection):
                 draw_open_wire(painter, view, start, there)
 
     def _mark_wire(self) -> None:
-        """Mark the wires that are cut; the others are healed."""
-        marks = dict.fromkeys(self._cut, "error")
+        """Mark the wires that will be gone: those that are cut and those that are replaced."""
+        gone = [*self._cut, *(str(wire.target) for wire in self._healed)]
+        marks = dict.fromkeys(gone, "error")
         if marks != self.host.view.marks:
             self.host.view = replace(self.host.view, marks=marks)
             self.host.redraw()

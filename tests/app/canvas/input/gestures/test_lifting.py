@@ -49,7 +49,7 @@ def test_a_block_without_inputs_leaves_its_wires_cut(canvas, shell):
 
 def test_what_would_be_is_shown_and_escape_keeps_the_wires(canvas, shell):
     lift(canvas, "stop1", release=False)
-    assert dict(canvas.view.marks) == {"stop1.x": "error"}
+    assert dict(canvas.view.marks) == {"stop1.x": "error", "add1.a": "error"}
     QTest.keyClick(canvas, Qt.Key.Key_Escape)
     assert not canvas.view.marks
     QTest.mouseRelease(canvas, LEFT, ALT, head(canvas, "stop1"))

@@ -3,7 +3,7 @@
 from runtime.engine.lowering import lower
 from runtime.engine.optimisers import SGD, Adam, Optimiser
 from runtime.engine.program import Program
-from runtime.engine.run import Run, Shapes
-from runtime.engine.session import Session
+from runtime.engine.session.run import Run, Shapes
+from runtime.engine.session.session import Session
 
 __all__ = ["SGD", "Adam", "Optimiser", "Program", "Run", "Session", "Shapes", "lower"]

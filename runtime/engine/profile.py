@@ -16,7 +16,7 @@ from runtime.engine.lowering import lower
 if TYPE_CHECKING:
     from runtime.engine.plan.tasks import Task
     from runtime.engine.program import Program
-    from runtime.engine.session import Session
+    from runtime.engine.session.session import Session
 
 MAX_RUNS = 1000
 """Number of runs after which the medians no longer change."""

@@ -14,10 +14,10 @@ from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.diagram.model import Diagram
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine.lookup import as_names
 from runtime.engine.lowering import lower
 from runtime.engine.program import Program
-from runtime.engine.session import Session
+from runtime.engine.session.lookup import as_names
+from runtime.engine.session.session import Session
 from runtime.flow.structure.leaves import best_state, combined_verdict, merged_repairs
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts

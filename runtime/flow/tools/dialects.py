@@ -19,7 +19,7 @@ from blocks.arguments import explained
 from runtime.calculus import passes_gradient
 from runtime.calculus.choices import SYSTEMS
 from runtime.diagram.paths import PortPath
-from runtime.engine.lookup import find_port
+from runtime.engine.session.lookup import find_port
 from runtime.flow.words.formatting import size
 from runtime.flow.words.states import State
 

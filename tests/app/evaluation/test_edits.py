@@ -83,8 +83,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         for user in (rebind, lowering):
             monkeypatch.setattr(user, name, counted(name, getattr(user, name)))
     for user, name in (
-        ("runtime.engine.session", "lower"),
-        ("runtime.engine.execution", "compile_request"),
+        ("runtime.engine.session.session", "lower"),
+        ("runtime.engine.session.execution", "compile_request"),
         ("runtime.flow.analyse", "Flow"),
         ("runtime.flow.structure.searches", "Graph"),
     ):

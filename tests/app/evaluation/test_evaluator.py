@@ -107,7 +107,7 @@ class TestEvaluation:
     def test_another_number_is_not_traced_again(self, monkeypatch):
         traced = []
         monkeypatch.setattr(
-            "runtime.engine.session.lower",
+            "runtime.engine.session.session.lower",
             lambda *given: traced.append(given) or lower(*given),
         )
         evaluation = Evaluation()

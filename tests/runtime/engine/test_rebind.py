@@ -44,7 +44,7 @@ def work(monkeypatch) -> Iterator[list[str]]:
 
         return call
 
-    monkeypatch.setattr("runtime.engine.session.lower", counted("lower", lower))
+    monkeypatch.setattr("runtime.engine.session.session.lower", counted("lower", lower))
     monkeypatch.setattr("runtime.engine.plan.compiled.Plan", counted("plan", compiled.Plan))
     for name in ("check", "flatten"):
         for user in (rebind, lowering):

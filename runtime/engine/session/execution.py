@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
     from runtime.engine.plan.passes import Pass
     from runtime.engine.program import Program
-    from runtime.engine.store import Store
+    from runtime.engine.session.store import Store
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from runtime.engine.plan.compiled import Compiled
     from runtime.engine.program import Program
-    from runtime.engine.store import Store
+    from runtime.engine.session.store import Store
 
 Array = NDArray[Any]
 

@@ -24,8 +24,9 @@ from blocks.library.sources import Constant, Input, Variable
 from blocks.library.view import Display
 from blocks.values import PortLiteral
 from runtime.build import variable
-from runtime.engine import SGD, Session, store
+from runtime.engine import SGD, Session
 from runtime.engine.plan import memory
+from runtime.engine.session import store
 from tests.runtime.engine.drawing import draw, seed
 
 Array = NDArray[Any]

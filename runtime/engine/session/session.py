@@ -13,26 +13,26 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.arguments import explained
 from blocks.errors import FeedError, Location, RunError
 from runtime.diagram.model import MAIN, Diagram
-from runtime.engine import lookup
-from runtime.engine.by_path import by_path
-from runtime.engine.execution import Executor
 from runtime.engine.lowering import lower
 from runtime.engine.norms import with_tree_norms
 from runtime.engine.plan.compiled import Request, Table, compile_request, with_zeros
 from runtime.engine.plan.passes import select_passes
-from runtime.engine.prepared import Prepared
 from runtime.engine.rebind import rebind, with_values
-from runtime.engine.run import Run, Shapes, accumulate
-from runtime.engine.store import Store, shapes_of
+from runtime.engine.session import lookup
+from runtime.engine.session.by_path import by_path
+from runtime.engine.session.execution import Executor
+from runtime.engine.session.prepared import Prepared
+from runtime.engine.session.run import Run, Shapes, accumulate
+from runtime.engine.session.store import Store, shapes_of
 
 if TYPE_CHECKING:
     from blocks.block import Shape
     from runtime.diagram.checks.diagnostics import Diagnostic
     from runtime.diagram.paths import InstancePath, PortPath
     from runtime.engine.flatten import Flat
-    from runtime.engine.lookup import GradientRequests
     from runtime.engine.optimisers import Optimiser
     from runtime.engine.program import Program
+    from runtime.engine.session.lookup import GradientRequests
 
 Array = NDArray[Any]
 Feeds: TypeAlias = Mapping[str, ArrayLike]

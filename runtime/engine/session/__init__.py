@@ -1,0 +1,1 @@
+"""Sessions: requests, what they need executed, and their results."""

@@ -146,7 +146,17 @@ def _several(window):
 
 
 way("Drag on the background")(_several)
-way("Alt + drag")(_several)
+way("Alt + drag on the background")(_several)
+
+
+@way("Alt + drag on a block")
+def _(window):
+    at = main(window).layout["stop"]
+    go(window, FocusKind.BLOCK, "stop")
+    press(window, Key.Key_L, Key.Key_S, Key.Key_Down)
+    assert main(window).wires[PortName("add1", "a")] == PortName("mul1", "out")
+    assert PortName("stop", "x") not in main(window).wires
+    assert main(window).layout["stop"].y > at.y
 
 
 @way("Drag a note's corner")
@@ -156,6 +166,7 @@ def _(window):
     assert main(window).notes["n"].width == 210
 
 
+@way("Drag from a port onto a block")
 @way("Drag from a port")
 def _(window):
     go(window, FocusKind.OUTPUT, "b.out")
@@ -163,6 +174,17 @@ def _(window):
     go(window, FocusKind.BLOCK, "add1")
     press(window, Key.Key_Space)
     assert main(window).wires[PortName("add1", "a")] == PortName("b", "out")
+
+
+@way("Drag from an output of several selected blocks onto a block")
+def _(window):
+    for source, target in (("a", "a"), ("b", "b")):
+        go(window, FocusKind.OUTPUT, f"{source}.out")
+        press(window, Key.Key_Space)
+        go(window, FocusKind.INPUT, f"add1.{target}")
+        press(window, Key.Key_Space)
+    assert main(window).wires[PortName("add1", "a")] == PortName("a", "out")
+    assert main(window).wires[PortName("add1", "b")] == PortName("b", "out")
 
 
 @way("Drag from a port onto the background")
@@ -174,7 +196,7 @@ def _(window):
     assert main(window).wires[PortName("relu1", "x")] == PortName("b", "out")
 
 
-@way("Drag a wire off its input")
+@way("Drag a wire off its input, or the selected wire off its output")
 def _(window):
     go(window, FocusKind.WIRE, "stop.x")
     press(window, Key.Key_Delete)

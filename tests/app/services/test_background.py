@@ -214,7 +214,7 @@ class TestOpening:
         assert saved_as
         from runtime.diagram.files import storage
 
-        gate = Gate(monkeypatch, storage, "_decoded")
+        gate = Gate(monkeypatch, storage, "_text_of")
         yield gate
         gate.open()
 

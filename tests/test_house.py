@@ -244,3 +244,25 @@ def test_the_window_is_passed_to_nobody():
 
 def test_every_module_of_the_editor_is_in_a_room():
     assert [p.name for p in (ROOT / "app").glob("*.py")] == ["__init__.py"]
+
+
+MOST_FILES = 18
+"""Files that a folder may have before it needs rooms."""
+MOST_LINES = 400
+"""Lines that a module may have before it needs to be split."""
+
+
+def test_no_folder_is_crowded():
+    folders = {path.parent for path in [*MODULES, *(ROOT / "tests").rglob("*.py")]}
+    crowded = {
+        str(folder.relative_to(ROOT)): number
+        for folder in folders
+        if (number := len(list(folder.glob("*.py")))) > MOST_FILES
+    }
+    assert not crowded, f"Folders with more than {MOST_FILES} files; give them rooms: {crowded}"
+
+
+def test_no_module_is_too_long():
+    lengths = {name_of(path): len(path.read_bytes().splitlines()) for path in MODULES}
+    long = {name: lines for name, lines in lengths.items() if lines > MOST_LINES}
+    assert not long, f"Modules of more than {MOST_LINES} lines; split them: {long}"

@@ -10,7 +10,7 @@ from blocks.errors import RunError
 from runtime.engine.plan import native
 from runtime.engine.plan.passes.convolutions import convolutions
 from runtime.engine.plan.passes.fused import fused
-from runtime.engine.plan.passes.groups import groups, wide_groups
+from runtime.engine.plan.passes.groups import groups, groups_of_few
 from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalars import scalars
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 Pass: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must stay readable; returns tasks in order."""
 
-DEFAULT: tuple[Pass, ...] = (convolutions, joins, sums, groups, scalars, tiles)
+DEFAULT: tuple[Pass, ...] = (convolutions, joins, sums, groups_of_few, scalars, tiles)
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    convolutions, softmaxes, joins, sums, wide_groups, native_scalars, scalars, fused, tiles,
+    convolutions, softmaxes, joins, sums, groups, native_scalars, scalars, fused, tiles,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 FEWEST = 8
 """Tasks from which a group is worthwhile."""
 
-FEWEST_SCALARS = 64
-"""Scalar tasks from which a group is faster than a region of Python floats."""
-
-FEWEST_COMPILED = 256
+FEWEST_SCALARS = 256
 """Scalar tasks from which a group is faster than a region that becomes machine code, until then."""
+
+FEWEST_UNCOMPILED = 64
+"""Scalar tasks from which a group is faster than a region of Python floats."""
 
 LARGEST = 4096
 """Elements of one value up to which calls cost more than arithmetic."""
@@ -41,9 +41,9 @@ def groups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     return _grouped(tasks, FEWEST_SCALARS)
 
 
-def wide_groups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """``groups`` that leave more scalars to machine code."""
-    return _grouped(tasks, FEWEST_COMPILED)
+def groups_of_few(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """``groups`` of fewer scalars, where no machine code waits for them."""
+    return _grouped(tasks, FEWEST_UNCOMPILED)
 
 
 def _grouped(tasks: list[Task], fewest_scalars: int) -> list[Task]:

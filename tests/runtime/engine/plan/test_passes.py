@@ -27,7 +27,7 @@ from tests.golden.runner import cases, check
 from tests.runtime.calculus.tracing import compute
 from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 
-EXACT = ("convolutions", "sums", "groups", "wide_groups", "joins")
+EXACT = ("convolutions", "sums", "groups", "groups_of_few", "joins")
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
     **{task_pass.__name__: (task_pass,) for task_pass in (*passes.DEFAULT, *passes.FAST)},
@@ -38,7 +38,7 @@ EAGER = {
     "softmaxes": {"LARGE": 1, "SHORTEST": 1},
     "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
-    "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_COMPILED": 5},
+    "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2},
     "native_scalars": {"WARM": 0},

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from blocks.errors import GradwireError, Location, RunError, ShapeError
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 
 if TYPE_CHECKING:
+    from runtime.calculus.namespace import Namespace
     from runtime.calculus.value import Value
 
 
@@ -76,11 +78,32 @@ def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict
         if value in targets:
             adjoints[value] = adjoint
         for slot in slots:
-            rule, source = value.primitive.rule(slot), value.inputs[slot]
-            assert rule is not None  # the slot is open
-            # Unpacking thousands of inputs once for each of them would take quadratic time.
-            arguments = (slot, value.inputs) if value.primitive.variadic else value.inputs
-            part = xp.sum_to(rule(xp, adjoint, value, *arguments, **value.attributes), source.shape)
-            incoming.setdefault(source, []).append(xp.astype(part, source.dtype))
+            part = _contribution(xp, adjoint, value, slot)
+            incoming.setdefault(value.inputs[slot], []).append(part)
         trace.owner = owner
     return adjoints
+
+
+def _contribution(xp: Namespace, adjoint: Value, value: Value, slot: int) -> Value:
+    """What comes back from a value to its input; raises RunError where the rule fails."""
+    rule, source = value.primitive.rule(slot), value.inputs[slot]
+    assert rule is not None  # the slot is open
+    # Unpacking thousands of inputs once for each of them would take quadratic time.
+    arguments = (slot, value.inputs) if value.primitive.variadic else value.inputs
+    try:
+        part = rule(xp, adjoint, value, *arguments, **value.attributes)
+    except GradwireError:
+        raise
+    except (Exception, SystemExit) as error:  # the rule of a plug-in may fail in any way
+        raise _failed_rule(value, repr(error)) from error
+    try:
+        return xp.astype(xp.sum_to(part, source.shape), source.dtype)
+    except (ShapeError, AttributeError) as error:
+        got = f"shape {list(part.shape)}" if hasattr(part, "shape") else repr(part)
+        wanted = f"shape {list(source.shape)}"
+        raise _failed_rule(value, f"it gives {got} for an input of {wanted}") from error
+
+
+def _failed_rule(value: Value, why: str) -> RunError:
+    place = Location(block=value.owner) if isinstance(value.owner, str) else None
+    return RunError(f"The derivative of {value.primitive.name} failed: {why}.", location=place)

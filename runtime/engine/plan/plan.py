@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import Location, RunError
+from blocks.errors import GradwireError, Location, RunError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.interruption import until_cancelled
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-FAILURES = (IndexError, ValueError, MemoryError, ArithmeticError)
-"""The exceptions that kernels raise for invalid numbers."""
+INVALID = (IndexError, ValueError, MemoryError, ArithmeticError)
+"""What the kernels of the library raise for invalid numbers."""
+FAILURES = (Exception, SystemExit)
+"""What the kernels of plug-ins may raise."""
 
 WORTH_GIVING = 1 << 14
 """Elements from which computing a result in new memory is cheaper than copying it."""
@@ -81,10 +83,13 @@ class Plan:
             for step in until_cancelled(self._steps):
                 step()
                 done += 1
+        except GradwireError:
+            raise
         except FAILURES as error:
             owner = self._workers[done].owner
+            why = str(error).rstrip(".") if isinstance(error, INVALID) else repr(error)
             raise RunError(
-                f"The run failed: {str(error).rstrip('.')}.",
+                f"The run failed: {why}.",
                 location=Location(block=owner) if owner else None,
             ) from error
 

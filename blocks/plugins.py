@@ -7,14 +7,19 @@ seconds, or by ``interrupt`` from another thread, which reaches the code of plug
 
 from __future__ import annotations
 
+import _thread
 import ctypes
+import math
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from functools import wraps
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from blocks.errors import BlockError
@@ -45,11 +50,10 @@ def guarded(call: Callable[[], R], seconds: float | None = None) -> R:
     """The result of foreign code. Raises what it raises, PluginError in place of what is no
     Exception or when the seconds are over, and BrokenOff after ``interrupt``.
     """
-    guard = _Guard()
-    with _printing_to_stderr(), _user_interrupts() as by_user:
+    guard = _Guard(seconds)
+    with guard, _printing_to_stderr(), _user_interrupts() as by_user:
         try:
-            with guard, _time_limit(guard, seconds):
-                return call()
+            return guard.run(call)
         except BrokenOff:
             if guard.reason is None:
                 raise
@@ -66,78 +70,164 @@ def guarded(call: Callable[[], R], seconds: float | None = None) -> R:
             raise PluginError(f"{error!r}") from error
 
 
+def breakable() -> AbstractContextManager[object]:
+    """Work of this thread that ``interrupt`` is meant for. Only the code of plug-ins within it is
+    broken off, whether it runs already or begins later.
+    """
+    return _Guard(None)
+
+
 def interrupt(thread: int) -> None:
-    """Break off the code of a plug-in that runs in a thread now; if none does, do nothing."""
-    with _LOCK:
-        guards = _GUARDS.get(thread)
-        if guards:
-            guards[0].fire()
+    """Break off the code of plug-ins in the outermost ``breakable`` or ``guarded`` call that
+    a thread is in; if it is in none, do nothing.
+    """
+    with _lock:
+        if guards := _guards.get(thread):
+            guards[0].is_over = True
+            _wake()
 
 
-_LOCK = threading.RLock()
-_GUARDS: dict[int, list[_Guard]] = {}
-"""The guards of the plug-in code that runs, by thread, the outermost first."""
+# ---- breaking off -------------------------------------------------------------------------------
+
+REPEAT = 0.05
+"""Seconds until code that goes on is broken off again: an exception that comes inside of __del__
+or a callback of the garbage collector is lost, and careless code catches everything.
+"""
+_lock = threading.RLock()  # written in C, so an exception cannot come between its halves
+_guards: dict[int, list[_Guard]] = {}
+"""The guards that each thread is in, the outermost first."""
 
 
-@dataclass
 class _Guard:
-    """Marks where an asynchronous exception may come; none comes after it was left."""
+    """A call of foreign code, or work that contains such calls.
 
-    reason: str | None = None
-    """Why the code was broken off, when its time is over."""
-    _thread: int = field(default_factory=threading.get_ident)
-    _fired: bool = False
-    _left: bool = False
+    BrokenOff comes only while the innermost guard of its thread is open, which is while foreign
+    code runs: what ``guarded`` itself does at the beginning and the end is never broken off.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.reason: str | None = None
+        """Why the code was broken off, when its time is over."""
+        self.is_over = False
+        self.deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self._seconds = seconds
+        self._is_open = False
+        self._was_struck = False
 
     def __enter__(self) -> _Guard:
-        with _LOCK:
-            _GUARDS.setdefault(self._thread, []).append(self)
+        with _lock:
+            guards = _guards.setdefault(threading.get_ident(), [])
+            if guards:
+                guards[-1]._settle()
+            guards.append(self)
+            if self.deadline < _next_look:
+                _wake()
         return self
 
+    def run(self, call: Callable[[], R]) -> R:
+        """The result of the call, during which BrokenOff may come."""
+        try:
+            self._is_open = True
+            return call()
+        finally:
+            self._is_open = False  # the interpreter delivers no exception before this is done
+            with _lock:
+                self._settle()
+
     def __exit__(self, *error: object) -> None:
-        while not self._left:
-            try:
-                self._leave()
-            except BrokenOff:  # fired meanwhile, at most once
-                continue
-
-    def fire(self, reason: str | None = None) -> None:
-        """Raise BrokenOff in the guarded code, once."""
-        with _LOCK:
-            if not (self._fired or self._left):
-                self._fired, self.reason = True, reason
-                _raise_in(self._thread, BrokenOff)
-
-    def _leave(self) -> None:
-        with _LOCK:
-            if self._fired:
-                _raise_in(self._thread, None)  # where it has not come yet it must not come later
-            guards = _GUARDS[self._thread]
-            if self in guards:
-                guards.remove(self)
+        with _lock:
+            guards = _guards[threading.get_ident()]
+            guards.remove(self)
             if not guards:
-                del _GUARDS[self._thread]
-            self._left = True
+                del _guards[threading.get_ident()]
+
+    def look(self, now: float) -> None:
+        """Be over when the time is."""
+        if self.deadline <= now and not self.is_over:
+            self.is_over, self.reason = True, f"It took more than {self._seconds:g} s."
+
+    def strike(self, thread: int) -> None:
+        """Raise BrokenOff in a thread whose innermost guard this is, if it is open."""
+        if self._is_open:
+            self._was_struck = True
+            _raise_in(thread)
+            _absorb()
+
+    def _settle(self) -> None:
+        """Let no exception come later that has been raised but has not come yet."""
+        if self._was_struck:
+            self._was_struck = False
+            _absorb()
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    kind = ctypes.py_object(error) if error is not None else None
+def _raise_in(thread: int) -> None:
+    kind = ctypes.py_object(BrokenOff)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), kind)
 
 
-@contextmanager
-def _time_limit(guard: _Guard, seconds: float | None) -> Iterator[None]:
-    if seconds is None:
-        yield
-        return
-    timer = threading.Timer(seconds, guard.fire, [f"It took more than {seconds:g} s."])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def _absorb() -> None:
+    """Catch what is pending in this thread, by raising it again.
 
+    The interpreter has a flag that some exception is pending in some thread, and resets it only
+    where one comes: not where it is cleared, nor while its thread waits for something. Until
+    then Python 3.11 does not let any traced thread enter a function (coverage, debuggers).
+    """
+    try:
+        _raise_in(threading.get_ident())
+    except BrokenOff:
+        pass
+
+
+_next_look = math.inf
+"""When the watching thread wakes next, if nothing wakes it."""
+_wakes: SimpleQueue[None] = SimpleQueue()
+_is_watched = False
+
+
+def _wake() -> None:
+    """Let the watching thread look now; the first time, start it. The lock is held."""
+    global _is_watched
+    if not _is_watched:
+        _is_watched = True
+        _thread.start_new_thread(_watch, ())  # which nothing traces; see _absorb
+    _wakes.put(None)
+
+
+def _watch() -> None:
+    while True:
+        with suppress(Empty):
+            wait = _look()
+            _wakes.get(timeout=None if wait == math.inf else wait)
+
+
+def _look() -> float:
+    """Break off what is over; return the seconds until the next look."""
+    global _next_look
+    with _lock:
+        now, _next_look = time.monotonic(), math.inf
+        for thread, guards in _guards.items():
+            for guard in guards:
+                guard.look(now)
+            if any(guard.is_over for guard in guards):
+                guards[-1].strike(thread)
+                _next_look = min(_next_look, now + REPEAT)
+            for guard in guards:
+                if not guard.is_over:
+                    _next_look = min(_next_look, guard.deadline)
+        return max(0.0, _next_look - now)
+
+
+def _after_fork() -> None:
+    """The child has no watching thread, and the parent's may have held the lock."""
+    global _lock, _wakes, _is_watched, _next_look
+    _lock, _wakes, _is_watched, _next_look = threading.RLock(), SimpleQueue(), False, math.inf
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+# ---- standard output and Ctrl-C -----------------------------------------------------------------
 
 _printers = 0
 _stdout: Any = None
@@ -147,14 +237,14 @@ _stdout: Any = None
 def _printing_to_stderr() -> Iterator[None]:
     """Standard output is standard error while any thread is in here."""
     global _printers, _stdout
-    with _LOCK:
+    with _lock:
         if _printers == 0:
             _stdout, sys.stdout = sys.stdout, sys.stderr
         _printers += 1
     try:
         yield
     finally:
-        with _LOCK:
+        with _lock:
             _printers -= 1
             if _printers == 0:
                 sys.stdout = _stdout

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.services.background import Cancelled
 from blocks.errors import RunError
-from blocks.plugins import interrupt
+from blocks.plugins import breakable, interrupt
 from runtime.diagram.model import same_meaning
 from runtime.engine import Session
 from runtime.engine.interruption import interruptible
@@ -187,16 +187,23 @@ class _Queue:
 
 def _work(queue: _Queue, ended: Any) -> None:
     """The thread's loop. It refers to no Worker, which may be deleted while a job runs."""
-    while (submitted := queue.take()) is not None:
-        serial, kind, job = submitted
-        superseded = partial(queue.superseded, kind, serial)
+    while _do_next(queue, ended):
+        pass
+
+
+def _do_next(queue: _Queue, ended: Any) -> bool:
+    """Wait for a job and do it; return False once the queue is closed."""
+    with breakable():  # from before the job is taken, so that no interrupt comes too early
+        if (submitted := queue.take()) is None:
+            return False
+        superseded = partial(queue.superseded, submitted.kind, submitted.serial)
         try:
             with interruptible(superseded):
-                result = job(superseded)
+                result = submitted.job(superseded)
         except Exception as error:  # whatever a block does, the next job must be possible
             result = error
         except BaseException as error:
             result = RunError(f"The work was broken off: {error!r}.")
-        if not superseded():
-            ended.emit(serial, kind, result)
-        del submitted, job, result  # or they would live until the next job comes
+    if not superseded():
+        ended.emit(submitted.serial, submitted.kind, result)
+    return True

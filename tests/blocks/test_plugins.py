@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,18 +19,17 @@ import pytest
 from blocks import plugins, registry
 from blocks.errors import GradwireError, ParameterError, UnknownBlockError
 from blocks.library.arithmetic import Add
-from blocks.plugins import BrokenOff, PluginError, guarded, interrupt
+from blocks.plugins import BrokenOff, PluginError, breakable, guarded, interrupt
 from blocks.registry import Registry, discover
 from runtime.diagram import MAIN, Diagram, Page, PortName, check, dumps
 from runtime.engine import Session
 from tests.blocks.installing import install, site
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from blocks import Block
 
 __all__ = ["site"]
+ROOT = Path(__file__).parents[2]
 
 GOOD = '''
 from blocks import Block
@@ -254,50 +258,144 @@ def test_the_user_interrupts_and_code_that_says_so_does_not():
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def forever(started: threading.Event) -> None:
-    """A loop as careless code has it."""
-    started.set()
-    while True:
+def forever(started: SimpleQueue[None], seconds: float = 60.0) -> None:
+    """A loop as careless code has it; it ends by itself where nothing breaks it off."""
+    started.put(None)  # no Event: BrokenOff inside of it could leave its lock taken
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         try:
             sum(range(100))
         except Exception:
             continue
+    raise TimeoutError("Nothing broke off the loop.")
+
+
+def outcome(work: Callable[[], object], started: SimpleQueue[None]) -> object:
+    """What the work raises or returns on a thread that is interrupted once it has started."""
+    found: list[object] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    started.get(timeout=60)
+    interrupt(thread.ident)
+    thread.join(120)
+    assert plugins._guards == {}
+    (result,) = found
+    return result
 
 
 def test_a_loop_is_broken_off_from_another_thread():
-    started, ended = threading.Event(), []
+    started: SimpleQueue[None] = SimpleQueue()
+
+    def work() -> int:
+        with pytest.raises(BrokenOff):
+            guarded(lambda: guarded(lambda: forever(started)))
+        return sum(range(100_000))
+
+    assert outcome(work, started) == sum(range(100_000))
+
+
+def test_code_that_catches_everything_is_broken_off_again():
+    started: SimpleQueue[None] = SimpleQueue()
+    caught = []
+
+    def careless() -> None:
+        while len(caught) < 3:
+            try:
+                forever(started)
+            except BaseException as error:
+                caught.append(type(error))
+        forever(started)
+
+    assert isinstance(outcome(lambda: guarded(careless), started), BrokenOff)
+    assert caught == [BrokenOff] * 3
+
+
+def test_an_interrupt_that_is_lost_in_a_finaliser_comes_again(monkeypatch):
+    started: SimpleQueue[None] = SimpleQueue()
+    lost = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda problem: lost.append(problem.exc_type))
+
+    class Finalised:
+        def __del__(self) -> None:
+            forever(started)
+
+    def careless() -> None:
+        Finalised()
+        forever(started)
+
+    assert isinstance(outcome(lambda: guarded(careless), started), BrokenOff)
+    assert lost == [BrokenOff]
+
+
+def test_a_loop_that_begins_after_the_interrupt_is_broken_off():
+    started: SimpleQueue[None] = SimpleQueue()
+    go = threading.Event()
 
     def work() -> None:
-        try:
-            guarded(lambda: guarded(lambda: forever(started)))
-        except BrokenOff:
-            ended.append("broken off")
-        ended.append(sum(range(100_000)))
+        with breakable():
+            started.put(None)
+            go.wait(60)
+            guarded(lambda: forever(SimpleQueue()))
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert started.wait(60)
-    interrupt(thread.ident)
-    thread.join(60)
-    assert ended == ["broken off", sum(range(100_000))]
+    threading.Timer(0.2, go.set).start()
+    assert isinstance(outcome(work, started), BrokenOff)
 
 
 def test_only_the_code_of_plug_ins_is_broken_off():
-    begun, go, ended = threading.Event(), threading.Event(), []
+    started: SimpleQueue[None] = SimpleQueue()
 
-    def work() -> None:
-        guarded(lambda: None)
-        begun.set()
-        go.wait(60)
-        ended.append(sum(range(100_000)))
+    def work() -> int:
+        with breakable():
+            guarded(lambda: None)
+            started.put(None)
+            time.sleep(3 * plugins.REPEAT)
+            return sum(range(100_000))
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert begun.wait(60)
-    interrupt(thread.ident)
-    go.set()
-    thread.join(60)
-    assert len(ended) == 1
+    assert outcome(work, started) == sum(range(100_000))
+
+
+TRACED = """
+import sys, threading, time
+from blocks import plugins
+
+def loop(end=time.monotonic() + 60):
+    while time.monotonic() < end: pass
+
+def sleep():
+    time.sleep(8 * plugins.REPEAT)
+
+def count():
+    calls, end = 0, time.monotonic() + 4 * plugins.REPEAT
+    while time.monotonic() < end: calls += (lambda: 1)()
+    return calls
+
+ended = []
+threading.excepthook = lambda args: ended.append(args.exc_type.__name__)
+sys.settrace(lambda *event: None)
+threading.settrace(lambda *event: None)
+for call in (loop, sleep, *[loop] * 200):
+    try: plugins.guarded(call, 0.001)
+    except plugins.PluginError: ended.append("over")
+assert count() and ended == ["over"] * 202, ended
+sleeper = threading.Thread(target=plugins.guarded, args=(sleep,), daemon=True)
+sleeper.start()
+time.sleep(plugins.REPEAT)
+plugins.interrupt(sleeper.ident)
+assert count() and sleeper.is_alive()
+sleeper.join(60)
+assert ended[-1] == "BrokenOff", ended
+"""
+
+
+def test_functions_can_be_traced_while_and_after_code_is_broken_off():
+    subprocess.run([sys.executable, "-c", TRACED], cwd=ROOT, check=True, timeout=100)
 
 
 def test_a_limit_that_runs_out_with_the_call_never_strikes_later():
@@ -307,7 +405,7 @@ def test_a_limit_that_runs_out_with_the_call_never_strikes_later():
         except PluginError as error:
             assert "It took more than" in error.what
     assert sum(range(100_000)) == 4_999_950_000
-    assert plugins._GUARDS == {}
+    assert plugins._guards == {}
 
 
 def test_printing_in_several_threads_leaves_standard_output_where_it_was():
@@ -324,3 +422,59 @@ def test_printing_in_several_threads_leaves_standard_output_where_it_was():
     for thread in threads:
         thread.join(60)
     assert sys.stdout is before and all(seen) and len(seen) == 200
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Exceptions and changes of thread come as often as they can; and none into the functions
+    that measure coverage, which would leave their own lock taken.
+    """
+    monkeypatch.setattr(plugins, "REPEAT", 0.0)
+    interval, trace = sys.getswitchinterval(), sys.gettrace()
+    sys.setswitchinterval(1e-6)
+    sys.settrace(None)
+    yield
+    sys.settrace(trace)
+    sys.setswitchinterval(interval)
+
+
+def test_nested_calls_that_are_broken_off_leave_nothing_behind(often):
+    before, errors, seen = sys.stdout, sys.stderr, []
+    handler = signal.getsignal(signal.SIGINT)
+
+    def nest(depth: int) -> None:
+        seen.append(sys.stdout is errors)
+        for _ in range(3 if depth else 0):
+            guarded(lambda: nest(depth - 1), 0.0005)
+
+    for attempt in range(400):
+        with suppress(PluginError):
+            guarded(lambda: nest(4), attempt % 20 * 0.0001)
+        assert plugins._guards == {} and plugins._printers == 0
+    assert sys.stdout is before and all(seen)
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_what_a_guard_does_itself_is_never_broken_off(monkeypatch):
+    done = []
+
+    def spend(name: str) -> None:
+        end = time.monotonic() + 4 * plugins.REPEAT
+        while time.monotonic() < end:
+            pass
+        done.append(name)
+
+    @contextmanager
+    def slowly() -> Iterator[None]:
+        spend("begin")
+        yield
+        spend("end")
+
+    def outer() -> None:
+        monkeypatch.setattr(plugins, "_printing_to_stderr", slowly)
+        guarded(lambda: None)
+        forever(SimpleQueue())
+
+    with pytest.raises(PluginError, match="It took more"):
+        guarded(outer, 0.01)
+    assert done == ["begin", "end"]

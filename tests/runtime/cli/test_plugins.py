@@ -35,7 +35,7 @@ def command(tmp_path, diagram):
             )  # fmt: skip
             if not wait:
                 return started
-            out, err = started.communicate()
+            out, err = started.communicate(timeout=120)
             assert "Traceback" not in err and "itself failed" not in err, err
             return started.returncode, out, err
 
@@ -87,6 +87,6 @@ def test_a_loop_without_an_end_is_ended_by_the_user(command, source):
     started = command(source)("run", "--json", wait=False)
     assert started.stderr.readline() == "here\n"
     started.send_signal(signal.SIGINT)
-    out, err = started.communicate()
+    out, err = started.communicate(timeout=120)
     assert (started.returncode, out) == (130, "")
     assert "Traceback" not in err

@@ -34,8 +34,10 @@ class Thresholds:
     """Share of elements that are exactly 0 from which on a wire is PARTIAL."""
     faint: float = _threshold(1e-7, "Vanishing below")
     """Root mean square below which it is FAINT."""
-    faint_relative: float = _threshold(1e-5, "Vanishing below this share of the largest")
-    """The same, as a share of the largest for the loss."""
+    faint_relative: float = _threshold(
+        1e-5, "Vanishing below this share of the loss's own gradient"
+    )
+    """The same, as a share of the gradient that leaves the loss."""
     flood: float = _threshold(1e4, "Exploding above")
     """Root mean square above which it is FLOOD."""
     flood_relative: float = _threshold(
@@ -61,7 +63,7 @@ def _floods(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
 
 
 def _is_faint(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
-    least = max(limits.faint, limits.faint_relative * scale.largest)
+    least = max(limits.faint, limits.faint_relative * scale.seed)
     return size.subnormal | (size.rms < least)
 
 

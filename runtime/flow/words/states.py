@@ -173,7 +173,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
         State.FAINT: Row(
             numeric=True,
             title="Carries, vanishing",
-            legend="vanishing: below {faint}, or {faint_relative} of the largest",
+            legend="vanishing: below {faint}, or {faint_relative} × the loss's own",
             spoken="carries a vanishing gradient",
             search="vanishing",
             form=Form.BEADS,

@@ -276,6 +276,14 @@ def test_a_gradient_like_the_loss_s_own_is_no_flood_beside_vanishing_ones():
     assert State.FLOOD not in reading.states().values()
 
 
+def test_a_gradient_like_the_loss_s_own_is_not_faint_beside_exploding_ones():
+    x = b.variable("x", [-1.0, 2.0])
+    total = b.sum(b.log(b.relu(x, name="unit") + 1e-8, name="logs"))
+    reading = observe(Session(b.build(b.loss(total))))
+    assert reading.state("logs.x") is State.FLOOD
+    assert reading.state("unit.x") is reading.variable("x").state is State.PARTIAL
+
+
 def test_a_gradient_far_above_the_loss_s_own_is_a_flood():
     x = b.mul(b.variable("x", 1.0), 2e4, name="much")
     reading = observe(Session(b.build(b.loss(b.mul(x, 1e-3, name="little"), scale=0.1))))

@@ -22,7 +22,7 @@ from tests.app.canvas.paint.recording import recorder
 def test_titles_have_the_values_of_thresholds():
     thresholds = Thresholds()
     assert title(State.PARTIAL, thresholds) == "carries; at least 10 % of it is zero"
-    assert title(State.FAINT, thresholds) == "vanishing: below 10⁻⁷, or 10⁻⁵ of the largest"
+    assert title(State.FAINT, thresholds) == "vanishing: below 10⁻⁷, or 10⁻⁵ × the loss's own"
     assert title(State.FLOOD, thresholds) == "exploding: above 10⁴, or 10⁴ × the loss's own"
     other = Thresholds(partial=0.25, faint=3e-6, flood=2e3)
     assert "25 %" in title(State.PARTIAL, other)

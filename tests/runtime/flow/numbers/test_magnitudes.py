@@ -27,7 +27,7 @@ def state(values, scale=ALONE, thresholds=None, dtype="float64"):
         ([1.0] * 10 + [0.0], State.CARRIES),  # less
         ([0.0, 1.0], State.PARTIAL),
         ([0.0, -0.0], State.ZERO),
-        ([1.01e-7], State.FAINT),  # under the share of the largest
+        ([1.01e-7], State.FAINT),  # under the share of the loss's own
         ([0.99e-7], State.FAINT),
         ([1.01e4], State.FLOOD),
         ([0.99e4], State.CARRIES),
@@ -43,7 +43,8 @@ def test_by_size_alone(values, expected):
 
 def test_faint_and_flood_are_relative_too():
     assert state([0.99e-5], Scale(1.0, 1.0)) is State.FAINT
-    assert state([1.01e-5], Scale(1.0, 1e-4)) is State.CARRIES
+    assert state([1.01e-5], Scale(1.0, 1.0)) is State.CARRIES
+    assert state([0.99e-5], Scale(1.0, 1e-4)) is State.CARRIES
     assert state([1.01], Scale(1.01, 1e-4)) is State.FLOOD
     assert state([0.99], Scale(0.99, 1e-4)) is State.CARRIES
     assert state([1.0], Scale(0.0)) is State.CARRIES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +37,8 @@ NOT_FINITE = "value-not-finite"
 class Origin:
     """A block whose value is NaN or infinite first, with ``reason``: what it made that of.
 
-    ``spoilt`` are the losses whose value it spoils; ``then`` the block that made NaN of its
-    infinity, if one did.
+    ``spoilt`` are the losses whose value it spoils, ``beside`` those that another origin spoils
+    and that it leads to; ``then`` the block that made NaN of its infinity, if one did.
     """
 
     block: InstancePath
@@ -47,6 +47,7 @@ class Origin:
     cure: str = ""
     then: InstancePath | None = None
     spoilt: tuple[PortPath, ...] = ()
+    beside: tuple[PortPath, ...] = ()
 
     @property
     def cause(self) -> str:
@@ -61,7 +62,7 @@ class Origin:
     @property
     def diagnostic(self) -> Diagnostic:
         """The same as a problem of the block: a warning where it spoils a loss."""
-        severity: Severity = "warning" if self.spoilt else "info"
+        severity: Severity = "warning" if self.spoilt or self.beside else "info"
         what, place = f"{self._made} {self._spoils}", Location(MAIN, self.block)
         return Diagnostic(severity, place, what, next_step=self.cure or None, code=NOT_FINITE)
 
@@ -72,11 +73,12 @@ class Origin:
 
     @property
     def _spoils(self) -> str:
-        if not self.spoilt:
+        found = self.spoilt or self.beside
+        if not found:
             return "No loss is affected."
-        losses = " and ".join(loss.block for loss in self.spoilt)
-        is_not = "is" if len(self.spoilt) == 1 else "are"
-        return f"That is why {losses} {is_not} not finite."
+        losses = " and ".join(loss.block for loss in found)
+        said = f"{losses} {'is' if len(found) == 1 else 'are'} not finite"
+        return f"That is why {said}." if self.spoilt else f"Behind it, {said} either."
 
 
 class Values:
@@ -98,8 +100,27 @@ class Values:
         known = {*spoilt, *makers.values()}
         return [
             *(self._origin(path, makers[path], tuple(heads)) for path, heads in spoilt.items()),
-            *(self._origin(path, path, ()) for path in self._makers() if path not in known),
+            *(self._beside(path, spoilt) for path in self._makers() if path not in known),
         ]
+
+    def _beside(
+        self, path: InstancePath, spoilt: Mapping[InstancePath, Sequence[PortPath]]
+    ) -> Origin:
+        """What is not finite itself, and may lead to losses that something else spoils."""
+        heads = dict.fromkeys(head for heads in spoilt.values() for head in heads)
+        ahead = self._ahead(path) if heads else ()
+        beside = (head for head in heads if head.block in ahead)
+        return replace(self._origin(path, path, ()), beside=tuple(beside))
+
+    def _ahead(self, path: InstancePath) -> set[InstancePath]:
+        """The block and those downstream of it, as far as values are not finite."""
+        pending, seen = [path], {path}
+        while pending:
+            readers = self._readers.get(pending.pop(), ())
+            further = {b for b in readers if b in self._wild_blocks and b not in seen}
+            pending += further
+            seen |= further
+        return seen
 
     def origin(self, path: InstancePath) -> Origin | None:
         """What made the value of a block, or one that it reads, not finite first; None where all

@@ -49,7 +49,7 @@ TRIALS = 64
 BLOCKS = 12_000
 """The same, counted in blocks that are run again: large diagrams have fewer trials."""
 VALUE = Complaint("value", "value not finite", 0, is_error=True)
-MASKED_VALUE = Complaint("masked_value", "value not finite, losses are", 6)
+MASKED_VALUE = Complaint("masked_value", "value not finite, no loss affected", 6)
 NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
 CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
 SOFTMAX_TWICE = Complaint("softmax_twice", "softmax twice", 6)
@@ -136,7 +136,7 @@ def _values(observed: ObservedFlow) -> list[Finding]:
     """The blocks whose values are the first that are not finite."""
     return [
         Finding(
-            VALUE if origin.spoilt else MASKED_VALUE,
+            VALUE if origin.spoilt or origin.beside else MASKED_VALUE,
             origin.block,
             origin.sentence,
             origin.spoilt[0] if len(origin.spoilt) == 1 else None,

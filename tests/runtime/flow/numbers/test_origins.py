@@ -126,6 +126,21 @@ def test_a_value_that_spoils_no_loss_is_mentioned_and_no_error():
     )
 
 
+def test_what_leads_to_a_loss_that_something_else_spoils_is_not_called_harmless():
+    ratio = b.div(x(0.0), b.constant("nothing", 0.0), name="ratio")
+    logs = b.log(x(0.0, "y"), name="logs")
+    idle = b.display(b.log(b.constant("minus", -1.0), name="aside"))
+    found = diagnose(Session(b.build(b.loss(b.add(ratio, logs)), idle)))
+    said = {f.key: (f.complaint, f.sentence) for f in found}
+    assert said["ratio"][1].endswith("That is why loss is not finite.")
+    assert said["logs"] == (
+        VALUE,
+        "logs is −inf: log of 0 (x). Add a small number to its input. Behind it, loss is not "
+        "finite either.",
+    )
+    assert said["aside"][0] is MASKED_VALUE and said["aside"][1].endswith("No loss is affected.")
+
+
 def test_infinite_constants_are_no_findings_where_the_loss_is_finite():
     mask = b.constant("mask", [0.0, -INF])
     weights = b.softmax(b.add(x([1.0, 2.0]), mask))

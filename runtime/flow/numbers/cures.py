@@ -115,9 +115,11 @@ class Cures:
         kind = self._near.kind(wire.block)
         if kind in _POLES and self._is_near_pole(wire.block, kind):
             return value_sentences.pole_cure(wire.block, kind)
-        if kind in _WEIGHING and (data := self._large_data(wire)):
-            return f"{data} {value_sentences.EXPLODES}"
-        return value_sentences.EXPLODES
+        largest = self._largest(wires)
+        entries = [wire, *([] if largest is None else self._contributions.route(largest))]
+        weighing = (w for w in entries if self._near.kind(w.block) in _WEIGHING)
+        data = next(filter(None, map(self._large_data, weighing)), "")
+        return f"{data} {value_sentences.EXPLODES}".lstrip()
 
     def of_faint(self, wires: Sequence[WirePath]) -> str:
         """For wires that bring back too little."""
@@ -135,10 +137,12 @@ class Cures:
 
     def _route(self, wires: Sequence[WirePath]) -> RouteFactors:
         """The way of the largest contribution."""
-        sizes = self._contributions.sizes
-        if not wires:
-            return RouteFactors()
-        return self._contributions.route_factors(max(wires, key=lambda wire: sizes[wire].rms))
+        largest = self._largest(wires)
+        return RouteFactors() if largest is None else self._contributions.route_factors(largest)
+
+    def _largest(self, wires: Sequence[WirePath]) -> WirePath | None:
+        """The wire of these that brings back most."""
+        return max(wires, key=lambda wire: self._contributions.sizes[wire].rms, default=None)
 
     def _is_near_pole(self, block: InstancePath, kind: str) -> bool:
         """Whether the input that a block has its pole in is small; of Arctan2 both."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import GradwireError
+from blocks.library.losses import BinaryCrossEntropy
 from runtime.flow.numbers.isolated import IsolatedBlock
 from runtime.flow.words import value_sentences
 from runtime.flow.words.formatting import number
@@ -137,6 +138,8 @@ class ZeroSpot:
             case Zero.FLAT if self.block.type_name() in PRODUCTS:
                 return value_sentences.stuck_cure(self.stuck)
             case Zero.FLAT:
+                if _is_improbable(self.block, self.port, self.inputs.get(self.port)):
+                    return value_sentences.AS_LOGITS
                 if self._is_single:
                     return value_sentences.single_cure(self.inputs[self.port].size > 1)
                 return value_sentences.flat_cure(self.block.type_name())
@@ -185,9 +188,12 @@ def _flat_reason(
         return f"is off ({_extreme(reached, np.max, 'at most')})"
     if name in ("Sigmoid", "Tanh"):
         return f"is saturated ({_extreme(reached, _smallest, 'from')})"
+    if _is_improbable(block, port, value):
+        return f"takes probabilities between 0 and 1 ({_range(reached)})"
+    if name == "CosineSimilarity" and not all(map(np.any, inputs.values())):
+        return "reads zeros, where its slope counts as 0"
     if name == "Clip":
-        low, high = (number(float(pick(reached))) for pick in (np.min, np.max))
-        return f"is beyond its limits ({low if low == high else f'from {low} to {high}'})"
+        return f"is beyond its limits ({_range(reached)})"
     if value.size == 1:
         return f"has a derivative of 0 at {number(float(value.reshape(())))}"
     return "has a derivative of 0 here"
@@ -209,6 +215,20 @@ def _reached(value: Array, arriving: Mapping[str, Array]) -> Array:
     masks = [array != 0 for array in arriving.values() if array.shape == value.shape]
     found = value[masks[0]] if len(masks) == 1 else value
     return found if found.size else value
+
+
+def _is_improbable(block: Block, port: str, value: Array | None) -> bool:
+    """Whether the block clips all that it is given as probabilities."""
+    takes = isinstance(block, BinaryCrossEntropy) and block.given == "probabilities"
+    if not takes or port != "prediction" or value is None:
+        return False
+    step = np.finfo(value.dtype).eps
+    return bool(np.all((value <= step) | (value >= 1 - step)))
+
+
+def _range(array: Array) -> str:
+    low, high = (number(float(pick(array))) for pick in (np.min, np.max))
+    return low if low == high else f"from {low} to {high}"
 
 
 def nonfinite_reason(before: Array | None, after: Array) -> str:

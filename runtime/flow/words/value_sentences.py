@@ -60,12 +60,14 @@ _AT_ZERO = {
 """The same where a block's input is 0; also what keeps its slope finite there."""
 NEVER_NEGATIVE = "Add a small number to the denominator, or clip it from below."
 """What to do about a denominator of 0 that is never negative."""
+_BY_WHERE = "Choose by a Where instead of multiplying by 0."
 _UNDER_ROOT = {
     "Pow": "or halve the exponent of {0} instead of taking the root",
     "Square": "or use Abs instead of the root of a square",
     "Variance": "or use the variance itself",
 }
 """What to do instead of taking the root of what a block makes, by the type of that block."""
+AS_LOGITS = "Give it logits, with given set to logits."
 _SATURATED = "Keep its input near 0: start with smaller weights, or normalise it."
 _FLAT = {
     "Relu": "Use LeakyRelu, start with other weights, or add a loss that is not flat here.",
@@ -135,6 +137,8 @@ def cure(name: str, elements: Sequence[Element], before: Collection[str]) -> str
         return SOFTMAX
     if name == "Log" and "Sigmoid" in before and at_zero:
         return _LOG_SIGMOID
+    if name == "Mul" and at_zero and any(math.isinf(element.value) for element in elements):
+        return _BY_WHERE
     return (at_zero and _AT_ZERO.get(name)) or _CURES.get(name, "")
 
 

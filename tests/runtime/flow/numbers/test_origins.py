@@ -79,6 +79,10 @@ def quotient():
             "f is NaN: −2.00 to the power 0.500 (a). Keep the base above 0.",
         ),
         (
+            lambda: total(b.mul(b.add(x([1.0, 2.0]), [0.0, -INF]), [1.0, 0.0], name="f")),
+            "f is NaN: −inf · 0 (element 1 of a). Choose by a Where instead of multiplying by 0.",
+        ),
+        (
             quotient,
             "power is inf: exp of 1.0e3 overflows float32 (element 0 of x). share makes NaN of "
             "it. Subtract the maximum before it, or use Softmax.",

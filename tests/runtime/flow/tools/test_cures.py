@@ -34,6 +34,10 @@ def error(head):
     return b.mean_squared_error(head(x([-1.0, -0.5])), [1.0, 2.0])
 
 
+def weighed(data):
+    return b.mean_squared_error(b.mul(x([1.0, 2.0]), b.constant("data", data)), [1.0, 3.0])
+
+
 def vector(length):
     return length(x([0.0, 0.0]))
 
@@ -118,6 +122,22 @@ def sum_of_squares(v):
             lambda: b.mul(x([1.0, 2.0]), b.constant("data", [3e4, 5e4])),
             "Scale data down: its numbers reach 5.0e4.",
             lambda: b.mul(x([1.0, 2.0]), b.constant("data", [0.6, 1.0])),
+        ),
+        (
+            lambda: weighed([3e4, 5e4]),
+            "Scale data down: its numbers reach 5.0e4. Clip the gradient by its norm",
+            lambda: weighed([0.6, 1.0]),
+        ),
+        (
+            lambda: b.binary_cross_entropy(x([3.0, -1.0]), [1.0, 0.0], given="probabilities"),
+            "takes probabilities between 0 and 1 (from −1.00 to 3.00). Give it logits, with given "
+            "set to logits.",
+            lambda: b.binary_cross_entropy(x([3.0, -1.0]), [1.0, 0.0]),
+        ),
+        (
+            lambda: b.cosine_similarity(x([0.0, 0.0]), [1.0, 2.0]),
+            "cosine_similarity1 reads zeros, where its slope counts as 0.",
+            lambda: b.cosine_similarity(x([0.0, 0.1]), [1.0, 2.0]),
         ),
         (
             lambda: vector(lambda v: b.square(b.norm(v, name="length"))),

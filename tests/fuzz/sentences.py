@@ -13,6 +13,7 @@ from runtime.diagram import apply
 from runtime.engine import Session
 from runtime.flow import ObservedFlow, diagnose, fix, observe, reassurance
 from runtime.flow.tools.interventions import OpenStop, change_of
+from runtime.flow.words.formatting import number
 from runtime.flow.words.states import PASSING, State
 from tests.fuzz.drawing import hard
 from tests.fuzz.runner import Program
@@ -29,6 +30,8 @@ SLIPS = re.compile(
     r"\bNone\b(?! of| in)|\bTrue\b|array\(|object at 0x|dtype\(|np\.|Traceback|\{\w*\}|  "
 )
 """What a sentence never has in it: values as Python writes them, gaps that were not filled."""
+BINARY = re.compile(r"(\S+) (?:[+−·÷]|mod|to the power) (\S+)")
+"""What a block of two inputs made of two numbers."""
 MOST_FIXES = 6
 
 
@@ -115,9 +118,24 @@ def _origins_are_true(observed: ObservedFlow) -> None:
                    for name in program.block(origin.block).output_names()]  # fmt: skip
         made = [leaf for port in outputs for leaf in program.leaf_ports(port)]
         assert not _finite(run.values[port] for port in made), origin
+        _reason_is_true(observed, origin)
         _first_to_be_so(observed, origin)
     bad = {loss for loss in observed.losses if not _finite([run.values[loss]])}
     assert {loss for origin in observed.origins for loss in origin.spoilt} == bad
+
+
+def _reason_is_true(observed: ObservedFlow, origin: Origin) -> None:
+    """``1.00 ÷ 0``: the first number is one that the block reads first, the other one second."""
+    shown = BINARY.match(origin.reason)
+    if shown is None:
+        return
+    run, instance = next(iter(observed.runs.values())), observed.program.instances[origin.block]
+    for text, port in zip(shown.groups(), instance.inputs, strict=True):
+        if port in instance.wires:
+            read = run.values[observed.program.wire_sources[instance.wires[port][0]]]
+        else:
+            read = np.asarray(instance.block.literals[port].tensor.array)
+        assert text in {number(float(x)) for x in read.flat}, (origin, port)
 
 
 def _first_to_be_so(observed: ObservedFlow, origin: Origin) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from blocks.library.gradient import StopGradient
+from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.words import sentences
 
 if TYPE_CHECKING:
@@ -72,11 +73,21 @@ def _wires_into(flow: Flow, wire: WirePath, port: PortPath) -> tuple[WirePath, .
 
 def _port(flow: Flow, port: PortPath, wires: Sequence[WirePath]) -> StoppedPort:
     losses = tuple(loss for loss in flow.losses if flow.arrives(port, loss))
+    if _is_differentiated(flow, port.block):
+        return StoppedPort(port, None, losses)
     if not losses:
         return StoppedPort(port, _why_nothing_arrives(flow, port))
     if not any(map(flow.trained_upstream, wires)):
         return StoppedPort(port, _why_nothing_continues(flow, wires))
     return StoppedPort(port, None, losses)
+
+
+def _is_differentiated(flow: Flow, stop: InstancePath) -> bool:
+    """Whether a Gradient block follows: it differentiates through the stop, though no wire of the
+    diagram carries that.
+    """
+    near = neighbours_of(flow.program)
+    return flow.differentiates and any(near.kind(at) == "Gradient" for at in near.after(stop))
 
 
 def _why_nothing_continues(flow: Flow, wires: Sequence[WirePath]) -> str:

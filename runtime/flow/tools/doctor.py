@@ -18,6 +18,7 @@ from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observing import observe
 from runtime.flow.structure.misuses import swapped_inputs
+from runtime.flow.structure.stops import stopped_ports
 from runtime.flow.tools.blocking import stop_that_blocks
 from runtime.flow.tools.cancelling import no_effect, stops_that_help
 from runtime.flow.tools.contracts import (
@@ -325,17 +326,22 @@ def _unowned(
 def _idle(
     session: Session, observed: ObservedFlow, feeds: Mapping[str, ArrayLike] | None
 ) -> list[Finding]:
-    """Stops that cut nothing by structure, by what arrives, or because opening changes nothing."""
-    idle = observed.idle_stops()
-    found = [Finding(IDLE_STOP, stop, text) for stop, text in idle.items()]
-    others = [stop for stop in observed.stops if stop not in idle]
+    """Stops that cut nothing by structure, or because opening changes nothing.
+
+    That 0 arrives is no proof: behind the stop it may meet an infinite slope.
+    """
+    idle, ports = observed.idle_stops(), stopped_ports(observed.flow)
+    certain = [stop for stop in idle if all(port.idle for port in ports[stop])]
+    found = [Finding(IDLE_STOP, stop, idle[stop]) for stop in certain]
+    others = [stop for stop in observed.stops if stop not in certain]
     trial = WhatIf(session, observed.losses, feeds=feeds)
     for stop in others[: _trials(observed)]:
         differences = trial.open(stop).compare().variables().values()
         if all(_same(d.before, d.after) for d in differences):
             nothing = all((d.before is None) == (d.after is None) for d in differences)
             text = "opening it changes no gradient" if nothing else "opening it brings only zeros"
-            found.append(Finding(IDLE_STOP, stop, f"This stop cuts nothing: {text}."))
+            known = idle.get(stop, f"This stop cuts nothing: {text}.")
+            found.append(Finding(IDLE_STOP, stop, known))
     return found
 
 

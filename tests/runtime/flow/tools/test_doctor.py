@@ -7,7 +7,7 @@ import pytest
 import runtime.build as b
 from runtime.engine import Session
 from runtime.flow import diagnose
-from runtime.flow.tools.doctor import INTEGER, NO_VARIABLE, SIGMOID_TWICE
+from runtime.flow.tools.doctor import IDLE_STOP, INTEGER, NO_VARIABLE, SIGMOID_TWICE
 from runtime.flow.words.states import NO_GRADIENT
 
 
@@ -66,3 +66,23 @@ def test_a_variable_that_nothing_reads_can_be_left_out():
     )
     read = b.loss(b.square(b.variable("x", 2.0)))
     assert found(read, unread) == [(NO_GRADIENT, "unread", text)]
+
+
+def test_a_stop_that_keeps_nan_away_is_not_idle():
+    """What arrives is 0, and the slope of the root behind the stop is infinite."""
+    root = b.sqrt(b.variable("x", [0.0, 1.0]))
+    stopped = b.stop_gradient(root, name="stop")
+    same = b.loss(b.mean_squared_error(stopped, stopped), name="same")
+    read = b.loss(b.sum(b.square(b.variable("y", [1.0]))))
+    assert all(key != "stop" for complaint, key, _ in found(same, read) if complaint is IDLE_STOP)
+    fine = b.stop_gradient(b.exp(b.variable("x", [0.0, 1.0])), name="stop")
+    text = "This stop cuts nothing: the gradient that arrives here is 0."
+    assert (IDLE_STOP, "stop", text) in found(b.loss(b.mean_squared_error(fine, fine)), read)
+
+
+def test_a_stop_that_a_gradient_block_differentiates_through_is_not_idle():
+    x = b.mul(b.variable("x", [1.0, 2.0]), 1.0)
+    wave = b.sum(b.sin(b.stop_gradient(x, name="stop")))
+    slope = b.gradient(wave + b.sum(b.square(x)), x)
+    listed = found(b.loss(b.sum(b.square(slope))))
+    assert [key for complaint, key, _ in listed if complaint is IDLE_STOP] == []

@@ -126,7 +126,9 @@ def _call(typed: list[str]) -> int:
         return code if isinstance(code, int) else CLEAN
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except SystemExit as end:  # of shell completion
+    except SystemExit as end:  # of shell completion, or typer's answer to a reader that left
+        if isinstance(end.__context__, BrokenPipeError):
+            raise end.__context__ from None
         return end.code if isinstance(end.code, int) else FAILED
     except _MISTYPED as error:
         with redirect_stderr(StringIO()) as said:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from runtime.cli import COMMANDS
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -62,6 +64,30 @@ def test_a_reader_that_leaves_early_is_no_error():
     assert done.stdout == b"{\n" and done.stderr == b""
 
 
+EVERY = [
+    "run {0}", "flow {0} --json", "whatif {0} --cut loss.x", "doctor {0}", "check {0} --gradients",
+    "bench {0} --seconds 0", "blocks", "schema", "demo --no-window", "--help", "run --help",
+]  # fmt: skip
+
+
+def test_every_command_is_tried():
+    assert {line.split()[0] for line in EVERY} == {*COMMANDS, "--help"} - {"edit"}
+
+
+@pytest.mark.parametrize("line", EVERY)
+def test_a_reader_that_left_before_the_first_line_is_no_error(seed, line):
+    done = subprocess.Popen(
+        [sys.executable, "-m", "runtime.cli", *line.format(seed).split()],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    done.stdout.close()
+    with done.stderr as stderr:
+        assert stderr.read() == b""
+    assert done.wait(60) == 0
+
+
 def test_glyphs_that_a_stream_lacks_do_no_harm(seed):
     done = command("blocks", PYTHONIOENCODING="ascii")
     assert done.returncode == 0 and b"StopGradient" in done.stdout
@@ -86,11 +112,11 @@ def test_without_a_display_the_editor_does_not_abort(seed):
     assert b"gradwire run" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("blocks",), ("schema",), ("--help",)])
-def test_output_that_can_not_be_written_is_no_fault_of_gradwire(arguments):
+@pytest.mark.parametrize("line", EVERY)
+def test_output_that_can_not_be_written_is_no_fault_of_gradwire(seed, line):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "runtime.cli", *arguments],
+            [sys.executable, "-m", "runtime.cli", *line.format(seed).split()],
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             stdout=full,
             stderr=subprocess.PIPE,

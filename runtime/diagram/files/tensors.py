@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import FileError
-from blocks.values import DTYPES, Tensor
+from blocks.values import Tensor
 from runtime.diagram.files.regular import open_regular
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ FORBIDDEN = re.compile(r'^\.|[/\\:"\x00-\x1f\x7f\ud800-\udfff]')
 """What an array file's name must not contain: it would leave the folder or hide the file."""
 
 _DIGEST = re.compile(r"\.([0-9a-f]{16})" + re.escape(SUFFIX))
+_KNOWN = (
+    "BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64",
+)  # fmt: skip
+"""The dtypes of arrays, as array files name them."""
 _FIELDS = {"tensor", "dtype", "shape"}
 
 
@@ -83,16 +87,25 @@ class TensorFile:
         try:
             self._check()
             with safe_open(self._path, framework="numpy") as stored:
+                dtype = stored.get_slice(key).get_dtype()
+                if dtype not in _KNOWN:
+                    raise FileError(
+                        f"The array {key!r} in {self._path.name} has the dtype {dtype}, which "
+                        "Gradwire has not.",
+                        expected="one of " + ", ".join(_KNOWN),
+                    )
                 array: NDArray[Any] = stored.get_tensor(key)
         except FileNotFoundError:
             raise FileError(
                 f"The diagram's array file {self._path.name} is missing.",
                 next_step="Keep both files in one folder.",
             ) from None
-        except (SafetensorError, OSError, TypeError) as error:
+        except (SafetensorError, OSError, TypeError, ValueError) as error:  # ValueError: surrogates
             raise FileError(f"Can't read {key!r} from {self._path.name}: {error}.") from error
-        if array.dtype.name not in DTYPES:
-            raise FileError(f"The array {key!r} has an unsupported dtype: {array.dtype}.")
+        except MemoryError:
+            raise FileError(
+                f"There is not enough memory for {key!r} of {self._path.name}."
+            ) from None
         return array
 
     def _check(self) -> None:

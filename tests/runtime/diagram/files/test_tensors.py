@@ -1,0 +1,89 @@
+"""What an array file may hold, made byte by byte, as other programs or attackers make it."""
+
+import json
+import struct
+
+import pytest
+
+from blocks.errors import FileError
+from runtime.diagram import load
+from runtime.diagram.files.tensors import file_name
+
+SHAPE = [2, 2]
+
+
+def content(dtype, size, shape=SHAPE, name="W.value"):
+    """An array file with one array."""
+    head = {name: {"dtype": dtype, "shape": shape, "data_offsets": [0, size]}}
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + b"\1" * size
+
+
+@pytest.fixture
+def diagram(tmp_path):
+    """Writes a diagram and an array file of this content; returns the diagram's path."""
+
+    def write(data, dtype="float32", shape=SHAPE, name="W.value"):
+        beside = file_name("net", data)
+        (tmp_path / beside).write_bytes(data)
+        value = {"tensor": name, "dtype": dtype, "shape": shape}
+        blocks = {"W": {"type": "Variable", "value": value}}
+        document = {"gradwire": 2, "tensors": beside, "pages": {"main": {"blocks": blocks}}}
+        path = tmp_path / "net.gradwire.json"
+        path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+        return path
+
+    return write
+
+
+def refusal(path):
+    with pytest.raises(FileError) as caught:
+        load(path)
+    assert (caught.value.line, caught.value.column) == (9, 6)
+    return str(caught.value)
+
+
+def test_what_is_known_is_read(diagram):
+    block = load(diagram(content("F32", 16))).pages["main"].blocks["W"]
+    assert block.value.dtype == "float32" and block.value.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("stored", "size", "dtype"),
+    [
+        ("F8_E4M3", 4, "float8_e4m3fn"),
+        ("F8_E5M2", 4, "float8_e5m2"),
+        ("F8_E8M0", 4, "float32"),
+        ("F6_E2M3", 3, "float32"),
+        ("F4", 2, "float32"),
+        ("BF16", 8, "bfloat16"),
+        ("C64", 32, "complex64"),
+    ],
+)
+def test_a_dtype_that_blocks_lack_is_refused_by_its_name(diagram, stored, size, dtype):
+    assert f"has the dtype {stored}, which Gradwire has not." in refusal(
+        diagram(content(stored, size), dtype)
+    )
+
+
+@pytest.mark.parametrize(
+    ("stored", "shape"),
+    [("F99", SHAPE), ("", SHAPE), (3, SHAPE), (None, SHAPE), ("F32", [-1, 2]),
+     ("F32", [2**40, 2**40]), ("F32", [2**31, 2]), ("F32", "ab"), ("F32", [2.5])],
+)  # fmt: skip
+def test_a_header_that_lies_is_refused(diagram, stored, shape):
+    assert "Can't read 'W.value'" in refusal(diagram(content(stored, 16, shape), shape=shape))
+
+
+@pytest.mark.parametrize("name", ["W\ud800", "", "nope", "W\0"])
+def test_an_array_that_is_not_there_is_refused(diagram, name):
+    assert "Can't read" in refusal(diagram(content("F32", 16), name=name))
+
+
+def test_an_array_for_which_there_is_no_memory_is_refused(diagram, monkeypatch):
+    def load_tensor(*args, **kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr("safetensors.safe_open", load_tensor)
+    assert "There is not enough memory for 'W.value'" in refusal(diagram(content("F32", 16)))

@@ -14,6 +14,7 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.diagram.paths import PortPath
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.norms import norm_of
+from runtime.engine.plan.memory import no_room, require_room
 from runtime.engine.plan.passes import DEFAULT
 from runtime.engine.plan.plan import Plan
 
@@ -60,6 +61,7 @@ class Compiled:
         self.seeds = {head: seed for head, seed in seeds.items() if seed in plan.leaves}
         """The leaves of output gradients, by head."""
         self.leaves = {p: leaf for p, leaf in program.leaves.items() if leaf.value in plan.leaves}
+        self._results = results
         self._readers = {
             table: {name: None if v is None else plan.reader(v) for name, v in values.items()}
             for table, values in results.items()
@@ -71,9 +73,12 @@ class Compiled:
         return self._readers[table]
 
     def read(self, table: Table) -> dict[str, Array | None]:
-        """One kind of results of the last run, by name."""
+        """One kind of results of the last run, by name; raises RunError without memory for it."""
         readers = self._readers[table].items()
-        return {name: None if reader is None else reader() for name, reader in readers}
+        try:
+            return {name: None if reader is None else reader() for name, reader in readers}
+        except MemoryError:
+            raise no_room(v for v in self._results[table].values() if v is not None) from None
 
     def values(self) -> dict[str, Array]:
         """The values of ports in the last run."""
@@ -130,6 +135,7 @@ def compile_request(
         "norms": {wire: None if v is None else norm_of(v) for wire, v in norms.items()},
     }
     outputs = [v for table in results.values() for v in table.values() if v is not None]
+    require_room(outputs)
     return Compiled(program, Plan(outputs, passes), results, seeds)
 
 

@@ -38,7 +38,11 @@ def machine_bytes() -> int:
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     with suppress(OSError, ValueError):  # ValueError: the word max
         found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    return min(n for n in found if n > 0)
+    with suppress(ImportError):  # on Windows
+        import resource
+
+        found.append(resource.getrlimit(resource.RLIMIT_AS)[0])
+    return min(n for n in found if n > 0)  # RLIM_INFINITY is below 0
 
 
 def side_by_side(values: Iterable[Value]) -> dict[Value, Array]:
@@ -73,6 +77,19 @@ def not_enough(value: Value, needed: int = 0, why: str = "") -> RunError:
         got=f"{needed / 2**30:,.1f} GiB",
         next_step="Make the shape smaller.",
     )
+
+
+def require_room(results: Collection[Value]) -> None:
+    """Raise RunError with the block of the largest of the results if copies of them don't fit."""
+    needed = sum(value.size * NUMPY[value.dtype].itemsize for value in results)
+    if needed > machine_bytes():
+        raise no_room(results, needed)
+
+
+def no_room(results: Iterable[Value], needed: int = 0) -> RunError:
+    """The error of results for copies of which there is no memory; the largest is named."""
+    largest = max(results, key=lambda value: (value.owner is not None, value.size))
+    return not_enough(largest, needed, ", with the other results" if needed else ", as a result")
 
 
 class Memory:

@@ -20,12 +20,14 @@ from blocks.library.losses import Loss, MeanSquaredError
 from blocks.library.parts import Gather
 from blocks.library.random import RandomNormal
 from blocks.library.reduce import Sum
+from blocks.library.shape import Broadcast
 from blocks.library.sources import Constant, Input, Variable
 from blocks.library.view import Display
 from blocks.values import PortLiteral
 from runtime.build import variable
 from runtime.engine import SGD, Session
 from runtime.engine.plan import memory
+from runtime.engine.plan.plan import Plan
 from runtime.engine.session import store
 from tests.runtime.engine.drawing import draw, seed
 
@@ -455,6 +457,36 @@ def test_a_variable_that_would_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPa
     with pytest.raises(RunError, match="while its numbers are drawn") as caught:
         Session(draw({"w": Variable(shape=[2**16])}, {})).run(ports=["w"])
     assert caught.value.location == Location("main", "w")
+
+
+def test_a_result_that_is_only_a_view_needs_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "machine_bytes", lambda: 2**20)
+    parts = {"v": Variable(value=1.0), "wide": Broadcast(shape=[2**10, 2**10]), "loss": Loss()}
+    diagram = draw(parts, {"wide.x": "v", "loss.x": "v"})
+    with pytest.raises(RunError, match="with the other results") as caught:
+        Session(diagram).run()
+    assert caught.value.location == Location("main", "wide")
+    partial = Session(diagram, partial=True)
+    assert set(partial.backward().values) == {"v.out", "loss.out"}
+
+
+def test_memory_may_end_while_results_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    def copy() -> NDArray[Any]:
+        raise MemoryError
+
+    monkeypatch.setattr(Plan, "reader", lambda plan, value: copy)
+    with pytest.raises(RunError, match=r"not enough memory .*, as a result") as caught:
+        product().run(ports=["mul"])
+    assert caught.value.location is not None
+    assert caught.value.location.block == "mul"
+
+
+def test_the_limit_of_the_process_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (2**20, 2**20))
+    assert memory.machine_bytes.__wrapped__() == 2**20
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY,) * 2)
+    assert memory.machine_bytes.__wrapped__() > 2**20
 
 
 def test_blocks_that_only_together_need_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ Initialiser = Literal[
 ]
 
 _LARGEST_EXACT = 2**53
+_WIDEST = np.finfo(np.float64).max / 2
 
 
 class _Given(Source):
@@ -118,9 +119,10 @@ class Variable(_Given):
     def data(self, shape: Shape, path: str = "") -> NDArray[np.generic]:
         if self.value is not None:
             return self.value.array
-        entropy = list(path.encode()) if self.seed is None else self.seed
-        drawn = _draw(self.initialiser, shape, self.scale, np.random.SeedSequence(entropy))
-        return drawn.astype(self.dtype)
+        entropy = list(path.encode("utf-8", "surrogatepass")) if self.seed is None else self.seed
+        seed = np.random.SeedSequence(entropy)
+        with np.errstate(over="ignore"):  # numbers that the dtype lacks are infinite
+            return _draw(self.initialiser, shape, self.scale, seed).astype(self.dtype)
 
 
 class Constant(Source):
@@ -201,6 +203,8 @@ def _draw(
     if law == "normal":
         return np.asarray(generator.standard_normal(shape) * deviation)
     width = deviation * math.sqrt(3.0) if name else scale
+    if width > _WIDEST:  # from end to end no float counts it
+        return np.asarray(generator.uniform(-1.0, 1.0, shape) * width)
     return np.asarray(generator.uniform(-width, width, shape))
 
 

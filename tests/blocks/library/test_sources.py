@@ -181,3 +181,14 @@ def test_data_can_not_be_written_through() -> None:
     variable = Variable(value=[1.0])
     with pytest.raises(ValueError, match="read-only"):
         variable.data((1,))[0] = 2
+
+
+@pytest.mark.parametrize("initialiser", ["uniform", "normal", "glorot_uniform", "he_normal"])
+@pytest.mark.filterwarnings("error")
+def test_the_widest_scale_draws_without_an_error(initialiser: str) -> None:
+    source = Variable.from_record(
+        {"initialiser": initialiser, "scale": 1.5e308, "dtype": "float64", "seed": 1}
+    )
+    assert source.data((50,)).shape == (50,)
+    uniform = Variable(initialiser="uniform", scale=1.5e308, dtype="float64", seed=1).data((50,))
+    assert np.isfinite(uniform).all() and uniform.min() < -1e307 and uniform.max() > 1e307

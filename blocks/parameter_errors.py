@@ -54,7 +54,9 @@ def parameter_error(
     about = [error for error in errors if error["loc"][:1] == first["loc"][:1]]
     expected = dict.fromkeys(text for error in about if (text := _expected(error)))
     return ParameterError(
-        f"Parameter {name!r} of {type_name} is wrong.",
+        f"Parameter {name!r} of {type_name} is wrong."
+        if name
+        else f"The name of a parameter of {type_name} is wrong.",
         expected=" or ".join(expected) or "another value",
         got=repr(first["input"])[:80],
     )

@@ -57,7 +57,7 @@ def test_records_keep_every_bit(array: np.ndarray) -> None:
         ({"value": ["nan"], "dtype": "int32"}, "nan is not representable as int32"),
         ({"value": [1e10], "dtype": "float16"}, "not representable as float16"),
         ({"value": [[1], [2, 3]]}, "rows of different lengths"),
-        ({"shape": [-1]}, "greater than or equal to 0"),
+        ({"shape": [-1]}, "Expected at least 0, got -1"),
         ({"dtype": "complex64"}, "Parameter 'dtype' of Variable is wrong"),
         ({"dtype": "int8"}, "choose zeros, ones or constant"),
         ({"dtype": "int8", "initialiser": "constant", "scale": 0.5}, "0.5 is not representable"),

@@ -109,7 +109,8 @@ GUIDES = {
     "command, its test": Guide(
         lambda: set(COMMANDS),
         lambda: named_in(r'gradwire\(\s*"(\w+)"', ROOT / "tests"),
-        'Command {0} has no test: call gradwire("{0}", ...) in tests/runtime/cli/test_{0}.py.',
+        'Command {0} has no test: call gradwire("{0}", ...) in '
+        "tests/runtime/cli/commands/test_{0}.py.",
     ),
     "command, its documentation": Guide(
         lambda: set(COMMANDS),

@@ -12,6 +12,7 @@ they are for long runs, whose failures become tests.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import os
 import resource
 import sys
@@ -19,7 +20,7 @@ import sys
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from tests.fuzz.programs import PROGRAMS
-from tests.fuzz.runner import Report, fuzz
+from tests.fuzz.runner import PATIENCE, Report, fuzz
 
 MEMORY = 4 << 30
 """Bytes of address space that a case may need beside what Python, numpy and Qt have."""
@@ -40,8 +41,11 @@ def main() -> int:
     numbers = () if chosen.case is None else (chosen.case,)
     reports: list[Report] = []
     for program in programs:
+        # The limit of a case ends Python code alone; this one ends the process, with a traceback.
+        faulthandler.dump_traceback_later(2 * PATIENCE + 20 * seconds, exit=True)
         reports.append(fuzz(program, chosen.seed, seconds=seconds, numbers=numbers))
         print(reports[-1], flush=True)
+    faulthandler.cancel_dump_traceback_later()
     if numbers:
         print("".join(failure.trace for report in reports for failure in report.failures))
     return int(any(report.failures for report in reports))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0
 """Processor time that one case may take; promises are about small diagrams and files."""
+PATIENCE = 600.0
+"""Seconds by the clock that one case may take: a wait without an end takes no processor time."""
 MOST_FAILURES = 20
 """Failures after which a program stops: more of them seldom say more."""
 
@@ -99,7 +101,7 @@ def fuzz(
     report, start = Report(program, seed), time.process_time()
     for number in numbers or count():
         try:
-            with _limited(SECONDS), warnings.catch_warnings():
+            with _limited(), warnings.catch_warnings():
                 warnings.simplefilter("error")
                 report.outcomes[program.case(generator(program, seed, number))] += 1
         except KeyboardInterrupt:
@@ -115,19 +117,26 @@ def fuzz(
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    """Raise TooSlowError in here after so much processor time, where the system can count it."""
+def _limited() -> Iterator[None]:
+    """Raise TooSlowError in here when a case has had its time, where the system can count it."""
     if not hasattr(signal, "setitimer"):
         yield
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise TooSlowError(f"more than {seconds:.0f} s of processor time")
+        waited = number == signal.SIGALRM
+        raise TooSlowError(
+            f"more than {PATIENCE:g} s" if waited else f"more than {SECONDS:g} s of processor time"
+        )
 
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    limits = [(signal.ITIMER_PROF, signal.SIGPROF, SECONDS),
+              (signal.ITIMER_REAL, signal.SIGALRM, PATIENCE)]  # fmt: skip
+    before = [signal.signal(number, stop) for _, number, _ in limits]
+    for timer, _, seconds in limits:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        for (timer, number, _), handler in zip(limits, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)

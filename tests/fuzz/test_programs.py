@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -117,12 +119,34 @@ def test_the_report_says_how_to_repeat_a_failure_and_many_end_the_run() -> None:
 
 def test_a_case_without_an_end_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def loop(rng: Random) -> str:
-        while True:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
             pass
+        return "ended by itself"
 
     monkeypatch.setattr("tests.fuzz.runner.SECONDS", 0.2)
     (failure,) = fuzz(Program("endless", "none", loop), 0, numbers=[0]).failures
     assert "processor time" in failure.summary
+
+
+def test_a_case_that_waits_for_ever_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(rng: Random) -> str:
+        return str(threading.Event().wait(60))
+
+    monkeypatch.setattr("tests.fuzz.runner.PATIENCE", 0.2)
+    (failure,) = fuzz(Program("waiting", "none", wait), 0, numbers=[0]).failures
+    assert "more than 0.2 s" in failure.summary
+
+
+def test_a_case_has_a_limit_of_memory() -> None:
+    script = (
+        "import numpy as np, sys; from tests.fuzz import __main__ as main\n"
+        "from tests.fuzz.runner import Program\n"
+        "big = Program('big', 'none', lambda rng: str(np.ones(main.MEMORY // 8).sum()))\n"
+        "main.PROGRAMS['big'] = big; sys.argv = ['fuzz', 'big', '--case', '0']; main.main()"
+    )
+    done = run("-c", script)
+    assert "MemoryError" in done.stdout and "1 failures" in done.stdout, done.stderr
 
 
 def test_time_ends_a_run() -> None:
@@ -130,13 +154,17 @@ def test_time_ends_a_run() -> None:
     assert report.outcomes["done"] > 1 and report.failures == []
 
 
-def test_the_command_names_the_programs_and_fails_where_one_does() -> None:
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "tests.fuzz", "contracts", "--minutes", "0.005"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=240)
+
+
+def test_the_command_names_the_programs_and_fails_where_one_does() -> None:
+    done = run("-m", "tests.fuzz", "contracts", "--minutes", "0.005")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("contracts: ") and "0 failures" in done.stdout
-    done = subprocess.run([*command[:3], "nothing"], cwd=root, capture_output=True, text=True)
+    done = run("-m", "tests.fuzz", "nothing")
     assert done.returncode == 2 and "no program nothing" in done.stderr
 
 

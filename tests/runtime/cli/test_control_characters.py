@@ -1,0 +1,92 @@
+"""No command prints what has power over a terminal, whatever a file or its name says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from runtime.cli import COMMANDS
+from tests.fuzz.printing import POWERFUL
+
+BAD = "\x1b[31mred\x07\r\x9b2J\u202e\u2028\x7f"
+"""Colour, a bell, a return, a second introducer, a turn of direction, a line break, a delete."""
+KEY = "k\u202e\u2028"
+"""A key of a Pack; files refuse the other characters there."""
+INVOCATIONS: dict[str, list[list[str]]] = {
+    "run": [["FILE"], ["FILE", "--json"], ["FILE", "--loss", BAD], ["FILE", "--set", f"{BAD}=1"]],
+    "flow": [["FILE"], ["FILE", "--run", "--json"], ["FILE", "--wire", BAD],
+             ["FILE", "--run", "--ledger", "--dialects"]],
+    "whatif": [["FILE", "--open", "stop"], ["FILE", "--freeze", BAD]],
+    "doctor": [["FILE"], ["FILE", "--json"], ["FILE", "--loss", BAD]],
+    "check": [["FILE"], ["FILE", "--contracts", "--gradients"],
+              ["FILE", "--contracts", "--json", "--junit", "JUNIT"]],
+    "bench": [["FILE", "--seconds", "0.01"], ["FILE", "--json", "--seconds", "0.01"]],
+    "blocks": [[], [BAD]],
+    "schema": [[], [BAD]],
+    "demo": [["--no-window"], [BAD]],
+    "edit": [["MISSING"], [BAD, BAD]],
+}  # fmt: skip
+
+
+def contents(*, runs: bool) -> dict[str, Any]:
+    """A file with such characters in every field; parts of it are unknown unless it ``runs``."""
+    blocks: dict[str, Any] = {
+        "w": {"type": "Variable", "value": [1.0, 2.0]},
+        "stop": {"type": "StopGradient"},
+        "loss": {"type": "Loss"},
+        "sum": {"type": "Sum"},
+        "pack": {"type": "Pack", "keys": [KEY, "b"]},
+        "shown": {"type": "Display"},
+    }
+    wires = {
+        "stop.x": "w.out", "sum.x": "stop.out", "loss.x": "sum.out",
+        "pack.items.0": "w.out", "pack.items.1": "w.out", "shown.x": "pack.out",
+    }  # fmt: skip
+    if not runs:
+        blocks["odd"] = {"type": BAD, BAD: BAD}
+        blocks["wrong"] = {"type": "Sum", BAD: BAD}
+        wires[f"shown.{KEY}"] = f"w.{KEY}"
+    return {
+        "gradwire": 2,
+        "title": BAD,
+        "description": BAD,
+        "contracts": ["flows(loss -> w)", f"blocked(loss -> *{KEY})"] if runs else [BAD],
+        "pages": {
+            "main": {
+                "blocks": blocks,
+                "wires": wires,
+                "notes": {"note": {"text": BAD, "at": [0, 0], "width": 90, "height": 80}},
+            }
+        },
+    }
+
+
+def test_every_command_is_tried():
+    missing = {*COMMANDS} - INVOCATIONS.keys()
+    assert not missing, f"Add to INVOCATIONS ways to call {missing} with FILE or BAD."
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["runs", "has problems"])
+@pytest.mark.parametrize("command", INVOCATIONS)
+def test_no_command_prints_control_characters(gradwire, tmp_path: Path, command, runs):
+    file = tmp_path / f"{BAD}.gradwire.json"
+    file.write_text(json.dumps(contents(runs=runs)), encoding="utf-8")
+    missing, junit = tmp_path / f"{BAD}{BAD}.gradwire.json", tmp_path / "report.xml"
+    names = {"FILE": file, "MISSING": missing, "JUNIT": junit}
+    shown = 0
+    for arguments in INVOCATIONS[command]:
+        done = gradwire(command, *(names.get(word, word) for word in arguments))
+        printed = done.out + done.err
+        assert not POWERFUL.search(printed), (arguments, printed)
+        assert "itself failed" not in printed
+        shown += "red" in printed
+        if "--json" in arguments and done.out:
+            json.loads(done.out)
+    assert shown, "nothing of the file was printed"
+    if command == "check":
+        assert "␛[31mred" in junit.read_text(encoding="utf-8")
+        assert ElementTree.parse(junit).getroot().tag == "testsuites"

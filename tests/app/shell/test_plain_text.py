@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QAccessible, QHelpEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -12,11 +13,16 @@ from PySide6.QtWidgets import (
     QLabel,
     QMenu,
     QMessageBox,
+    QTabBar,
     QTextEdit,
+    QToolTip,
     QWidget,
 )
 
-from runtime.diagram import SetTitle
+from app.panels.dialogs.command_palette import CommandPalette
+from blocks.library.arithmetic import Add
+from runtime.diagram import Diagram, Page, SetTitle
+from tests.app.services.test_journal import left_behind
 
 PICTURE = '<img src="/dev/zero">'
 """What Qt would read a file for."""
@@ -25,6 +31,7 @@ KEY = '<img src="%2Fdev%2Fzero">'
 NAME = "<s>w&z"
 """Markup and the mark of a key, in what a name may be."""
 ITEM_ROLES = (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.WhatsThisRole)
+SPOKEN = (QAccessible.Text.Name, QAccessible.Text.Description, QAccessible.Text.Value)
 MARKUP = re.compile(r'<img (?!src="data:)|<s>')
 
 
@@ -95,6 +102,10 @@ def texts(root):
     for widget in (root, *root.findChildren(QWidget)):
         where = f"{type(widget).__name__} {widget.objectName()}"
         yield f"tooltip of {where}", widget.toolTip(), Qt.TextFormat.AutoText
+        yield f"help on {where}", widget.whatsThis(), Qt.TextFormat.AutoText
+        if isinstance(widget, QTabBar):
+            for tab in range(widget.count()):
+                yield f"tab of {where}", widget.tabToolTip(tab), Qt.TextFormat.AutoText
         if isinstance(widget, QLabel):
             yield where, widget.text(), widget.textFormat()
         if isinstance(widget, QTextEdit):
@@ -103,6 +114,7 @@ def texts(root):
             yield from item_texts(widget)
         for action in widget.actions():
             yield f"tooltip of an action of {where}", action.toolTip(), Qt.TextFormat.AutoText
+            yield f"help on an action of {where}", action.whatsThis(), Qt.TextFormat.AutoText
 
 
 def item_texts(view):
@@ -161,6 +173,45 @@ def test_no_wire_that_is_selected_is_markup(opened, qtbot):
         qtbot.waitUntil(lambda: not opened.evaluator.busy)
         qtbot.waitUntil(lambda: not opened.explanation.worker.is_pending("why"))
         assert looked_at(opened) > 2
+
+
+def test_no_tip_of_the_canvas_is_markup(opened, monkeypatch):
+    tips = []
+    monkeypatch.setattr(QToolTip, "showText", lambda at, text, *rest: tips.append(text))
+    opened.canvas.zoom_to_fit()
+    widget = opened.canvas.widget()
+    for x in range(0, widget.width(), 12):
+        for y in range(0, widget.height(), 12):
+            at = QPoint(x, y)
+            QApplication.sendEvent(
+                widget, QHelpEvent(QEvent.Type.ToolTip, at, widget.mapToGlobal(at))
+            )
+    assert sum("&lt;s&gt;w" in tip for tip in tips) > 5
+    assert not [tip for tip in tips if MARKUP.search(tip)]
+
+
+def test_what_is_read_aloud_is_the_text_of_the_file(opened):
+    found = QAccessible.queryAccessibleInterface(opened.canvas)
+    children = [found.child(i) for i in range(found.childCount())]
+    spoken = [child.text(role) for child in children for role in SPOKEN]
+    assert sum(NAME in text for text in spoken) > 5
+    assert any(PICTURE in text for text in spoken)  # a note
+    assert not any("&lt;" in text for text in spoken)
+
+
+def test_no_dialog_takes_the_text_of_a_file_for_markup(opened, tmp_path):
+    text = f"{PICTURE}{NAME}"
+    left_behind(tmp_path, mine=(Diagram({"main": Page({"a": Add()})}, text), opened.document.path))
+    opened.settings.remember(opened.document.path)
+    recovery = opened.windows.offer_recovery()
+    assert recovery is not None
+    palette = CommandPalette(opened.menus.by_name, opened)
+    opened.welcome.show_recent([opened.document.path])
+    for root in (recovery, palette, opened.welcome):
+        wrong, seen = markup_in(root)
+        assert not wrong, "\n".join(wrong)
+        assert seen > 0, root
+    recovery.reject()
 
 
 def test_no_page_of_a_trail_is_markup(opened, qtbot):

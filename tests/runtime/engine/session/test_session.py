@@ -431,6 +431,36 @@ def test_threads_may_share_a_session_and_what_it_prepared() -> None:
     assert all(results_of_threads(lambda x: np.asarray(call(x)[0])))
 
 
+def test_each_of_many_threads_gets_the_numbers_of_its_own_call() -> None:
+    """Values, gradients, adjoints and norms, while others call with other feeds and shapes."""
+    parts = {"x": Input(), "w": Variable(value=2.0), "mul": Mul(), "sum": Sum(), "loss": Loss()}
+    session = Session(draw(parts, {"mul.a": "x", "mul.b": "w", "sum.x": "mul", "loss.x": "sum"}))
+    threads, calls = 8, 40
+    start = Barrier(threads)
+
+    def ask(thread: int) -> list[float]:
+        start.wait(timeout=60)
+        found = []
+        for call in range(calls):
+            x = np.full((1 + call % 3) << 14, float(1 + thread + threads * call))
+            if call % 2:
+                value = session.run({"x": x}).values["mul.out"]
+                found.append(float(value.sum() / (2 * x.sum())))
+                continue
+            run = session.backward(feeds={"x": x}, adjoints=["mul.out"], norms=True)
+            gradient, value = run.gradients["w"], run.values["loss.out"]
+            assert gradient is not None and run.adjoints["mul.out"] is not None
+            found += [float(gradient / x.sum()), float(value / (2 * x.sum()))]
+            found += [float(run.adjoints["mul.out"].mean())]
+            found += [float(run.measured["mul.b"] / x.sum())]
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        answers = np.array(list(pool.map(ask, range(threads))))
+    assert answers.shape == (threads, calls // 2 * 5)
+    np.testing.assert_allclose(answers, 1.0)
+
+
 def test_threads_may_train_one_session() -> None:
     parts = {"w": Variable(value=[0.0] * 4096), "sum": Sum(), "loss": Loss()}
     session = Session(draw(parts, {"sum.x": "w", "loss.x": "sum"}))

@@ -35,7 +35,7 @@ from runtime.diagram import (
     SetParameters,
     SetTitle,
 )
-from runtime.diagram.model import own_ports, page_ports
+from runtime.diagram.model import Route, own_ports, page_ports
 
 if TYPE_CHECKING:
     from blocks import Block
@@ -62,6 +62,14 @@ def points() -> st.SearchStrategy[Point]:
 @cache
 def bends() -> st.SearchStrategy[tuple[Point, ...]]:
     return st.lists(points(), min_size=1, max_size=3).map(tuple)
+
+
+@cache
+def routes() -> st.SearchStrategy[Route]:
+    def of_size(size: int) -> st.SearchStrategy[list[float]]:
+        return st.lists(COORDINATES, min_size=size, max_size=size)
+
+    return st.sampled_from((1, 3, 5)).flatmap(of_size).map(tuple)
 
 
 @cache
@@ -168,12 +176,14 @@ def pages(draw: st.DrawFn, below: dict[str, Page] | None = None, main: bool = Tr
             if wired:
                 wires[PortName(name, port)] = draw(st.sampled_from(outputs))
         outputs += [PortName(name, port) for port in _outputs(made[name], below)]
+    bent = {target: draw(bends()) for target in wires if draw(st.integers(0, 3)) == 0}
     return Page(
         made,
         wires,
         {name: draw(points()) for name in made if draw(st.booleans())},
         draw(_some_notes()),
-        {target: draw(bends()) for target in wires if draw(st.integers(0, 3)) == 0},
+        bent,
+        {t: draw(routes()) for t in wires if t not in bent and draw(st.integers(0, 3)) == 0},
     )
 
 

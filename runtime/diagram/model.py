@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
@@ -21,6 +21,11 @@ class Point(NamedTuple):
 
     x: float
     y: float
+
+
+Route: TypeAlias = tuple[float, ...]
+"""How a square wire runs: the x of its first vertical stretch, the y of the horizontal stretch that
+follows, and so on to the x of its last vertical stretch. Its ends are at its ports."""
 
 
 class Wire(NamedTuple):
@@ -52,7 +57,8 @@ class Ends(NamedTuple):
 class Page:
     """Blocks by name, wires as target → source, positions by block name, notes by id.
 
-    ``bends`` maps the target of a wire to the points that the wire passes, from its source on.
+    ``bends`` maps the target of a wire to the points that the wire passes, from its source on;
+    ``routes`` does so to the route that Arrange gave it. A wire with bends has no route.
     """
 
     blocks: Mapping[str, Block] = field(default_factory=dict)
@@ -60,6 +66,7 @@ class Page:
     layout: Mapping[str, Point] = field(default_factory=dict)
     notes: Mapping[str, Note] = field(default_factory=dict)
     bends: Mapping[PortName, tuple[Point, ...]] = field(default_factory=dict)
+    routes: Mapping[PortName, Route] = field(default_factory=dict)
     _ends: Ends | None = field(default=None, init=False, repr=False, compare=False)
 
     def wire_list(self) -> Iterator[Wire]:
@@ -111,6 +118,18 @@ class PageView(Protocol):
     @property
     def ends(self) -> Ends:
         """The wires by block."""
+
+    @property
+    def layout(self) -> Mapping[str, Point]:
+        """Positions by block name."""
+
+    @property
+    def bends(self) -> Mapping[PortName, tuple[Point, ...]]:
+        """Bends by the target of their wire."""
+
+    @property
+    def routes(self) -> Mapping[PortName, Route]:
+        """Routes by the target of their wire."""
 
 
 class DiagramView(Protocol):

@@ -130,9 +130,11 @@ def _compare_flat(programs: Iterable[Program], flat: Flat) -> dict[InstancePath,
 
 
 def _layout_changed(before: Diagram, after: Diagram) -> bool:
-    """Whether positions or bends have changed; the checks report those that are not finite."""
+    """Whether positions, bends or routes have changed; the checks report those that are wrong."""
     return any(
-        old.layout is not after.pages[page].layout or old.bends is not after.pages[page].bends
+        old.layout is not after.pages[page].layout
+        or old.bends is not after.pages[page].bends
+        or old.routes is not after.pages[page].routes
         for page, old in before.pages.items()
     )
 

@@ -116,6 +116,8 @@ def _valid_page(page: Page) -> None:
     assert np.isfinite([*page.layout.values()]).all()
     assert page.bends.keys() <= page.wires.keys(), page.bends.keys() - page.wires.keys()
     assert all(page.bends.values())
+    assert page.routes.keys() <= page.wires.keys() - page.bends.keys()
+    assert all(len(route) % 2 for route in page.routes.values())
     ends = Page(page.blocks, page.wires).ends
     for side in ("inward", "outward"):
         known, fresh = getattr(page.ends, side), getattr(ends, side)

@@ -107,6 +107,11 @@ def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
             yield _stray(Location(name, *target), "There are bends for a wire that does not exist.")
         elif not all(map(math.isfinite, chain.from_iterable(bends))):
             yield _stray(Location(name, *target), "A bend of the wire is not finite.")
+    for target in page.routes:
+        if target not in page.wires:
+            yield _stray(
+                Location(name, *target), "There is a route for a wire that does not exist."
+            )
 
 
 def _stray(location: Location, what: str) -> Diagnostic:

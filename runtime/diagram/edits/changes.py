@@ -23,6 +23,7 @@ from runtime.diagram.edits.preconditions import (
     require_page,
     require_wire,
 )
+from runtime.diagram.edits.routes import settle_routes
 from runtime.diagram.files.records import changed_block
 from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
 
@@ -198,6 +199,8 @@ def apply(diagram: Diagram, change: Change) -> Edit:
     """
     draft = Draft(diagram)
     _perform(draft, change)
+    for name in draft.opened():
+        settle_routes(draft, name)
     after = draft.finish()
     refuse_new_cycles(diagram, after, list(_connected(change)))
     return Edit(diagram, after, _label(change))

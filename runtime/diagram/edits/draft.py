@@ -16,7 +16,7 @@ from blocks.library.pages import PageInput, PageOutput
 from blocks.nearest import did_you_mean
 from blocks.terms import term_index, term_name
 from runtime.diagram.edits.copy_on_write import CopyOnWrite
-from runtime.diagram.model import Diagram, Ends, Note, Page, Point
+from runtime.diagram.model import Diagram, Ends, Note, Page, Point, Route
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ class PageDraft:
         self._layout = CopyOnWrite(page.layout)
         self._notes = CopyOnWrite(page.notes)
         self._bends = CopyOnWrite(page.bends)
+        self._routes = CopyOnWrite(page.routes)
         self._ends: _EndsDraft | None = None
+        self.routed_layout: Mapping[str, Point] = page.layout
+        """The positions that the routes are in line with."""
 
     @property
     def blocks(self) -> Mapping[str, Block]:
@@ -53,10 +56,14 @@ class PageDraft:
 
     def finish(self) -> Page:
         """The page as it is now; the original if nothing changed."""
-        parts = (self._blocks, self._wires, self._layout, self._notes, self._bends)
+        parts = (
+            self._blocks, self._wires, self._layout, self._notes, self._bends, self._routes
+        )  # fmt: skip
         if not any(part.copied for part in parts):
             return self._base
-        page = Page(self.blocks, self.wires, self.layout, self.notes, self.bends)
+        page = Page(
+            self.blocks, self.wires, self.layout, self.notes, self.bends, self.routes
+        )  # fmt: skip
         return page.with_ends(self.ends) if self._wires.copied else page.with_ends_of(self._base)
 
     @property
@@ -73,6 +80,11 @@ class PageDraft:
     def bends(self) -> Mapping[PortName, tuple[Point, ...]]:
         """Bends by the target of their wire, as they are now."""
         return self._bends.view
+
+    @property
+    def routes(self) -> Mapping[PortName, Route]:
+        """Routes by the target of their wire, as they are now."""
+        return self._routes.view
 
     def put_block(self, name: str, block: Block) -> None:
         """Add a block at the end, or replace one."""
@@ -92,11 +104,12 @@ class PageDraft:
     def put_wire(self, source: PortName, target: PortName) -> None:
         """Drive the target from the source, replacing any other wire into it.
 
-        A new wire is straight; if the same wire exists already it keeps its bends.
+        A new wire is straight; if the same wire exists already it keeps its bends or its route.
         """
         old = self.wires.get(target)
         if old != source:
             self.bend(target, ())
+            self.route(target, ())
         if old is not None:
             self._targets(False, old.block).pop(target, None)
         self._targets(True, target.block)[target] = None
@@ -104,11 +117,20 @@ class PageDraft:
         self._wires.own[target] = source
 
     def bend(self, target: PortName, bends: tuple[Point, ...]) -> None:
-        """Route a wire through these points; without points it is straight."""
+        """Lead a wire through these points, in place of a route; without points it is straight."""
         if bends:
             self._bends.own[target] = bends
+            self.route(target, ())
         elif target in self.bends:
             del self._bends.own[target]
+
+    def route(self, target: PortName, route: Route) -> None:
+        """Lead a wire along a route, or with an empty one from port to port as it comes."""
+        if route:
+            if self.routes.get(target) != route:
+                self._routes.own[target] = route
+        elif target in self.routes:
+            del self._routes.own[target]
 
     def remove_wires(
         self,
@@ -139,6 +161,9 @@ class PageDraft:
         ports = {port for target in targets for port in (target, self.wires[target])}
         self._blocks.rename(old, new)
         self._layout.rename(old, new)
+        self.routed_layout = {
+            (new if name == old else name): at for name, at in self.routed_layout.items()
+        }
         self._rename_ports({p: PortName(new, p.port) for p in ports if p.block == old})
 
     def rename_port(self, name: str, old: str, new: str) -> None:
@@ -188,6 +213,7 @@ class PageDraft:
     def _drop_wire(self, target: PortName) -> None:
         source = self._wires.own.pop(target)
         self.bend(target, ())
+        self.route(target, ())
         self._targets(True, target.block).pop(target, None)
         self._targets(False, source.block).pop(target, None)
 
@@ -207,6 +233,8 @@ class PageDraft:
         self._wires.replace({new.get(t, t): new.get(s, s) for t, s in self.wires.items()})
         if not moved.keys().isdisjoint(self.bends):
             self._bends.replace({new.get(t, t): bends for t, bends in self.bends.items()})
+        if not moved.keys().isdisjoint(self.routes):
+            self._routes.replace({new.get(t, t): route for t, route in self.routes.items()})
 
     def _targets(self, enters: bool, block: str) -> dict[PortName, None]:
         """The wires of one block, to be changed in place."""
@@ -265,6 +293,10 @@ class Draft:
             page = self._pages[name] = PageDraft(page)
         return page
 
+    def opened(self) -> list[str]:
+        """Names of the pages that are open for writing."""
+        return [name for name, page in self._pages.items() if isinstance(page, PageDraft)]
+
     def finish(self) -> Diagram:
         """The diagram as it is now, sharing everything that did not change."""
         pages = {n: p.finish() if isinstance(p, PageDraft) else p for n, p in self._pages.items()}
@@ -320,6 +352,8 @@ class Draft:
             there = self.page(outer)
             wires = (t for t in there.wires_at([use]) if _touches(there, t, use, lost))
             there.remove_wires(list(wires))
+            for target in there.wires_at([use]):  # its ports have moved up
+                there.route(target, ())
             there.keep_literals(use, lambda port: port not in lost)
 
 

@@ -13,7 +13,7 @@ from runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migra
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
 from runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
-from runtime.diagram.model import Diagram, Note, Page, Point
+from runtime.diagram.model import Diagram, Note, Page, Point, Route
 from runtime.diagram.names import NAME_RULE, PORT_RULE, is_name, is_port
 from runtime.diagram.paths import PortName
 
@@ -26,6 +26,12 @@ MAX_WIRES = 400_000
 """Maximum number of wires in all pages together."""
 MAX_BENDS = 400_000
 """Maximum number of bends of all wires together."""
+MAX_STRETCHES = 4_000_000
+"""Maximum number of stretches of the routes of all wires together."""
+MAX_ROUTE = 99
+"""Maximum number of stretches of one route."""
+FARTHEST = 1e9
+"""Largest coordinate of a stretch of a route, px."""
 _SHORT = Repr()
 _SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist = 6, 20, 20
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 200
@@ -69,6 +75,7 @@ class _Reader:
         self._blocks = 0
         self._wires = 0
         self._bends = 0
+        self._stretches = 0
 
     def diagram(self, document: dict[str, Any]) -> Diagram:
         _only(document, (FIELD, "title", "description", "contracts", "tensors", "pages"), ())
@@ -90,11 +97,8 @@ class _Reader:
     def page(self, name: str, record: Any) -> Page:
         path: Path = ("pages", name)
         fields = _object(record, path)
-        _only(fields, ("blocks", "wires", "layout", "notes"), path)
-        sections = {
-            key: _object(fields.get(key, {}), (*path, key))
-            for key in ("blocks", "wires", "layout", "notes")
-        }
+        _only(fields, _SECTIONS, path)
+        sections = {key: _object(fields.get(key, {}), (*path, key)) for key in _SECTIONS}
         self._blocks += len(sections["blocks"])
         self._wires += len(sections["wires"])
         _limit(self._blocks, MAX_BLOCKS, "blocks", path)
@@ -112,6 +116,12 @@ class _Reader:
             _name(block, (*path, "blocks", block), "block"): self.record(name, block, value)
             for block, value in sections["blocks"].items()
         }
+        routes = dict(
+            _route(target, value, (*path, "routes", target))
+            for target, value in sections["routes"].items()
+        )
+        self._stretches += sum(map(len, routes.values()))
+        _limit(self._stretches, MAX_STRETCHES, "stretches of routes", (*path, "routes"))
         return Page(
             {},
             dict(_wire(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
@@ -125,6 +135,7 @@ class _Reader:
                 for note, value in sections["notes"].items()
             },
             bends,
+            {target: route for target, route in routes.items() if target not in bends},
         )
 
     def record(self, page: str, name: str, value: Any) -> tuple[str, dict[str, Any]]:
@@ -282,6 +293,33 @@ def _bends(target: str, value: list[Any], path: Path) -> tuple[PortName, tuple[P
     return port, tuple(_point(point, (*path, i)) for i, point in enumerate(value))
 
 
+def _route(target: str, value: Any, path: Path) -> tuple[PortName, Route]:
+    try:
+        port = _port(target, path)
+    except ValueError as error:
+        raise Flaw(path, f"Only a wire has a route: {error}.", expected="block.port") from None
+    if not isinstance(value, list) or len(value) % 2 == 0 or len(value) > MAX_ROUTE:
+        raise Flaw(
+            path,
+            _here(path, "is not a route"),
+            expected=f"an odd number of coordinates [x, y, x, …], at most {MAX_ROUTE}",
+            got=_shown(value),
+        )
+    return port, tuple(_coordinate(at, (*path, i)) for i, at in enumerate(value))
+
+
+def _coordinate(value: Any, path: Path) -> float:
+    number = _number(value, path)
+    if not abs(number) <= FARTHEST:
+        raise Flaw(
+            path,
+            _here(path, "is out of range"),
+            expected=f"-{FARTHEST:,.0f} … {FARTHEST:,.0f}",
+            got=_shown(value),
+        )
+    return number
+
+
 def _note(value: Any, path: Path) -> Note:
     record = _object(value, path)
     _only(record, tuple(_NOTE_FIELDS), path)
@@ -302,6 +340,8 @@ def _here(path: Path, verdict: str) -> str:
     return f"Entry {'.'.join(entry)} of {key} {verdict}." if entry else f"{key} {verdict}."
 
 
+_SECTIONS = ("blocks", "wires", "layout", "routes", "notes")
+"""The fields of a page."""
 _NOTE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {
     "text": _text,
     "at": _point,

@@ -9,6 +9,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from blocks.library.pages import Page as PageBlock
 from blocks.registry import registry
 from runtime.diagram.files.migrations import FIELD, VERSION
+from runtime.diagram.files.reading import FARTHEST, MAX_ROUTE
 from runtime.diagram.names import MAX_LENGTH
 
 if TYPE_CHECKING:
@@ -139,6 +140,18 @@ _DEFINITIONS: dict[str, Any] = {
                     r"\.": {"type": "array", "items": {"$ref": "#/$defs/place"}, "minItems": 1}
                 },
                 "additionalProperties": {"$ref": "#/$defs/place"},
+            },
+            "routes": {
+                "description": "How square wires run, by input: the x of the first vertical "
+                "stretch, the y of the horizontal stretch that follows, and so on.",
+                "type": "object",
+                "propertyNames": {"$ref": "#/$defs/port"},
+                "additionalProperties": {
+                    "type": "array",
+                    "items": {"type": "number", "minimum": -FARTHEST, "maximum": FARTHEST},
+                    "minItems": 1,
+                    "maxItems": MAX_ROUTE,
+                },
             },
             "notes": {
                 "type": "object",

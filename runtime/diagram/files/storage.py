@@ -1,8 +1,9 @@
 """Loads and saves diagrams: ``load`` and ``save`` for files, ``loads`` and ``dumps`` for text.
 
 ``writing`` and ``reading`` define the format; its limits are ``MAX_CHARACTERS``, ``MAX_DEPTH``,
-``MAX_BLOCKS``, ``MAX_WIRES`` and ``MAX_BENDS``. Arrays of more than ``MAX_INLINE`` elements are
-stored in a safetensors file in the diagram's folder: its array file.
+``MAX_BLOCKS``, ``MAX_WIRES``, ``MAX_BENDS`` and ``MAX_STRETCHES``. Arrays of more
+than ``MAX_INLINE`` elements are stored in a safetensors file in the diagram's folder: its array
+file.
 """
 
 from __future__ import annotations

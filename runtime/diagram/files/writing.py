@@ -1,7 +1,8 @@
 """Writes a diagram as canonical text, with one record per line.
 
 Pages, blocks, wires and notes keep the user's order. In the layout, positions come first, in the
-order of the blocks, then bends in the order of the wires. Default values are omitted.
+order of the blocks, then bends in the order of the wires, as are routes. Default values are
+omitted.
 """
 
 from __future__ import annotations
@@ -16,10 +17,17 @@ from blocks.errors import FileError, Location
 from blocks.limits import MAX_CONTRACTS
 from blocks.values import Tensor
 from runtime.diagram.files.migrations import FIELD, VERSION
-from runtime.diagram.files.reading import MAX_BENDS, MAX_BLOCKS, MAX_WIRES
+from runtime.diagram.files.reading import (
+    FARTHEST,
+    MAX_BENDS,
+    MAX_BLOCKS,
+    MAX_ROUTE,
+    MAX_STRETCHES,
+    MAX_WIRES,
+)
 from runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
 from runtime.diagram.files.tensors import reference
-from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
+from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route
 from runtime.diagram.names import NAME_RULE, is_name, is_port
 
 if TYPE_CHECKING:
@@ -36,7 +44,8 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
     """The text of a diagram; ``tensors`` is the name of the file with its large arrays.
 
     Without ``tensors`` all arrays are inline. Raises FileError for a diagram that could not be
-    read back: invalid names, or more blocks, wires, bends or contracts than a file may have.
+    read back: invalid names, or more blocks, wires, bends, routes or contracts than a file may
+    have.
     """
     _check(diagram)
     head: dict[str, Any] = {FIELD: VERSION}
@@ -80,6 +89,8 @@ def _page(name: str, page: Page, refers: bool) -> str:
         for target, points in bends.items()
         if points and all(map(_is_finite, points))
     }
+    routes = {target: page.routes[target] for target in page.wires if target in page.routes}
+    routes |= page.routes
     sections = {
         "blocks": {
             block_name: _json(_record(name, block_name, block, refers))
@@ -87,6 +98,11 @@ def _page(name: str, page: Page, refers: bool) -> str:
         },
         "wires": {str(target): _json(str(source)) for target, source in page.wires.items()},
         "layout": layout,
+        "routes": {
+            str(target): _json([*map(_number, route)])
+            for target, route in routes.items()
+            if _is_route(route) and target not in page.bends
+        },
         "notes": {note_name: _json(_note(note)) for note_name, note in page.notes.items()},
     }
     return _braced(
@@ -136,6 +152,12 @@ def _is_finite(at: Point) -> bool:
     return math.isfinite(at.x) and math.isfinite(at.y)
 
 
+def _is_route(route: Route) -> bool:
+    """Whether a route can be read back."""
+    sizes_fit = len(route) % 2 == 1 and len(route) <= MAX_ROUTE
+    return sizes_fit and all(abs(at) <= FARTHEST for at in route)
+
+
 def _note(note: Note) -> dict[str, Any]:
     record = {
         "text": note.text,
@@ -172,11 +194,16 @@ def _all_bends(diagram: Diagram) -> Iterator[tuple[Point, ...]]:
     return (bends for page in diagram.pages.values() for bends in page.bends.values())
 
 
+def _stretches(diagram: Diagram) -> int:
+    return sum(len(route) for page in diagram.pages.values() for route in page.routes.values())
+
+
 def _check(diagram: Diagram) -> None:
     for count, most, what in (
         (sum(len(page.blocks) for page in diagram.pages.values()), MAX_BLOCKS, "blocks"),
         (sum(len(page.wires) for page in diagram.pages.values()), MAX_WIRES, "wires"),
         (sum(map(len, _all_bends(diagram))), MAX_BENDS, "bends"),
+        (_stretches(diagram), MAX_STRETCHES, "stretches of routes"),
         (len(diagram.contracts), MAX_CONTRACTS, "lines of contracts"),
     ):
         if count > most:
@@ -191,7 +218,11 @@ def _check(diagram: Diagram) -> None:
                     location=Location(page_name),
                     expected=NAME_RULE,
                 )
-        for port in (*(port for wire in page.wire_list() for port in wire), *page.bends):
+        for port in (
+            *(port for wire in page.wire_list() for port in wire),
+            *page.bends,
+            *page.routes,
+        ):
             if not (is_name(port.block) and is_port(port.port)):
                 raise FileError(
                     f"{str(port)!r} is not a valid port.",

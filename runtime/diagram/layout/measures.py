@@ -1,4 +1,4 @@
-"""Sizes of blocks in scene units (px at 100 %), shared by layout and canvas."""
+"""Sizes of blocks and distances between what lies on a page, in px at 100 %."""
 
 from __future__ import annotations
 
@@ -10,8 +10,25 @@ ROW = 18.0
 """Height of a line of ports or of numbers."""
 FOOT = 6.0
 """Space below the last line."""
+VALUE_LINES = 2
+"""Lines that a block is expected to show: its value and its gradient."""
+COLUMN_GAP = 80.0
+"""Least distance between columns."""
+ROW_GAP = 36.0
+"""Least distance between the blocks of a column."""
+PART_GAP = 72.0
+"""Distance between parts that no wire joins, and between rows that no wire runs between."""
+PITCH = 14.0
+"""From one track of a channel to the next: room for a wire and its lane."""
+MARGIN = 30.0
+"""From a block to the nearest track beside it."""
 
 
 def block_height(lines: int) -> float:
     """Height of a block; ``lines`` is the larger of its numbers of port rows and number rows."""
     return HEADER + ROW * lines + FOOT
+
+
+def port_offset(row: int) -> float:
+    """From the top of a block down to the centre of its port number ``row``."""
+    return HEADER + ROW * (row + 0.5)

@@ -49,6 +49,28 @@ def wrap(page: str) -> str:
             "2:24",
             "Entry 2 of 'a.x' is not a number. Got [2].",
         ),
+        (wrap('{"routes": {"a": [1]}}'), "2:13", "Only a wire has a route: 'a' is not block"),
+        (wrap('{"routes": {"a.x": []}}'), "2:13", "'a.x' is not a route."),
+        (
+            wrap('{"routes": {"a.x": [1, 2]}}'),
+            "2:13",
+            "'a.x' is not a route. Expected an odd number",
+        ),
+        (
+            wrap('{"routes": {"a.x": [1, 2, "3"]}}'),
+            "2:27",
+            "Entry 3 of 'a.x' is not a number. Got '3'.",
+        ),
+        (
+            wrap('{"routes": {"a.x": [1e12]}}'),
+            "2:21",
+            "Entry 1 of 'a.x' is out of range. Expected -1,000,000,000 … 1,000,000,000",
+        ),
+        (
+            wrap('{"routes": {"a.x": [' + ", ".join("1" * 101) + "]}}"),
+            "2:13",
+            "'a.x' is not a route.",
+        ),
         (wrap('{"layout": {"a.x": [[1, 2], 3]}}'), "2:29", "Entry 2 of 'a.x' is not a position."),
         (wrap('{"layout": {"a.x": [[1, "2"]]}}'), "2:25", "Entry 1.2 of 'a.x' is not a number."),
         (wrap('{"notes": {"n": {"colour": 1}}}'), "2:18", "There is no field 'colour' here."),

@@ -1,0 +1,128 @@
+"""Keeps the routes of wires right during an edit: they move with their blocks, or are dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.diagram.layout.graph import height_of, port_sides
+from runtime.diagram.layout.measures import WIDTH, port_offset
+from runtime.diagram.model import Point
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runtime.diagram.edits.draft import Draft
+    from runtime.diagram.model import Route
+    from runtime.diagram.paths import PortName
+
+_Floats: TypeAlias = NDArray[np.float64]
+
+_INSET = 2.0
+"""How far a wire may run inside the edge of a block, px."""
+_STILL = Point(0.0, 0.0)
+
+
+def settle_routes(draft: Draft, name: str) -> None:
+    """Bring the routes of a page in line with the positions of its blocks.
+
+    A route moves along if both ends of its wire moved alike. It is dropped if they did not, or if
+    its wire now runs behind a block that moved otherwise, or is new.
+    """
+    page = draft.page(name)
+    was = page.routed_layout
+    if not page.routes or page.layout is was:
+        return
+    page.routed_layout = dict(page.layout)
+    shifts = {
+        block: Point(at.x - was[block].x, at.y - was[block].y) if block in was else None
+        for block, at in page.layout.items()
+        if was.get(block) != at
+    }
+    if not shifts:
+        return
+    obstacles = _Obstacles(draft, name, shifts)
+    for target, route in list(page.routes.items()):
+        source = page.wires.get(target)
+        if source is None or not {source.block, target.block} <= page.layout.keys():
+            page.route(target, ())
+            continue
+        begin = shifts.get(source.block, _STILL)
+        if begin is None or begin != shifts.get(target.block, _STILL):
+            page.route(target, ())
+            continue
+        along = tuple(at + (begin.y if i % 2 else begin.x) for i, at in enumerate(route))
+        page.route(target, () if obstacles.meet(target, along, begin) else along)
+
+
+class _Obstacles:
+    """The blocks of a page, and how each has moved: None if it is new."""
+
+    def __init__(self, draft: Draft, name: str, shifts: Mapping[str, Point | None]) -> None:
+        self._draft, self._name, self._page = draft, name, draft.page(name)
+        self._ports: dict[str, tuple[list[str], list[str]]] = {}
+        self._moved = self._rects([block for block in shifts if block in self._page.blocks])
+        self._all: tuple[list[str], _Floats] | None = None
+        self._shifts = shifts
+
+    def meet(self, target: PortName, route: Route, shift: Point) -> bool:
+        """Whether a wire with this route, which has moved by ``shift``, runs behind a block that
+        has not moved alike.
+        """
+        if shift != _STILL and self._all is None:
+            self._all = self._rects(
+                [block for block in self._page.layout if block in self._page.blocks]
+            )
+        names, rects = self._moved if self._all is None or shift == _STILL else self._all
+        source = self._page.wires[target]
+        begin, end = self._page.layout[source.block], self._page.layout[target.block]
+        xs = [begin.x + WIDTH, *route[::2], end.x]
+        near = np.flatnonzero((rects[:, 0] < max(xs)) & (rects[:, 2] > min(xs))).tolist()
+        apart = [
+            i
+            for i in near
+            if names[i] not in (source.block, target.block)
+            and self._shifts.get(names[i], _STILL) != shift
+        ]
+        if not apart:
+            return False
+        first = begin.y + self._offset(source, is_input=False)
+        last = end.y + self._offset(target, is_input=True)
+        ys = [first, *route[1::2], last]
+        return _behind(xs, ys, rects[apart])
+
+    def _rects(self, names: list[str]) -> tuple[list[str], _Floats]:
+        """The blocks with these names as left, top, right and bottom (n, 4), inset."""
+        corners = np.array([self._page.layout[name] for name in names], np.float64).reshape(-1, 2)
+        heights = np.array([height_of(*self._sides(name)) for name in names])
+        sizes = np.column_stack([np.full(len(names), WIDTH), heights.reshape(-1)])
+        return names, np.concatenate([corners + _INSET, corners + sizes - _INSET], axis=1)
+
+    def _offset(self, port: PortName, *, is_input: bool) -> float:
+        side = self._sides(port.block)[0 if is_input else 1]
+        return port_offset(side.index(port.port))
+
+    def _sides(self, name: str) -> tuple[list[str], list[str]]:
+        if name not in self._ports:
+            self._ports[name] = port_sides(self._draft, self._name, name)
+        return self._ports[name]
+
+
+def _behind(xs: list[float], ys: list[float], rects: _Floats) -> bool:
+    """Whether a square wire runs through one of ``rects`` (n, 4).
+
+    It runs from the first of ``xs`` to the next at the first of ``ys``, then up or down to the next
+    of ``ys``, and so on.
+    """
+    left, top, right, bottom = rects.T
+    for at, y in enumerate(ys):
+        low, high = sorted(xs[at : at + 2])
+        if ((left < high) & (right > low) & (top < y) & (bottom > y)).any():
+            return True
+    for at, x in enumerate(xs[1:-1]):
+        low, high = sorted(ys[at : at + 2])
+        if ((left < x) & (right > x) & (top < high) & (bottom > low)).any():
+            return True
+    return False

@@ -12,7 +12,6 @@ is built: ``mul1``, ``mul2``, ….
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -117,7 +116,10 @@ def build(
             if inner is not None and inner.name not in pages and inner not in pending:
                 pending.append(inner)
     lines = contracts.splitlines() if isinstance(contracts, str) else contracts
-    return Diagram(pages, title, description, tuple(lines))
+    made = Diagram(pages, title, description, tuple(lines))
+    for name in pages:
+        made = arrange(made, name)
+    return made
 
 
 def __getattr__(name: str) -> Callable[..., Expression]:
@@ -153,7 +155,7 @@ def _reached(ends: Sequence[Node]) -> list[Node]:
 
 def _page(name: str, nodes: Sequence[Node]) -> Page:
     names = _names(name, nodes)
-    made = Page(
+    return Page(
         {names[node]: node.block for node in nodes},
         {
             PortName(names[node], port): PortName(names[value.node], value.port)
@@ -161,7 +163,6 @@ def _page(name: str, nodes: Sequence[Node]) -> Page:
             for port, value in node.inputs.items()
         },
     )
-    return replace(made, layout=arrange(made))
 
 
 def _names(scope: str, nodes: Sequence[Node]) -> dict[Node, str]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from blocks.errors import ChangeError, Location, ParameterError
+from runtime.diagram.edits.arranging import arrange_blocks
 from runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
 from runtime.diagram.edits.draft import Draft, PageDraft
-from runtime.diagram.edits.ordering import tidy
 from runtime.diagram.edits.preconditions import (
     finite,
     refuse_main,
@@ -115,10 +115,14 @@ class SetNote:
 
 @dataclass(frozen=True, slots=True)
 class Arrange:
-    """Tidy a page, or some of its blocks, keeping them near their positions."""
+    """Arrange a page, or some of its blocks, and route their wires.
+
+    ``face_lines`` are the numbers of text lines that faces show, where known.
+    """
 
     page: str = MAIN
     names: Collection[str] = ()
+    face_lines: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +258,9 @@ def _perform(draft: Draft, change: Change) -> None:
             _bend(draft.page(page), page, target, points)
         case SetNote(name, note, page):
             _set_note(draft.page(page), page, name, note)
-        case Arrange(page, names):
+        case Arrange(page, names, face_lines):
             require_blocks(draft.page(page), page, names)
-            tidy(draft.page(page), names)
+            arrange_blocks(draft, page, names, face_lines)
         case Batch(_, changes):
             for part in changes:
                 _perform(draft, part)

@@ -27,7 +27,7 @@ from runtime.diagram.edits.changes import (
 )
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.storage import dumps, loads
-from runtime.diagram.layout.arranging import arrange
+from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.measures import WIDTH, block_height
 from runtime.diagram.model import MAIN, Diagram, Page, Point
 from runtime.diagram.names import MAX_LENGTH, snake_case
@@ -89,7 +89,7 @@ def pasted(
     here = diagram.pages[page]
     names = _unique(main.blocks, here.blocks)
     notes = _unique(main.notes, here.notes)
-    places = {**arrange(main), **main.layout}
+    places = {**arrangement(source.with_page(MAIN, main), MAIN).places, **main.layout}
     by = _moved(_shift(main, places, at), aside)
     changes: list[Change] = [
         InsertPage(new_pages[name], _with_pages(content, new_pages))

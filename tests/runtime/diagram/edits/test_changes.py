@@ -29,7 +29,6 @@ from runtime.diagram import (
     SetParameters,
     SetTitle,
     apply,
-    arrange,
     can_connect,
     check,
     dumps,
@@ -238,14 +237,6 @@ class TestBlocks:
         assert diagram.main.blocks["odd"].record == {"a": 2, "b": [1, 2], "c": 0.5, "d": [1, "x"]}
         with pytest.raises(ChangeError, match="'e' can't be stored"):
             apply(diagram, SetParameters("odd", {"e": object()}))
-
-    def test_arranged_blocks_stay_about_where_they_were(self):
-        far = {name: Point(1000 + x, 500 + y) for name, (x, y) in arrange(seed().main).items()}
-        diagram = after(seed(), MoveBlocks(far))
-        assert after(diagram, Arrange()).main.layout == far
-        moved = after(diagram, MoveBlocks({"a": Point(0, 0)}), Arrange())
-        assert moved.main.layout != far
-        assert after(moved, Arrange()) == moved
 
 
 class TestWires:

@@ -8,6 +8,7 @@ import pytest
 from blocks.errors import FileError
 from runtime.diagram import (
     AddBlock,
+    Arrange,
     BendWire,
     Connect,
     Diagram,
@@ -95,6 +96,16 @@ def test_it_is_renamed_with_its_block(diagram):
     assert route(diagram, RenameBlock("w", "v")) == (300.0,)
 
 
+def test_arrange_writes_positions_and_routes_as_one_edit(diagram):
+    edit = apply(diagram, Arrange())
+    assert edit.before is diagram
+    assert edit.after.main.routes == {}  # the wire is straight
+    added = apply(diagram, AddBlock("u", make("Tanh"))).after
+    forked = apply(added, Connect(P("w.out"), P("u.x"))).after
+    assert apply(forked, Arrange()).after.main.routes.keys() <= {WIRE, P("u.x")}
+    assert apply(forked, Arrange()).after.main.routes
+
+
 def test_a_route_of_a_wire_that_is_not_there_does_no_harm(diagram):
     content = diagram.main
     stray = Page(content.blocks, {}, content.layout, routes={P("no.x"): (1.0,), WIRE: (2.0,)})
@@ -129,7 +140,8 @@ class TestFiles:
         with pytest.raises(FileError, match=r"Too many stretches of routes\. Expected at most 0"):
             loads(text)
 
-    def test_a_route_of_no_wire_is_reported(self, diagram):
+    def test_a_route_of_no_wire_is_reported_and_arranged_away(self, diagram):
         stray = diagram.with_page("main", replace(diagram.main, routes={P("no.x"): (1.0,)}))
         (found,) = [problem for problem in check(stray) if problem.code == "stray-layout"]
         assert found.what == "There is a route for a wire that does not exist."
+        assert apply(stray, Arrange()).after.main.routes == {}

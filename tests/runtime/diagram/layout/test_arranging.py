@@ -1,20 +1,32 @@
+"""A new layout of a page: nothing overlaps, data flows to the right, and a few pictures."""
+
 from itertools import combinations, pairwise
 
-import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from runtime.diagram import Page, Point, arrange
-from runtime.diagram.layout import layering
-from runtime.diagram.layout.arranging import COLUMN_GAP, ROW_GAP, VALUE_LINES
-from runtime.diagram.layout.layering import Line, layered
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
+from runtime.diagram import Diagram, Page, Point
+from runtime.diagram.layout.arranging import arrangement
+from runtime.diagram.layout.measures import (
+    COLUMN_GAP,
+    HEADER,
+    ROW,
+    ROW_GAP,
+    VALUE_LINES,
+    WIDTH,
+    block_height,
+)
 from runtime.diagram.model import own_ports
 from runtime.diagram.paths import PortName
 from tests.runtime.diagram.drawing import draw, make, page, seed
 from tests.strategies import broken_diagrams, pages
 
 STEP = WIDTH + COLUMN_GAP
+
+
+def arrange(content):
+    """Positions for a page on its own, from scratch."""
+    bare = Page(content.blocks, content.wires)
+    return arrangement(Diagram({"main": bare}), "main").places
 
 
 def chain(length):
@@ -125,8 +137,8 @@ def test_parts_stand_one_below_the_other_and_lone_blocks_in_rows():
     alone = {f"v{i}": make("Variable") for i in range(4)}
     places = arrange(page({**alone, **twice}, links))
     assert places["pa"].y + block_height(VALUE_LINES) + ROW_GAP < places["qa"].y < places["v0"].y
-    assert [places[f"v{i}"].x for i in range(4)] == [0, STEP, 0, STEP]
-    assert places["v0"].y == places["v1"].y < places["v2"].y
+    assert [places[f"v{i}"].x for i in range(4)] == [0, STEP, 2 * STEP, 0]
+    assert places["v0"].y == places["v2"].y < places["v3"].y
 
 
 def test_a_cycle_is_laid_out_too():
@@ -156,54 +168,3 @@ def test_neighbours_are_swapped_where_that_saves_a_crossing():
     places = arrange(content)
     assert places["t"].x == places["add"].x
     assert places["t"].y > places["add"].y
-
-
-@pytest.mark.parametrize("count", [2, 5])
-def test_lines_that_can_be_untangled_are(count):
-    """Two layers joined by a reversed matching: one order has no crossing."""
-    lines = [Line(i, 2 * count - 1 - i) for i in range(count)]
-    left, right = layered(2 * count, lines, [70.0] * 2 * count).layers
-    assert [2 * count - 1 - node for node in left] == right
-
-
-def crossings(found):
-    place = {node: i for layer in found.layers for i, node in enumerate(layer)}
-    ends = [((place[a], leaves), (place[b], enters)) for a, b, leaves, enters in found.lines]
-    column = {node: i for i, layer in enumerate(found.layers) for node in layer}
-    same = [(a, b) for a, b in combinations(range(len(ends)), 2)
-            if column[found.lines[a].tail] == column[found.lines[b].tail]]  # fmt: skip
-    return sum(
-        (ends[a][0] < ends[b][0] and ends[a][1] > ends[b][1])
-        or (ends[a][0] > ends[b][0] and ends[a][1] < ends[b][1])
-        for a, b in same
-    )
-
-
-@given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=16))
-def test_no_swap_of_neighbours_would_save_a_crossing(pairs):
-    lines = [
-        Line(a, b, 37.0, 37.0 + 18 * (i % 2)) for i, (a, b) in enumerate(sorted(pairs)) if a < b
-    ]
-    found = layered(10, lines, [70.0] * 10)
-    fewest = crossings(found)
-    for layer in found.layers:
-        for i in range(len(layer) - 1):
-            layer[i], layer[i + 1] = layer[i + 1], layer[i]
-            assert crossings(found) >= fewest
-            layer[i], layer[i + 1] = layer[i + 1], layer[i]
-
-
-@given(st.integers(2, 9))
-def test_a_long_line_has_a_dummy_in_every_layer_between(length):
-    lines = [Line(i, i + 1) for i in range(length)] + [Line(0, length)]
-    found = layered(length + 1, lines, [70.0] * (length + 1))
-    assert [len(layer) for layer in found.layers] == [1, *[2] * (length - 1), 1]
-    assert found.real == length + 1
-
-
-def test_lines_too_long_for_the_budget_are_left_out(monkeypatch):
-    monkeypatch.setattr(layering, "dummy_budget", lambda nodes: 0)
-    content = residual(4)
-    places = arrange(content)
-    assert len({at.x for at in places.values()}) == len(places)
-    assert overlapping(content, places) == []

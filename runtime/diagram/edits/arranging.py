@@ -1,4 +1,4 @@
-"""Tidies a page during an edit: its blocks, and with them bends and frames."""
+"""Arranges a page during an edit: its blocks and wires, and with them bends and frames."""
 
 from __future__ import annotations
 
@@ -6,42 +6,56 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runtime.diagram.layout.arranging import Graph
+from runtime.diagram.edits.routes import settle_routes
+from runtime.diagram.layout.arranging import arrangement
+from runtime.diagram.layout.graph import Graph
 from runtime.diagram.layout.measures import WIDTH
-from runtime.diagram.layout.tidying import tidied
 from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from runtime.diagram.edits.draft import PageDraft
+    from runtime.diagram.edits.draft import Draft, PageDraft
     from runtime.diagram.model import Note
 
 
-def tidy(page: PageDraft, names: Collection[str] = ()) -> None:
-    """Tidy the blocks called ``names``, or all if it is empty.
+def arrange_blocks(
+    draft: Draft, name: str, names: Collection[str], face_lines: Mapping[str, int]
+) -> None:
+    """Arrange the blocks called ``names`` of a page, or all if it is empty, and route their wires.
 
     Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks.
     """
-    was = {name: at for name, at in page.layout.items() if all(map(math.isfinite, at))}
-    heights = dict(zip(page.blocks, Graph.of(page).heights, strict=True))
+    page = draft.page(name)
+    before = page.layout
+    was = {block: at for block, at in before.items() if all(map(math.isfinite, at))}
+    graph = Graph.of(draft, name, (), face_lines)
+    heights = dict(zip(graph.names, graph.heights, strict=True))
     framed = {
-        name: (note, inside)
-        for name, note in page.notes.items()
+        id: (note, inside)
+        for id, note in page.notes.items()
         if note.frame and (inside := _blocks_in(note, was, heights))
     }
-    for name, at in tidied(page, was, names).items():
-        if was.get(name) != at:
-            page.place(name, at)
+    places, routes = arrangement(draft, name, names, face_lines)
+    for block, at in places.items():
+        if before.get(block) != at:
+            page.place(block, at)
+    settle_routes(draft, name)
+    for target in [*page.routes.keys() - page.wires.keys()]:
+        page.route(target, ())
+    for target in page.wires:
+        if target in routes or (target.block in places and page.wires[target].block in places):
+            page.route(target, routes.get(target, ()))
+    page.routed_layout = dict(page.layout)
     shifts = {
-        name: Point(at.x - was[name].x, at.y - was[name].y)
-        for name, at in page.layout.items()
-        if name in was and at != was[name]
+        block: Point(at.x - was[block].x, at.y - was[block].y)
+        for block, at in page.layout.items()
+        if block in was and at != was[block]
     }
     _move_bends(page, shifts)
-    for name, (frame, inside) in framed.items():
+    for id, (frame, inside) in framed.items():
         if not shifts.keys().isdisjoint(inside):
-            page.put_note(name, _around(frame, inside, was, page.layout, heights))
+            page.put_note(id, _around(frame, inside, was, page.layout, heights))
 
 
 def _move_bends(page: PageDraft, shifts: Mapping[str, Point]) -> None:

@@ -1,0 +1,251 @@
+"""The height of each node of a layered graph: level chains, straight wires, room between blocks."""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.diagram.layout.measures import PITCH, ROW_GAP
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from runtime.diagram.layout.graph import Line
+    from runtime.diagram.layout.ordering import Layering
+
+_Floats: TypeAlias = NDArray[np.float64]
+
+_ONE_SIDED_PASSES = 4
+"""Passes that align a layer only with the one before it; the others use both neighbours."""
+_STAY_WEIGHT = 0.2
+"""Weight of the current height of a node that has no lines on the side considered."""
+_LINE_WEIGHTS = (1.0, 6.0, 12.0)
+"""Weights of straight lines between two nodes, a node and a dummy, and two dummies."""
+_SATELLITE_WEIGHT = 0.02
+"""Share of its weight that a satellite keeps: it makes way for the nodes of its layer."""
+_MIDDLE_WEIGHT = 0.1
+"""Weight of the wish to be in the middle, which keeps a graph from climbing or falling."""
+_SNAP = 24.0
+"""Bends smaller than this, in px, are straightened if there is room."""
+_DUMMY_GAP = ROW_GAP / 2.0
+
+
+def tops_of(
+    graph: Layering, heights: Sequence[float], satellites: Collection[int], *, rough: bool = False
+) -> list[int]:
+    """The y of each node and dummy, in whole px from 0 down; keeps the order of the layers.
+
+    ``heights`` are those of the nodes. ``rough`` takes less time, to compare layouts.
+    """
+    levels = _Levels(graph, heights, satellites)
+    levels.align(6 if rough else max(_ONE_SIDED_PASSES + 2, min(16, 6_000 // max(len(graph), 1))))
+    levels.snap()
+    levels.round()
+    for _ in range(1 if rough else 2):
+        for (tail, leaves), chain in graph.chains.items():
+            if chain:
+                levels.tauten(tail, leaves, chain)
+    return [int(top) for top in levels.tops]
+
+
+class _Pull(NamedTuple):
+    """The lines on one side of a layer (n,): the number of their node in the layer, the other end,
+    the difference of tops that makes each straight, its weight; and the weights by node (k,).
+    """
+
+    near: NDArray[np.intp]
+    other: NDArray[np.intp]
+    shift: _Floats
+    weights: _Floats
+    sums: _Floats
+
+
+class _Levels:
+    """The tops of all nodes, improved step by step."""
+
+    def __init__(
+        self, graph: Layering, heights: Sequence[float], satellites: Collection[int]
+    ) -> None:
+        dummies = len(graph) - graph.real
+        self._graph = graph
+        self._layers = [np.array(layer, np.intp) for layer in graph.layers]
+        self._satellites = satellites
+        self._sizes = [*heights, *[0.0] * dummies]
+        self._gaps = [*[ROW_GAP] * graph.real, *[_DUMMY_GAP] * dummies]
+        self._steps = [self._least_steps(layer) for layer in graph.layers]
+        self.tops: _Floats = np.zeros(len(graph))
+        for nodes, steps in zip(self._layers, self._steps, strict=True):
+            self.tops[nodes] = list(accumulate(steps, initial=0.0))
+        self._middle = self.tops.max(initial=0.0) / 2.0
+        self._before, self._after = self._levelled_lines()
+        self._pulls = [self._pull(layer, backward=True) for layer in graph.layers]
+        self._pushes = [self._pull(layer, backward=False) for layer in graph.layers]
+        share = np.ones(len(graph))
+        share[list(satellites)] = _SATELLITE_WEIGHT
+        self._share = share
+        sizes = np.array(self._sizes)
+        self._shares = [share[nodes] for nodes in self._layers]
+        self._middles = [
+            _MIDDLE_WEIGHT * (self._middle - sizes[nodes] / 2.0) for nodes in self._layers
+        ]
+        self._above = {below: above for layer in graph.layers for above, below in pairwise(layer)}
+        self._below = {above: below for below, above in self._above.items()}
+
+    def align(self, passes: int) -> None:
+        """Move nodes towards the mean height that straightens their lines, in alternate passes."""
+        count = len(self._layers)
+        for number in range(passes):
+            both, forward = number >= _ONE_SIDED_PASSES, number % 2 == 0
+            for i in range(count) if forward else reversed(range(count)):
+                self._align_layer(i, forward or both, both or not forward)
+
+    def snap(self) -> None:
+        """Straighten the line with the smallest bend of each node, where there is room."""
+        for backward in (True, False):
+            count = len(self._layers)
+            for i in range(count) if backward else reversed(range(count)):
+                found = [self._nearest(node, backward) for node in self._graph.layers[i]]
+                self._settle(i, [top for top, _ in found], [weight for _, weight in found])
+
+    def round(self) -> None:
+        """Begin at 0, in whole px."""
+        self.tops = np.round(self.tops - self.tops.min(initial=np.inf))
+
+    def tauten(self, tail: int, leaves: float, chain: Sequence[int]) -> None:
+        """Make a long wire as straight as what is above and below its dummies allows."""
+        ends = [line for line in self._graph.after[chain[-1]] if line.head < self._graph.real]
+        y = self.tops[tail] + leaves
+        last = self.tops[ends[-1].head] + ends[-1].enters if ends else y
+        rooms = [self._room(dummy) for dummy in chain]
+        start = 0
+        while start < len(chain):
+            (low, high), until = rooms[start], start + 1
+            while until < len(chain):
+                lower, higher = max(low, rooms[until][0]), min(high, rooms[until][1])
+                if lower > higher:
+                    break
+                low, high, until = lower, higher, until + 1
+            wanted = last if until == len(chain) and not low <= y <= high else y
+            y = min(max(wanted, low), high)
+            self.tops[chain[start:until]] = y
+            start = until
+
+    def _align_layer(self, i: int, backward: bool, forward: bool) -> None:
+        nodes = self._layers[i]
+        total, weight = self._middles[i].copy(), np.full(len(nodes), _MIDDLE_WEIGHT)
+        for used, pull in ((backward, self._pulls[i]), (forward, self._pushes[i])):
+            if used and pull is not None:
+                ends = self.tops[pull.other] + pull.shift
+                total += np.bincount(pull.near, pull.weights * ends, len(nodes))
+                weight += pull.sums
+        loose = weight == _MIDDLE_WEIGHT
+        wanted = np.where(loose, self.tops[nodes], total / weight)
+        weight = np.where(loose, _STAY_WEIGHT, weight) * self._shares[i]
+        self._settle(i, wanted.tolist(), weight.tolist())
+
+    def _settle(self, i: int, wanted: Sequence[float], weights: Sequence[float]) -> None:
+        self.tops[self._layers[i]] = spread(wanted, weights, self._steps[i])
+
+    def _nearest(self, node: int, backward: bool) -> tuple[float, float]:
+        """The top that straightens the line with the smallest bend, or the current one; a weight.
+
+        Only nodes without inputs look at their readers; the others align with their inputs.
+        """
+        before, top = self._before[node], float(self.tops[node])
+        lines = before if backward else [] if before else self._after[node]
+        long = [line for line in lines if max(line.tail, line.head) >= self._graph.real]
+        bends = [self._straight(node, line) for line in long or lines]
+        best = min(bends, key=lambda straight: abs(straight - top), default=top)
+        share = float(self._share[node])
+        return (best, 2.0 * share) if abs(best - top) < _SNAP else (top, share)
+
+    def _straight(self, node: int, line: Line) -> float:
+        """The top of ``node``, an end of the line, that would make the line straight."""
+        if node == line.head:
+            return float(self.tops[line.tail]) + line.leaves - line.enters
+        return float(self.tops[line.head]) + line.enters - line.leaves
+
+    def _levelled_lines(self) -> tuple[list[list[Line]], list[list[Line]]]:
+        """The lines before and after each node that its height depends on.
+
+        Lines from satellites count only where there are no others. A node with one other line is
+        level with what it reads, from output to output: a chain through second ports would fall by
+        a row of ports at every block.
+        """
+        before, after, graph = list(self._graph.before), list(self._graph.after), self._graph
+        levelled: dict[Line, Line] = {}
+        for node, lines in enumerate(graph.before):
+            main = [line for line in lines if line.tail not in self._satellites]
+            if len(main) == 1 and len(lines) > 1 and graph.after[node]:
+                leaves = min(line.leaves for line in graph.after[node])
+                levelled[main[0]] = main[0]._replace(enters=leaves)
+            before[node] = [levelled.get(line, line) for line in main] or lines
+        for node, lines in enumerate(graph.after):
+            after[node] = [levelled.get(line, line) for line in lines]
+        return before, after
+
+    def _pull(self, layer: Sequence[int], *, backward: bool) -> _Pull | None:
+        lines = self._before if backward else self._after
+        flat = [(i, line) for i, node in enumerate(layer) for line in lines[node]]
+        if not flat:
+            return None
+        side = 1.0 if backward else -1.0
+        near = np.array([i for i, _ in flat], np.intp)
+        weights = np.array([_LINE_WEIGHTS[self._dummies(line)] for _, line in flat])
+        return _Pull(
+            near,
+            np.array([line.tail if backward else line.head for _, line in flat], np.intp),
+            np.array([side * (line.leaves - line.enters) for _, line in flat]),
+            weights,
+            np.bincount(near, weights, len(layer)).astype(np.float64),
+        )
+
+    def _dummies(self, line: Line) -> int:
+        """How many of the line's ends are dummies."""
+        return (line.tail >= self._graph.real) + (line.head >= self._graph.real)
+
+    def _least_steps(self, layer: Sequence[int]) -> list[float]:
+        """The least distances between consecutive tops of a layer."""
+        return [
+            self._sizes[above] + (self._gaps[above] + self._gaps[node]) / 2.0
+            for above, node in pairwise(layer)
+        ]
+
+    def _room(self, dummy: int) -> tuple[float, float]:
+        """The least and greatest y that a dummy may have."""
+        above, below = self._above.get(dummy), self._below.get(dummy)
+        low, high, y = -math.inf, math.inf, float(self.tops[dummy])
+        if above is not None:
+            low = self.tops[above] + self._sizes[above] + self._clearance(above)
+        if below is not None:
+            high = self.tops[below] - self._clearance(below)
+        return min(low, y), max(high, y)
+
+    def _clearance(self, neighbour: int) -> float:
+        return PITCH if neighbour >= self._graph.real else _DUMMY_GAP
+
+
+def spread(
+    wanted: Sequence[float], weights: Sequence[float], steps: Sequence[float]
+) -> list[float]:
+    """Positions at least ``steps`` apart, nearest to the wanted ones in the sense of weighted least
+    squares.
+
+    Source: pool adjacent violators, Ayer et al. 1955.
+    """
+    offsets = list(accumulate(steps, initial=0.0))
+    pools: list[tuple[float, float, int]] = []
+    for position, weight, offset in zip(wanted, weights, offsets, strict=True):
+        mean, total, count = position - offset, weight, 1
+        while pools and pools[-1][0] >= mean:
+            above, heavy, more = pools.pop()
+            mean = (above * heavy + mean * total) / (heavy + total)
+            total += heavy
+            count += more
+        pools.append((mean, total, count))
+    means = [mean for mean, _, count in pools for _ in range(count)]
+    return [mean + offset for mean, offset in zip(means, offsets, strict=True)]

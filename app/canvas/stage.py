@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QWidget
 from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from app.canvas.paint.blocks.faces import FaceCache
 from app.canvas.paint.painter import Limits, Pulse, paint, paint_fitted
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
@@ -197,11 +196,13 @@ class Stage(QWidget):
         return self._widget_point(self.view.scene.port_points(np.array([number]))[0])
 
     def wire_position(self, key: str) -> QPoint:
-        """The middle of the first section of a wire in widget px.
+        """The middle of the first section of a curve, or of a square wire, in widget px.
 
         Raises KeyError if the wire is not on the page.
         """
-        return self._widget_point(flatten(self.view.scene.waypoints_of(key), 2)[0, 1])
+        course = self.view.scene.course_of(key)
+        points = course.flatten(2)[0]
+        return self._widget_point(points[1 if course.radius is None else len(points) // 2])
 
     def render_to(
         self,

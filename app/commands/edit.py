@@ -44,4 +44,5 @@ class EditCommands(QObject):
         """Arrange the page, or only the selected blocks if there are several."""
         chosen = self._canvas.selection()
         names = tuple(sorted(chosen)) if len(chosen) > 1 else ()
-        self._document.apply(Arrange(self._navigation.page, names))
+        lines = self._canvas.view.scene.face_lines()
+        self._document.apply(Arrange(self._navigation.page, names, lines))

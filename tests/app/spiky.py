@@ -134,6 +134,7 @@ def editor() -> dict[str, object]:
 
     from app.canvas.paint import lanes
     from app.canvas.paint.legend import title
+    from app.canvas.scene.bezier import Courses
     from app.canvas.scene.focus import Focus, FocusKind
     from app.canvas.scene.geometry import Scene
     from app.canvas.search import search
@@ -159,7 +160,9 @@ def editor() -> dict[str, object]:
         image.fill(QColor(theme.canvas))
         with QPainter(image) as painter:
             bundle = lanes.Bundle(
-                np.array([[10.0, 12.0, 190.0, 12.0]]), np.array([CODES[spiky]], np.int8), np.ones(1)
+                Courses(np.array([[10.0, 12.0, 190.0, 12.0]])),
+                np.array([CODES[spiky]], np.int8),
+                np.ones(1),
             )
             lanes.draw_curves(painter, bundle, theme, 1.0)
         colour = theme.lane(spiky)

@@ -16,7 +16,7 @@ from app.canvas.scene.bends import nearest_section, sections
 from app.canvas.scene.focus import FocusKind
 from app.canvas.scene.geometry import Bend, overlapping
 from app.canvas.scene.hits import WIRE_HIT_DISTANCE, distances
-from app.canvas.scene.lane_paths import GAP, STEPS
+from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.view_state import NOTHING, Selection
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
@@ -253,7 +253,7 @@ def add_bend(view: ViewState, key: str, pressed: Floats | None) -> tuple[BendWir
     """
     scene, camera, curves = view.scene, view.camera, sections(view.scene, key)
     lengths = np.hypot(*np.moveaxis(np.diff(curves, axis=1), 2, 0)).sum(axis=1)
-    at = curves[lengths.argmax(), STEPS // 2]
+    at = curves[lengths.argmax(), curves.shape[1] // 2]
     if pressed is not None:
         away = distances(camera.to_widget(curves), *pressed.tolist())
         if away.min() <= WIRE_HIT_DISTANCE + GAP * view.lane_count * camera.unit:

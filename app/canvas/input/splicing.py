@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.canvas.scene.bends import nearest_section
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import STEPS
+from app.canvas.scene.polylines import Polylines
 from blocks.errors import ChangeError
 from runtime.diagram import Batch, BendWire, Change, Connect, apply, ports
 from runtime.diagram.layout.measures import WIDTH, block_height
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
     from app.canvas.scene.geometry import Scene
 
+_SAMPLES = 200
+"""Points of a wire at which it is checked whether it runs through a rectangle."""
 _INSET = 0.2
 """Share of a block's size that a wire must reach into the block."""
 
@@ -37,8 +39,9 @@ def wire_under(scene: Scene, rect: Floats, block: str | None = None) -> str | No
     own = scene.index.get(block or "", -1)
     near = near[(scene.wire_blocks[near] != own).all(axis=1)]
     found: list[tuple[float, int]] = []
-    for wires, waypoints in scene.waypoints(near) if len(near) else ():
-        away = np.abs(flatten(waypoints, STEPS) - (low + high) / 2.0) / (high - low)
+    for wires, courses in scene.courses(near) if len(near) else ():
+        points = Polylines(courses.flatten(STEPS)).evenly(_SAMPLES)
+        away = np.abs(points - (low + high) / 2.0) / (high - low)
         distance = away.max(axis=2).min(axis=1)
         nearest = int(distance.argmin())
         found.append((float(distance[nearest]), int(wires[nearest])))

@@ -85,12 +85,13 @@ class _LaneLabels:
         labelled = [wire for wire in wires.tolist() if wire == selected or self._has_label(wire)]
         if not labelled:
             return
-        for alike, waypoints in scene.waypoints(np.array(labelled)):
-            points = camera.rows_to_widget(waypoints)
+        for alike, courses in scene.courses(np.array(labelled)):
+            shown = courses.to_widget(camera)
             positions = self.lanes.positions[alike]
             for position in np.unique(positions).tolist():
                 at = positions == position
-                self._paint_on(alike[at], lane_paths(points[at], camera.unit, position), selected)
+                paths = lane_paths(shown.only(at), camera.unit, position)
+                self._paint_on(alike[at], paths, selected)
 
     def _paint_on(self, wires: Indices, paths: Polylines, selected: int | None) -> None:
         """Paint the labels of ``wires`` (m,), whose lanes are ``paths``."""

@@ -16,7 +16,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import STEPS, lane_points
 from app.canvas.scene.polylines import Polylines, offset, strokes
 from app.canvas.state.codes import STATE_OF
@@ -24,6 +23,7 @@ from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Flags, Floats
+    from app.canvas.scene.bezier import Courses
     from app.services.theme import Theme
 
 _FEW, _SOME = 12, 24
@@ -37,18 +37,17 @@ _SQUARE = Qt.PenCapStyle.SquareCap
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Wires with the same number of bends.
-
-    Their waypoints (m, 2 p) in widget px, codes (m,), and lane widths (m,) in px at 100 %.
+    """Wires with courses of one kind: these, in widget px, their codes (m,), and their lane widths
+    (m,) in px at 100 %.
     """
 
-    waypoints: Floats
+    courses: Courses
     codes: NDArray[np.int8]
     widths: Floats
 
     def only(self, chosen: Flags) -> Bundle:
         """The chosen wires (m,)."""
-        return Bundle(self.waypoints[chosen], self.codes[chosen], self.widths[chosen])
+        return Bundle(self.courses.only(chosen), self.codes[chosen], self.widths[chosen])
 
 
 def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
@@ -57,13 +56,7 @@ def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
         state = STATE_OF.get(int(code), State.NOTHING_TO_TRAIN)
         colour = theme.lane(state) if state.row.passes else QColor(theme.wire)
         painter.setPen(QPen(colour, 1.0))
-        draw_lines(painter, straight_lines(bundle.waypoints[bundle.codes == code]))
-
-
-def straight_lines(waypoints: Floats) -> Floats:
-    """Lines (n, 4) from point to point of ``waypoints`` (m, 2 p)."""
-    count = waypoints.shape[1]
-    return np.concatenate([waypoints[:, i : i + 4] for i in range(0, count - 2, 2)])
+        draw_lines(painter, bundle.courses.only(bundle.codes == code).lines())
 
 
 def draw_curves(
@@ -82,9 +75,9 @@ def draw_curves(
     ``phase`` 0 … 1 is how far each chevron has moved to the place of the next. ``position`` is the
     number of lanes between these and the wires; ``bare`` lanes are drawn without the wires.
     """
-    if not len(bundle.waypoints):
+    if not len(bundle.courses):
         return
-    steps = _steps(bundle.waypoints, unit)
+    steps = _steps(bundle.courses.waypoints, unit)
     first, *more = np.unique(steps).tolist()
     for count in more:
         draw_curves(
@@ -92,7 +85,7 @@ def draw_curves(
             faded=faded, phase=phase, position=position, bare=bare,
         )  # fmt: skip
     bundle = bundle.only(steps == first) if more else bundle
-    points = flatten(bundle.waypoints, first)
+    points = bundle.courses.flatten(first)
     if not bare:
         _Pen(painter, QColor(theme.wire), unit).set_width(1.0)
         draw_lines(painter, strokes(points))

@@ -14,6 +14,7 @@ from app.canvas.paint import glyphs, lanes
 from app.canvas.paint.blocks.badges import badge_width, draw_badges
 from app.canvas.paint.lane_labels import ORIGIN
 from app.canvas.paint.lanes import Bundle
+from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.badge_labels import BadgeLabel, badge_label
 from app.canvas.state.codes import CODES
@@ -155,7 +156,7 @@ def _paint_lane(painter: QPainter, state: State, y: float, theme: Theme, text: s
     if text:
         left, right, y = 0.0, _SAMPLE + 6.0, y - GAP
     ends = np.array([[left, y, right, y]])
-    bundle = Bundle(ends, np.array([CODES[state]], np.int8), np.array([2.4]))
+    bundle = Bundle(Courses(ends), np.array([CODES[state]], np.int8), np.array([2.4]))
     lanes.draw_curves(painter, bundle, theme, 1.0, bare=bool(text))
     colour = theme.lane(state).name()
     lane = y + GAP

@@ -23,7 +23,6 @@ from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.port_types import paint_port_types
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.tracing import paint_siblings, paint_wire_ends
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.focus import FocusKind, exists, focus_bounds
 from app.canvas.scene.lane_paths import GAP, STEPS
@@ -178,8 +177,8 @@ class _PagePainter:
     def _lanes(self, wires: Indices, phase: float = 0.0) -> None:
         """Wires with all their lanes."""
         view, annotations = self.view, self.view.annotations
-        for alike, waypoints in view.scene.waypoints(wires):
-            points = view.camera.rows_to_widget(waypoints)
+        for alike, courses in view.scene.courses(wires):
+            points = courses.to_widget(view.camera)
             for number, loss in enumerate(annotations.lanes):
                 bundle = Bundle(points, loss.drawn[alike], loss.widths[alike])
                 for position in np.unique(loss.positions[alike]).tolist():
@@ -207,19 +206,19 @@ class _PagePainter:
 
     def _plain_wires(self, wires: Indices) -> None:
         view, total = self.view, self.view.annotations.total
-        for alike, waypoints in view.scene.waypoints(wires):
-            points = view.camera.rows_to_widget(waypoints)
+        for alike, courses in view.scene.courses(wires):
+            points = courses.to_widget(view.camera)
             bundle = Bundle(points, total.codes[alike], total.widths[alike])
             lanes.draw_plain(self.painter, bundle, view.theme)
         if view.selection.wire in view.scene.wire_index:
             self.painter.setPen(QPen(QColor(view.theme.ink), 2.0))
-            points = view.camera.rows_to_widget(view.scene.waypoints_of(view.selection.wire))
-            draw_lines(self.painter, lanes.straight_lines(points))
+            course = view.scene.course_of(view.selection.wire)
+            draw_lines(self.painter, course.to_widget(view.camera).lines())
 
     def _line(self, key: str) -> Floats:
         """The segments of one wire."""
-        points = self.view.camera.rows_to_widget(self.view.scene.waypoints_of(key))
-        return strokes(flatten(points, STEPS))
+        course = self.view.scene.course_of(key).to_widget(self.view.camera)
+        return strokes(course.flatten(STEPS))
 
     # Blocks
 
@@ -296,8 +295,8 @@ class _PagePainter:
             paint_siblings(painter, view, route.wire)
         self._lanes(wires)
         painter.setPen(QPen(QColor(view.theme.ink), 2.2 * view.camera.unit))
-        for _, waypoints in view.scene.waypoints(wires):
-            points = flatten(view.camera.rows_to_widget(waypoints), STEPS)
+        for _, courses in view.scene.courses(wires):
+            points = courses.to_widget(view.camera).flatten(STEPS)
             draw_lines(painter, strokes(points))
         if view.camera.zoom < PLAIN:
             self._plain_blocks(blocks)

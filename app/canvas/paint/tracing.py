@@ -8,7 +8,6 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import STEPS
 from app.canvas.scene.polylines import strokes
 from app.canvas.scene.tracing import siblings
@@ -25,8 +24,8 @@ _ASIDE, _EDGE = 8.0, 6.0
 def paint_siblings(painter: QPainter, view: ViewState, key: str) -> None:
     """Paint the other wires from the same port, thin and without lanes."""
     painter.setPen(QPen(QColor(view.theme.wire), max(1.0, view.camera.unit)))
-    for _, waypoints in view.scene.waypoints(siblings(view.scene, key)):
-        points = flatten(view.camera.rows_to_widget(waypoints), STEPS)
+    for _, courses in view.scene.courses(siblings(view.scene, key)):
+        points = courses.to_widget(view.camera).flatten(STEPS)
         draw_lines(painter, strokes(points))
 
 

@@ -10,13 +10,13 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.paint import glyphs
 from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import STEPS
 from app.canvas.scene.polylines import strokes
 from app.services.theme import BODY, font, scaled
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.bezier import Courses
     from app.canvas.state.trial import TrialMarks
     from app.canvas.state.view_state import ViewState
 
@@ -29,7 +29,7 @@ def paint_trial(painter: QPainter, view: ViewState, marks: TrialMarks) -> None:
     scene = view.scene
     for key in marks.cuts:
         if key in scene.wire_index:
-            _paint_cut(painter, view, view.camera.rows_to_widget(scene.waypoints_of(key)))
+            _paint_cut(painter, view, scene.course_of(key).to_widget(view.camera))
     for name in marks.opened:
         if name in scene.index:
             _paint_open(painter, view, scene.rects[scene.index[name]])
@@ -38,9 +38,9 @@ def paint_trial(painter: QPainter, view: ViewState, marks: TrialMarks) -> None:
             _paint_change(painter, view, scene.rects[scene.index[name]], text)
 
 
-def _paint_cut(painter: QPainter, view: ViewState, waypoints: Floats) -> None:
+def _paint_cut(painter: QPainter, view: ViewState, course: Courses) -> None:
     theme, unit = view.theme, view.camera.unit
-    points = flatten(waypoints, STEPS)
+    points = course.flatten(STEPS)
     pen = QPen(QColor(theme.accent), 2.2 * unit, Qt.PenStyle.DashLine)
     painter.setPen(pen)
     draw_lines(painter, strokes(points))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.canvas.scene.arrays import NO_INDICES
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.hits import distances
 from app.canvas.scene.lane_paths import STEPS
 from runtime.diagram.model import Point
@@ -22,8 +21,11 @@ if TYPE_CHECKING:
 
 
 def sections(scene: Scene, key: str) -> Floats:
-    """Points (p - 1, STEPS + 1, 2) along the sections of a wire, from bend to bend."""
-    points = flatten(scene.waypoints_of(key), STEPS)[0]
+    """Points (s, k, 2) along the sections of a wire, from bend to bend; a square wire has one."""
+    course = scene.course_of(key)
+    points: Floats = course.flatten(STEPS)[0]
+    if course.radius is not None:
+        return points.reshape(1, -1, 2)
     starts = range(0, len(points) - 1, STEPS)
     return np.stack([points[start : start + STEPS + 1] for start in starts])
 

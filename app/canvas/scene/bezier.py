@@ -1,21 +1,69 @@
-"""The curves of wires: cubic Bézier segments from port to port, smooth through the bends.
+"""The courses of wires: smooth curves from port to port through the bends, or square routes.
 
-The waypoints of a wire are a row of numbers: x and y of its source port, of each bend and of its
-target port; 2 p numbers for p points.
+The waypoints of a wire are a row of numbers: x and y of its source port, of each bend or corner and
+of its target port; 2 p numbers for p points.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.arrays import Flags, Floats, Indices
+    from app.canvas.scene.camera import Camera
 
 _SAG = 120.0
 _SOFTNESS = 0.36
 """Length of a bend's handles as a share of the distance to the next point."""
+CORNER = 22.0
+"""Radius of the corners of square wires, scene units."""
+_ROUND = 0.55
+"""Length of a corner's handles as a share of its radius."""
+_CORNER_STEPS = 6
+"""A corner has this many times fewer segments than a curve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Courses:
+    """The courses of wires with ``waypoints`` (m, 2 p), all of one kind.
+
+    ``radius`` is that of the corners of square wires; curves through bends have none.
+    """
+
+    waypoints: Floats
+    radius: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.waypoints)
+
+    def only(self, chosen: Flags | Indices) -> Courses:
+        """Some of the courses."""
+        return replace(self, waypoints=self.waypoints[chosen])
+
+    def to_widget(self, camera: Camera) -> Courses:
+        """The courses in widget px."""
+        radius = None if self.radius is None else self.radius * camera.zoom
+        return Courses(camera.rows_to_widget(self.waypoints), radius)
+
+    def flatten(self, steps: int) -> Floats:
+        """Points (m, k, 2) on the courses, with so many segments in each section of a curve."""
+        if self.radius is None:
+            return flatten(self.waypoints, steps)
+        return _round_corners(self.waypoints, self.radius, max(2, steps // _CORNER_STEPS))
+
+    def hull(self) -> Floats:
+        """Points (m, k, 2) whose hull contains each course."""
+        if self.radius is None:
+            return controls(self.waypoints)
+        return self.waypoints.reshape(len(self), -1, 2)
+
+    def lines(self) -> Floats:
+        """Straight lines (n, 4) from waypoint to waypoint."""
+        count = self.waypoints.shape[1]
+        return np.concatenate([self.waypoints[:, i : i + 4] for i in range(0, count - 2, 2)])
 
 
 def controls(waypoints: Floats) -> Floats:
@@ -38,6 +86,29 @@ def flatten(waypoints: Floats, steps: int) -> Floats:
     parts = np.stack([corners[:, i : i + 4] for i in range(0, corners.shape[1] - 1, 3)], axis=1)
     points = np.einsum("ks,mpkd->mpsd", weights[:, 1:], parts).reshape(len(waypoints), -1, 2)
     return np.concatenate([waypoints[:, None, :2], points], axis=1)
+
+
+def _round_corners(waypoints: Floats, radius: float, steps: int) -> Floats:
+    """Points (m, 2 + (p - 2) · (steps + 1), 2) on square wires with round corners.
+
+    A corner begins and ends half way to its neighbours at most.
+    """
+    points = waypoints.reshape(len(waypoints), -1, 2)
+    legs = np.diff(points, axis=1)
+    lengths = np.abs(legs).sum(axis=2)
+    along = legs / np.maximum(lengths, 1e-9)[..., None]
+    room = np.minimum(radius, lengths / 2.0)
+    room[:, 0], room[:, -1] = np.minimum(radius, lengths[:, [0, -1]].T)
+    before = (room[:, :-1, None] * along[:, :-1])[:, :, None]
+    after = (room[:, 1:, None] * along[:, 1:])[:, :, None]
+    t = np.linspace(0.0, 1.0, steps + 1)[:, None]
+    s = 1.0 - t
+    into = -(s**3 + 3 * s * s * t * (1.0 - _ROUND)) * before
+    out = (t**3 + 3 * s * t * t * (1.0 - _ROUND)) * after
+    corners = points[:, 1:-1, None] + into + out
+    return np.concatenate(
+        [points[:, :1], corners.reshape(len(points), -1, 2), points[:, -1:]], axis=1
+    )
 
 
 def _between_ports(ends: Floats) -> Floats:

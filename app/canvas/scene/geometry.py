@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints
-from app.canvas.scene.bezier import controls
+from app.canvas.scene.bezier import CORNER, Courses
+from app.canvas.scene.routes import RouteArrays
 from blocks.block import Block, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
@@ -68,7 +69,11 @@ class Scene:
         rebuilt = not (page.blocks is self.page.blocks and page.wires is self.page.wires)
         if not rebuilt and diagram.pages is not self.diagram.pages:
             rebuilt = any(isinstance(block, PageBlock) for block in self.blocks)
-        placed = page.layout is self.page.layout and page.bends is self.page.bends
+        placed = (
+            page.layout is self.page.layout
+            and page.bends is self.page.bends
+            and page.routes is self.page.routes
+        )
         moved = rebuilt or not placed
         known = dict(zip(self.names, self.rows.tolist(), strict=True)) if rebuilt else {}
         self.diagram, self.page = diagram, page
@@ -87,6 +92,10 @@ class Scene:
         self.rows = rows
         self._measure()
         return True
+
+    def face_lines(self) -> dict[str, int]:
+        """Number of text lines on the face of each block, by name."""
+        return dict(zip(self.names, self.rows.tolist(), strict=True))
 
     def place(
         self,
@@ -129,22 +138,33 @@ class Scene:
         chosen[blocks] = True
         return np.flatnonzero(chosen[self.wire_blocks].any(axis=1))
 
-    def waypoints(self, wires: Indices) -> Iterator[tuple[Indices, Floats]]:
-        """``wires`` grouped by number of bends, each group with its waypoints (m, 2 p)."""
-        if not len(self.bends):
-            yield wires, self.wire_ends[wires]
+    def courses(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
+        """``wires`` grouped by kind and by number of waypoints, each group with its courses."""
+        if not (len(self.bends) or self._is_routed.any()):
+            yield wires, Courses(self.wire_ends[wires])
             return
+        sizes = np.where(self._is_routed[wires], self._routes.sizes[wires], 0)
+        for size in np.unique(sizes).tolist():
+            alike = wires[sizes == size]
+            if size:
+                ends, tails = self.wire_ends[alike], self.wire_blocks[alike, 0]
+                waypoints = self._routes.waypoints(alike, size, tails, self.rects[:, :2], ends)
+                yield alike, Courses(waypoints, CORNER)
+            else:
+                yield from self._curves(alike)
+
+    def course_of(self, key: str) -> Courses:
+        """The course of one wire."""
+        return next(self.courses(np.array([self.wire_index[key]])))[1]
+
+    def _curves(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         counts = self.bend_counts[wires]
         for bends in np.unique(counts).tolist():
             alike = wires[counts == bends]
             between = self.bends[self._first_bend[alike, None] + np.arange(bends)]
             ends = self.wire_ends[alike]
             middle = between.reshape(len(alike), -1)
-            yield alike, np.concatenate([ends[:, :2], middle, ends[:, 2:]], axis=1)
-
-    def waypoints_of(self, key: str) -> Floats:
-        """The waypoints (1, 2 p) of one wire."""
-        return next(self.waypoints(np.array([self.wire_index[key]])))[1]
+            yield alike, Courses(np.concatenate([ends[:, :2], middle, ends[:, 2:]], axis=1))
 
     def bend(self, bend: Bend) -> int | None:
         """Number of a bend among all bends of the page; None if it does not exist."""
@@ -270,6 +290,9 @@ class Scene:
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
         """Left, top, right, bottom of each wire with its lanes (m, 4)."""
         self._read_bends()
+        self._routes = RouteArrays(self.page, self.wire_index, self.rects[:, :2].copy())
+        self._is_routed: Flags = np.zeros(len(self.wire_keys), bool)
+        """Wires (m,) that follow their routes."""
         self._measure()
 
     def _read_bends(self) -> None:
@@ -294,10 +317,12 @@ class Scene:
     def _update_wires(self, wires: Indices) -> None:
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
-        for alike, waypoints in self.waypoints(wires):
-            hull = controls(waypoints)
-            self.wire_bounds[alike, :2] = hull.min(axis=1) - LANE_MARGIN
-            self.wire_bounds[alike, 2:] = hull.max(axis=1) + LANE_MARGIN
+        blocks = self.wire_blocks[wires]
+        self._is_routed[wires] = self._routes.followed(wires, blocks, self.rects[:, :2])
+        for group, courses in self.courses(wires):
+            hull = courses.hull()
+            self.wire_bounds[group, :2] = hull.min(axis=1) - LANE_MARGIN
+            self.wire_bounds[group, 2:] = hull.max(axis=1) + LANE_MARGIN
 
 
 def _least_rows(blocks: list[Block]) -> Ints:

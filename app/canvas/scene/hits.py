@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.camera import PLAIN, Camera
 from app.canvas.scene.lane_paths import STEPS, lane_offset
 from app.canvas.scene.polylines import offset
@@ -72,8 +71,8 @@ def wire_at(scene: Scene, camera: Camera, x: float, y: float, lanes: int = 1) ->
     near = scene.wires_in(np.array([px - margin, py - margin, px + margin, py + margin]))
     offsets = [lane_offset(position) * camera.unit for position in range(lanes)]
     found: list[tuple[float, int]] = []
-    for wires, waypoints in scene.waypoints(near) if len(near) else ():
-        points = flatten(camera.rows_to_widget(waypoints), STEPS)
+    for wires, courses in scene.courses(near) if len(near) else ():
+        points = courses.to_widget(camera).flatten(STEPS)
         drawn = np.concatenate([points, *(offset(points, distance) for distance in offsets)])
         away = distances(drawn, x, y).reshape(1 + lanes, -1).min(axis=0)
         nearest = int(away.argmin())

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.polylines import Polylines, offset
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.bezier import Courses
 
 GAP = 6.0
 """From a wire to its first lane, px at 100 %."""
@@ -22,23 +20,18 @@ _INSET = 9.0
 """From a port to the end of a lane, px at 100 %."""
 
 
-def lane_paths(waypoints: Floats, unit: float, position: int = 0) -> Polylines:
-    """The lanes of wires with ``waypoints`` (m, 2 p), at full resolution.
+def lane_paths(courses: Courses, unit: float, position: int = 0) -> Polylines:
+    """The lanes of wires, at full resolution.
 
     ``unit`` is widget px per px of style, ``position`` the number of lanes between these and the
     wires.
     """
-    return Polylines(lane_points(flatten(waypoints, STEPS), unit, position))
+    return Polylines(lane_points(courses.flatten(STEPS), unit, position))
 
 
 def lane_points(points: Floats, unit: float, position: int) -> Floats:
-    """The lanes (m, k, 2) beside the wires ``points`` (m, k, 2), evenly stepped."""
-    curves = Polylines(offset(points, lane_offset(position) * unit))
-    m, k, _ = points.shape
-    inset = np.minimum(_INSET * unit, 0.25 * curves.lengths)
-    share = np.linspace(0.0, 1.0, k)
-    distance = inset[:, None] + (curves.lengths - 2.0 * inset)[:, None] * share
-    return curves.at(np.repeat(np.arange(m), k), distance.ravel()).reshape(m, k, 2)
+    """The lanes (m, k, 2) beside the wires ``points`` (m, k, 2), clear of the ports."""
+    return Polylines(offset(points, lane_offset(position) * unit)).trimmed(_INSET * unit)
 
 
 def lane_offset(position: int) -> float:

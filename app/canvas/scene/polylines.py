@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _STRAIGHT = 0.25
 """Largest bulge of a curve that is drawn as one segment, px."""
+_APART = 0.01
+"""Distance of the points at the ends of a curve that is cut shorter, px."""
 _OVERLAP = 0.4
 """Overlap of the segments of a curve, px."""
 
@@ -59,6 +61,7 @@ class Polylines:
         self._start = np.concatenate([[0.0], np.cumsum(self.lengths + 1.0)[:-1]])[:m]
         self._axis = (walked + self._start[:, None]).ravel()
         self._points = points.reshape(-1, 2)
+        self._walked = walked
 
     def at(self, curve: Indices, distance: Floats) -> Floats:
         """Points (n, 2) at ``distance`` (n,) from the start of ``curve`` (n,)."""
@@ -66,6 +69,22 @@ class Polylines:
         return np.column_stack(
             [np.interp(place, self._axis, self._points[:, axis]) for axis in (0, 1)]
         )
+
+    def evenly(self, count: int) -> Floats:
+        """``count`` points on each curve (m, count, 2), evenly spaced."""
+        m = len(self.lengths)
+        distance = self.lengths[:, None] * np.linspace(0.0, 1.0, count)
+        return self.at(np.repeat(np.arange(m), count), distance.ravel()).reshape(m, count, 2)
+
+    def trimmed(self, inset: float) -> Floats:
+        """The curves (m, k, 2) without ``inset`` at both ends, or a quarter of those too short."""
+        m, k = self._walked.shape
+        short = np.minimum(inset, 0.25 * self.lengths)[:, None]
+        apart = np.minimum(_APART, short / k) * np.arange(k)  # coinciding points have no direction
+        distance = np.clip(
+            self._walked, short + apart, (self.lengths[:, None] - short - apart[:, ::-1])
+        )
+        return self.at(np.repeat(np.arange(m), k), distance.ravel()).reshape(m, k, 2)
 
     def direction(self, curve: Indices, distance: Floats) -> Floats:
         """Unit tangents (n, 2) there, pointing forwards."""

@@ -11,7 +11,6 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.input.gestures.base import Gesture, Host
 from app.canvas.scene.arrays import NO_INDICES, Flags
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import STEPS
 from blocks.terms import split_term
 from runtime.diagram import Batch, Disconnect
@@ -69,8 +68,8 @@ def crossing(scene: Scene, start: Floats, end: Floats) -> Indices:
     """Wires whose curve crosses the line between two scene points."""
     area = np.concatenate([np.minimum(start, end), np.maximum(start, end)])
     crossed = [
-        wires[_crosses(flatten(waypoints, STEPS), start, end)]
-        for wires, waypoints in scene.waypoints(scene.wires_in(area))
+        wires[_crosses(courses.flatten(STEPS), start, end)]
+        for wires, courses in scene.courses(scene.wires_in(area))
     ]
     return np.concatenate([NO_INDICES, *crossed])
 

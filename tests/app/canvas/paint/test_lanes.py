@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 
 from app.canvas.paint import lanes
 from app.canvas.paint.lanes import Bundle
+from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.codes import CODES, NO_RESULT
 from app.canvas.state.lanes import lane_width
@@ -25,7 +26,9 @@ def strip(state: State, rms: float = 1.0, scale: int = 4) -> np.ndarray:
     ends = np.array([[10.0, 12.0, WIDTH - 10.0, 12.0]]) * scale
     with QPainter(image) as painter:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        bundle = Bundle(ends, np.array([CODES[state]], np.int8), lane_width(np.array([rms])))
+        bundle = Bundle(
+            Courses(ends), np.array([CODES[state]], np.int8), lane_width(np.array([rms]))
+        )
         lanes.draw_curves(painter, bundle, LIGHT, float(scale))
     pixels = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), image.width())
     lane = LIGHT.lane(state).rgb() & 0xFFFFFF
@@ -147,7 +150,7 @@ def test_wires_from_afar_have_the_colour_of_their_state(qapp, size):
     ends = np.array([[0.0, 10.5, 60.0, 10.5], [0.0, 30.5, 60.0, 30.5], [0.0, 50.5, 60.0, 50.5]])
     codes = np.array([CODES[State.CARRIES], CODES[State.STOPPED], NO_RESULT], np.int8)
     with QPainter(image) as painter:
-        lanes.draw_plain(painter, Bundle(ends[:size], codes[:size], np.ones(size)), LIGHT)
+        lanes.draw_plain(painter, Bundle(Courses(ends[:size]), codes[:size], np.ones(size)), LIGHT)
     if size:
         assert image.pixelColor(30, 10) == QColor(LIGHT.lane(State.CARRIES))
         assert image.pixelColor(30, 30) == QColor(LIGHT.wire)
@@ -174,7 +177,7 @@ def test_a_long_wire_has_no_kinks_and_a_short_one_costs_little(monkeypatch, unit
     found = []
     monkeypatch.setattr(lanes, "draw_lines", lambda painter, lines: found.append(lines))
     courses = np.array([[10.0, 10.0, 700.0, 480.0], [10.0, 200.0, 60.0, 150.0]])
-    bundle = Bundle(courses, np.full(2, NO_RESULT, np.int8), np.ones(2))
+    bundle = Bundle(Courses(courses), np.full(2, NO_RESULT, np.int8), np.ones(2))
     image = QImage(8, 8, QImage.Format.Format_RGB32)
     with QPainter(image) as painter:
         lanes.draw_curves(painter, bundle, LIGHT, unit)
@@ -191,7 +194,9 @@ SQUARE, FLAT = Qt.PenCapStyle.SquareCap, Qt.PenCapStyle.FlatCap
 def drawn(monkeypatch, state, *, course=(0.0, 50.0, 400.0, 50.0), width=2.4, **more):
     """What is drawn of one wire's lane, without the wire."""
     painter = recorder(monkeypatch, lanes)
-    bundle = Bundle(np.array([course]), np.array([CODES[state]], np.int8), np.array([width]))
+    bundle = Bundle(
+        Courses(np.array([course])), np.array([CODES[state]], np.int8), np.array([width])
+    )
     lanes.draw_curves(painter, bundle, LIGHT, UNIT, bare=True, **more)
     return painter.strokes
 
@@ -260,7 +265,7 @@ class TestPens:
         painter = recorder(monkeypatch, lanes)
         codes = np.array([CODES[State.STOPPED]], np.int8)
         course = np.array([[0.0, 50.0, 400.0, 50.0]])
-        lanes.draw_curves(painter, Bundle(course, codes, np.ones(1)), LIGHT, 0.5)
+        lanes.draw_curves(painter, Bundle(Courses(course), codes, np.ones(1)), LIGHT, 0.5)
         wire = painter.strokes[0]
         assert wire.colour == QColor(LIGHT.wire).name()
         assert wire.width == 1.0, "never thinner than a pixel"
@@ -270,7 +275,9 @@ class TestPens:
         painter = recorder(monkeypatch, lanes)
         course = np.array([[0.0, 0.0, 50.0, 80.0, 90.0, 10.0]] * 3)
         codes = [CODES[State.CARRIES], CODES[State.STOPPED], NO_RESULT]
-        lanes.draw_plain(painter, Bundle(course, np.array(codes, np.int8), np.ones(3)), LIGHT)
+        lanes.draw_plain(
+            painter, Bundle(Courses(course), np.array(codes, np.int8), np.ones(3)), LIGHT
+        )
         by_code = dict(zip(sorted(codes), painter.strokes, strict=True))
         assert by_code[codes[0]].colour == LIGHT.lane(State.CARRIES).name()
         assert by_code[codes[1]].colour == by_code[codes[2]].colour == QColor(LIGHT.wire).name()

@@ -141,12 +141,12 @@ class TestMoving:
         assert not change.places
 
     def test_escape_puts_it_back(self, canvas, bent):
-        before = canvas.view.scene.waypoints_of("m.x").copy()
+        before = canvas.view.scene.course_of("m.x").waypoints.copy()
         drag(canvas, at(canvas, 240, 200), at(canvas, 300, 300), release=False)
-        assert not np.array_equal(canvas.view.scene.waypoints_of("m.x"), before)
+        assert not np.array_equal(canvas.view.scene.course_of("m.x").waypoints, before)
         key(canvas, Key.Key_Escape)
         QTest.mouseRelease(canvas, LEFT, PLAIN, at(canvas, 300, 300))
-        assert np.array_equal(canvas.view.scene.waypoints_of("m.x"), before)
+        assert np.array_equal(canvas.view.scene.course_of("m.x").waypoints, before)
         assert not bent.changes
 
     def test_several_are_taken_with_the_selection(self, canvas, bent):

@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.geometry import Bend, Scene, overlapping
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.scene.polylines import offset
@@ -56,8 +55,8 @@ class TestCulling:
             if x < right and x + w > left and y < bottom and y + h > top
         }
         assert touching <= set(scene.blocks_in(area).tolist())
-        for wires, courses in scene.waypoints(np.arange(len(scene.wire_keys))):
-            points = flatten(courses, 60)
+        for wires, courses in scene.courses(np.arange(len(scene.wire_keys))):
+            points = courses.flatten(60)
             both = np.concatenate([points, offset(points, GAP)], axis=1)
             inside = ((both > (left, top)) & (both < (right, bottom))).all(axis=2).any(axis=1)
             assert set(wires[inside].tolist()) <= set(scene.wires_in(area).tolist())
@@ -181,12 +180,12 @@ class TestBends:
     def test_wires_are_grouped_by_how_many_they_have(self):
         scene = self.shown()
         groups = {
-            courses.shape[1]: [scene.wire_keys[i] for i in wires]
-            for wires, courses in scene.waypoints(np.arange(3))
+            courses.waypoints.shape[1]: [scene.wire_keys[i] for i in wires]
+            for wires, courses in scene.courses(np.arange(3))
         }
         assert groups == {4: ["t.x"], 6: ["m.b"], 8: ["m.a"]}
         x0, y0, x1, y1 = scene.wire_ends[scene.wire_index["m.a"]]
-        assert scene.waypoints_of("m.a").tolist() == [[x0, y0, 150, -50, 200, -50, x1, y1]]
+        assert scene.course_of("m.a").waypoints.tolist() == [[x0, y0, 150, -50, 200, -50, x1, y1]]
 
     def test_each_has_a_name_and_a_number(self):
         scene = self.shown()
@@ -202,18 +201,18 @@ class TestBends:
 
     def test_without_bends_the_ends_are_used_as_they_are(self):
         scene = Scene(seed(), "main")
-        ((wires, courses),) = scene.waypoints(np.arange(5))
+        ((wires, courses),) = scene.courses(np.arange(5))
         assert wires.tolist() == [0, 1, 2, 3, 4]
-        assert np.array_equal(courses, scene.wire_ends)
+        assert np.array_equal(courses.waypoints, scene.wire_ends)
 
     def test_a_changed_bend_only_moves(self):
         before = seed()
         scene = Scene(before, "main")
         after = apply(before, BendWire(PortName("loss", "x"), (Point(900, 200),))).after
         assert scene.update(after) is True
-        assert scene.waypoints_of("loss.x").shape == (1, 6)
+        assert scene.course_of("loss.x").waypoints.shape == (1, 6)
         assert scene.update(before) is True
-        assert scene.waypoints_of("loss.x").shape == (1, 4)
+        assert scene.course_of("loss.x").waypoints.shape == (1, 4)
 
 
 class TestUpdating:
@@ -279,8 +278,8 @@ class TestUpdating:
         led = {PortName("m", "a"): (Point(1, 1), Point(*point))}
         fresh = Scene(apply(before, MoveBlocks({"a": Point(*corner)}, bends=led)).after, "main")
         assert np.array_equal(scene.wire_bounds, fresh.wire_bounds)
-        assert np.array_equal(scene.waypoints_of("m.a"), fresh.waypoints_of("m.a"))
-        assert np.array_equal(scene.waypoints_of("t.x"), fresh.waypoints_of("t.x"))
+        assert np.array_equal(scene.course_of("m.a").waypoints, fresh.course_of("m.a").waypoints)
+        assert np.array_equal(scene.course_of("t.x").waypoints, fresh.course_of("t.x").waypoints)
 
     def test_rows_of_numbers_make_a_face_taller(self):
         scene = Scene(seed(), "main")

@@ -107,12 +107,16 @@ class _Single:
         return self.fused(self.polynomial(r, _EXP), self.multiply(r, r), r)
 
     def bounded_exp(self, x: str) -> str:
-        """``eˣ`` for −87.33654 ≤ x ≤ 88.72283, by adding n to the exponent of eʳ."""
+        """``eˣ`` for −87.33654 ≤ x ≤ 88.72283, by adding n to the exponent of eʳ.
+
+        NaN stays NaN: the sum of its bits may be those of a number.
+        """
         r, shifted = self.reduced(x)
         near_one = self.bits(self.add(self.small_exp(r), _c(1)))
-        return self.single(
+        found = self.single(
             self.integer("add", near_one, self.integer("shl", self.bits(shifted), 23))
         )
+        return self.choose("uno", x, x, x, found)
 
     def decaying(self, x: str) -> str:
         """``e⁻|ˣ|``, or 0 below the smallest normal number."""

@@ -73,6 +73,16 @@ def test_functions_keep_their_bounds(name: str) -> None:
     check(name, np.array([*EDGES, *np.negative(EDGES)]))
 
 
+@pytest.mark.parametrize("name", EXACT)
+def test_every_nan_stays_nan(name: str) -> None:
+    """There are 2²⁴ of them, quiet and signalling, of both signs."""
+    low = np.random.default_rng(0).integers(1, 2**23, 10_000, dtype=np.uint32)
+    borders = np.array([1, 2**22 - 1, 2**22, 2**23 - 1], np.uint32)
+    for sign in (0x7F800000, 0xFF800000):
+        x = (np.concatenate([borders, low]) | np.uint32(sign)).view(np.float32)
+        assert np.isnan(run(name, x)).all()
+
+
 @given(st.sampled_from(sorted(EXACT)), st.lists(st.floats(width=32), min_size=1, max_size=40))
 def test_functions_keep_their_bounds_on_any_number(name: str, numbers: list[float]) -> None:
     """Whatever the length: the loop's rest is the loop."""

@@ -9,6 +9,8 @@ from runtime.calculus.choices.rows.reductions import REDUCTIONS
 
 CHOICES = (*ELEMENTWISE, *REDUCTIONS, *INTEGERS)
 
+SUBNORMAL = Convention("subnormal numbers", "kept", "kept in PyTorch, 0 in JAX on a CPU")
+
 CONVENTIONS = (
     Convention(
         "gradient of what is not connected", "None; zeros on request",
@@ -28,7 +30,5 @@ CONVENTIONS = (
         "an integer modulo 0", "fails when the diagram runs",
         "an error in PyTorch, a number in JAX",
     ),
-    Convention(
-        "subnormal numbers", "kept", "kept in PyTorch, 0 in JAX on a CPU",
-    ),
+    SUBNORMAL,
 )  # fmt: skip

@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 
 from blocks.block import Source
 from blocks.errors import GradwireError
-from runtime.calculus.choices import Choice, Site, choices_of
+from blocks.library.gradient import Gradient
+from runtime.calculus import Value
+from runtime.calculus.choices import SUBNORMAL, Choice, Site, choices_of
 from runtime.calculus.choices.definitions import defines, forward_in
+from runtime.calculus.choices.points import subnormal
+from runtime.calculus.dtypes import is_float
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.engine.lowering import retrace
 from runtime.engine.plan.compiled import Request, compile_request
@@ -28,8 +32,12 @@ if TYPE_CHECKING:
     from runtime.flow.numbers.contributions import Contributions
 
 Array = NDArray[Any]
+FLUSHING = "JAX"
+"""The system that takes subnormal numbers as 0."""
 _TRIED = 16
 """Blocks of which each is tried alone, to find the one that makes the difference."""
+_COARSEST = 1e-2
+"""What rounding may differ by, relative to the largest element, however coarse the dtype is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +77,13 @@ class Elsewhere:
         if differentiates:
             self._quantities.add("second derivative")
         self._found: dict[
-            tuple[str, frozenset[InstancePath] | None], dict[PortPath, Array | None]
+            tuple[str, frozenset[InstancePath] | None, bool], dict[PortPath, Array | None]
         ] = {}
 
     def answer(self, system: str, port: PortPath, ours: Array | None) -> Answer:
         """The gradient of a port in a system, where ours is given."""
+        if system == FLUSHING and self._subnormal and not self._survives_flushing(port):
+            return Answer(None, self._about_subnormal(), known=False)
         if not self._may_differ(system):
             return Answer(ours)
         unknown = [mark for mark in self.marks(system) if not mark.followed(system)]
@@ -145,23 +155,58 @@ class Elsewhere:
         default = None if declared is None else declared.default
         return None if default is None else np.asarray(default)
 
+    # ---- subnormal numbers --------------------------------------------------------------------
+
+    @cached_property
+    def _subnormal(self) -> PortPath | None:
+        """The first port with a number that is too small for its dtype to be a normal one."""
+        for port, array in self._run.values.items():
+            if array.dtype.kind == "f" and np.any(subnormal(array)):
+                return PortPath(port)
+        return None
+
+    def _survives_flushing(self, port: PortPath) -> bool:
+        """Whether the gradient is the same with 0 in place of subnormal numbers between blocks."""
+        try:
+            kept, flushed = (self._gradient(FLUSHING, port, flushed=f) for f in (False, True))
+            return same(kept, flushed)
+        except GradwireError:
+            return False
+
+    def _about_subnormal(self) -> str:
+        row = SUBNORMAL
+        return f"{self._subnormal}: {row.point} are {row.here} here, {row.elsewhere}."
+
     # ---- gradients ----------------------------------------------------------------------------
 
     def _gradient(
-        self, system: str, port: PortPath, only: frozenset[InstancePath] | None = None
+        self,
+        system: str,
+        port: PortPath,
+        only: frozenset[InstancePath] | None = None,
+        flushed: bool = False,
     ) -> Array | None:
-        """The gradient of a port, with the definitions of a system for all blocks or some."""
-        found = self._found.setdefault((system, only), {})
+        """The gradient of a port, with the definitions of a system for all blocks or some.
+
+        ``flushed`` means that subnormal numbers are 0 where a block reads them.
+        """
+        found = self._found.setdefault((system, only, flushed), {})
         if port not in found:
             known = [PortPath.named(name) for name in self._program.trainable]
             ports = (port,) if found else tuple({port, *known} & self._program.ports.keys())
-            found.update(self._compute(system, ports, only))
+            found.update(self._compute(system, ports, only, flushed))
         return found[port]
 
     def _compute(
-        self, system: str, ports: tuple[PortPath, ...], only: frozenset[InstancePath] | None
+        self,
+        system: str,
+        ports: tuple[PortPath, ...],
+        only: frozenset[InstancePath] | None,
+        flushed: bool,
     ) -> dict[PortPath, Array | None]:
         def forward(block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
+            if flushed and not isinstance(block, Gradient):  # which needs the very value
+                inputs = [_flushed(xp, x) for x in inputs]
             if only is None or xp.trace.owner in only:
                 return forward_in(system, block, xp, inputs)
             return block.forward(xp, *inputs)
@@ -198,10 +243,18 @@ def same(a: Array | None, b: Array | None) -> bool:
     """Whether two gradients are the same but for rounding."""
     if a is None or b is None:
         return a is b
-    step = 1e3 * float(np.finfo(a.dtype).eps)
+    step = min(1e3 * float(np.finfo(a.dtype).eps), _COARSEST)
     with np.errstate(all="ignore"):
         size = np.abs(np.where(np.isfinite(b), b, 0)).max(initial=0.0)
         return bool(np.isclose(a, b, rtol=step, atol=step * size, equal_nan=True).all())
+
+
+def _flushed(xp: Any, x: Any) -> Any:
+    """A float with 0 in place of subnormal numbers; the gradient passes."""
+    if not isinstance(x, Value) or not is_float(x.dtype):
+        return x
+    tiny = float(np.finfo(x.dtype).tiny)
+    return xp.surrogate(xp.where(xp.abs(x) < tiny, xp.zeros_like(x), x), x)
 
 
 def _occurs(row: Choice, site: Site) -> bool:

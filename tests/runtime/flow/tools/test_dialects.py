@@ -101,6 +101,26 @@ def test_what_no_definition_follows_is_not_known() -> None:
     }
 
 
+def test_coarse_numbers_are_told_apart() -> None:
+    """One is 0 and the other 1 in float16, whose rounding is a thousandth."""
+    large = b.variable("x", [60000.0, 0.0], dtype="float16")
+    found = reports(b.sum(b.cast(b.norm(large, name="n"), dtype="float32")))
+    assert found["PyTorch"] == ("rms 0.707", "")
+    assert found["JAX"] == (
+        "zeros", "n: at squares that float16 does not hold, the gradient is 0 or NaN in JAX and "
+        "x / length here.",
+    )  # fmt: skip
+
+
+def test_subnormal_numbers_that_matter_leave_jax_unknown() -> None:
+    """JAX takes them as 0 on some machines: √x has another slope then, x + 1 has not."""
+    because = "x.out: subnormal numbers are kept here, kept in PyTorch, 0 in JAX on a CPU."
+    assert reports(b.sum(b.sqrt(x(1e-45, 1))))["JAX"] == ("not known", because)
+    assert reports(b.sum(b.add(x(1e-45, 1), 1)))["JAX"] == ("rms 1.00", "")
+    slope = b.block("Gradient", b.sum(b.square(v := x(1e-45, 1))), v)
+    assert reports(b.sum(slope))["JAX"] == ("rms 2.00", "")
+
+
 def test_the_numbers_of_the_run_are_used() -> None:
     """Its feeds, and the random numbers of its step."""
     fed = b.input("data", shape=[2], dtype="float32")

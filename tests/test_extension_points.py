@@ -26,9 +26,18 @@ from tests.runtime.calculus.test_primitives import table
 from tests.runtime.engine.plan.test_passes import EAGER
 
 ROOT = Path(__file__).parents[1]
+PEERS = [ROOT / "tests/runtime/calculus/peers" / name for name in ("pytorch.py", "jax.py")]
 WITHOUT_EXAMPLE = {"Page", "Pack", "Unpack", "Pick", "Merge"}
 """Page has the ports of another page, and the diagram's tests run it; the others work on trees,
 which test_containers makes."""
+
+WITHOUT_PEER = {
+    "Page", "PageInput", "PageOutput", "Display",  # pass what they get
+    "Pack", "Unpack", "Pick", "Merge",  # sort the leaves of trees
+    "Loss", "Gradient",  # are what the gradients of whole diagrams are compared with
+    "RandomNormal", "RandomUniform",  # have another generator in every system
+}  # fmt: skip
+"""Blocks that are not compared with PyTorch and JAX on arrays."""
 
 
 def named_in(pattern: str, *paths: Path) -> set[str]:
@@ -94,6 +103,13 @@ GUIDES = {
         lambda: {example.block.type_name() for example in EXAMPLES} | WITHOUT_EXAMPLE,
         "Block {0} has no example: add Example({0}(), inputs) to EXAMPLES in "
         "tests/blocks/examples.py; the contract tests then run it.",
+    ),
+    "block, in other systems": Guide(
+        blocks,
+        lambda: named_in(r'"(\w+)":', *PEERS) | WITHOUT_PEER,
+        "Block {0} is not compared with other systems: add what it is in them to FUNCTIONS in "
+        "tests/runtime/calculus/peers/pytorch.py and jax.py, and arrays to comparisons.py there; "
+        "or, if no system has it, its name to WITHOUT_PEER in tests/test_extension_points.py.",
     ),
     "primitive": Guide(
         lambda: {primitive.name for primitive in table()},

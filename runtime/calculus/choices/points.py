@@ -86,9 +86,11 @@ def both_true(site: Site) -> Any:
 
 
 def overflowing_power(site: Site) -> Any:
-    """An int64 to a power beyond 2⁶³."""
+    """An integer to a power that its dtype does not hold."""
     a, b = site.a, site.b
-    return (a.dtype == np.int64) & (np.abs(a.astype(float)) ** b.astype(float) >= 2.0**63)
+    if a.dtype.kind not in "iu":
+        return site.everywhere(False)
+    return np.abs(a.astype(float)) ** b.astype(float) >= float(np.iinfo(a.dtype).max)
 
 
 def limit(site: Site) -> Any:

@@ -26,7 +26,7 @@ from runtime.calculus.choices.definitions import defines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.runtime.calculus.peers import Answers, Comparison
+    from tests.runtime.calculus.peers.comparisons import Answers, Comparison
     from tests.runtime.calculus.tracing import Array
 
 Found = tuple[str, "Array", Site]
@@ -34,7 +34,7 @@ Found = tuple[str, "Array", Site]
 
 ROOT = Path(__file__).parents[3]
 FLOATS = ("float16", "float32", "float64")
-INTEGERS = ("bool", "uint8", "int64")
+INTEGERS = ("bool", "uint8", "int8", "int32", "int64", "uint64")
 INSTALLED = ("PyTorch", "JAX")
 _ROUNDING = {"float16": 1e-2, "float64": 1e-10}
 """What the numbers may differ by, relative and absolute; 2e-5 for the other dtypes."""
@@ -85,13 +85,13 @@ class Compared:
 @pytest.fixture(scope="module")
 def compared(installed: None) -> Compared:
     """Differences by block, system and quantity; those of definitions by system."""
-    from tests.runtime.calculus.peers import comparisons, of_integers
+    from tests.runtime.calculus.peers.comparisons import of_floats, of_integers
 
     found = Compared(defaultdict(list), defaultdict(list))
     for dtype in (*FLOATS, *INTEGERS):
-        for given in comparisons(dtype) if dtype in FLOATS else of_integers(dtype):
+        for given in of_floats(dtype) if dtype in FLOATS else of_integers(dtype):
             ours = given.of("Gradwire")
-            for system in given.functions:
+            for system in given.systems:
                 if dtype in INTEGERS and given.refused(system):
                     continue
                 theirs = given.of(system)
@@ -128,6 +128,19 @@ def _differences(
             wrong[:] = False  # all places share it, those that are ignored as well
         site = Site(given.block, inputs, np.array(arriving))
         yield quantity, f"{given} {quantity} {name} of {arriving}", wrong, site
+
+
+def test_every_block_that_pytorch_has_is_compared(installed: None) -> None:
+    from tests.runtime.calculus.peers.comparisons import of_floats, of_integers
+    from tests.runtime.calculus.peers.pytorch import FUNCTIONS
+
+    found = [*of_floats("float32"), *of_integers("bool"), *of_integers("int64")]
+    missing = FUNCTIONS.keys() - {given.name for given in found}
+    assert not missing, "\n".join(
+        f'{name} is not compared: add found.add("{name}", arrays by input) in '
+        f"tests/runtime/calculus/peers/comparisons.py."
+        for name in sorted(missing)
+    )
 
 
 def test_every_difference_is_a_choice(compared: Compared) -> None:

@@ -13,13 +13,13 @@ from runtime.calculus.choices.points import (
 
 INTEGERS = (
     Choice(
-        ("Add",), "value", "booleans", both_true, "2 for two true",
+        ("Add", "AddN"), "value", "booleans", both_true, "2 for two true",
         {"PyTorch": "true", "JAX": "true"},
         "A boolean counts as 0 or 1 in arithmetic.", modelled=False,
     ),
     Choice(
-        ("Add", "Mul", "Maximum", "Minimum"), "dtype", "booleans", dtype_of("bool"), "int64",
-        {"PyTorch": "bool", "JAX": "bool"},
+        ("Add", "AddN", "Mul", "Maximum", "Minimum"), "dtype", "booleans", dtype_of("bool"),
+        "int64", {"PyTorch": "bool", "JAX": "bool"},
         "A boolean counts as 0 or 1 in arithmetic.",
     ),
     Choice(
@@ -37,29 +37,36 @@ INTEGERS = (
     Choice(
         ("Sqrt", "Exp", "Expm1", "Log", "Log1p", "Sin", "Cos", "Tanh", "Gelu", "Div", "Arctan2",
          "Mean", "Variance", "LogSumExp", "Norm", "Softmax", "LogSoftmax"),
-        "dtype", "int64", dtype_of("int64"), "float32", {"JAX": "float64 with 64 bits enabled"},
-        "Integers become float32 where reals come out; the block warns of it.",
-    ),
-    Choice(
-        ("LeakyRelu", "Elu", "Softplus"), "dtype", "integers and booleans",
-        dtype_of("bool", "int8", "uint8", "int32", "int64"), "float32",
+        "dtype", "int64 and uint64", dtype_of("int64", "uint64"), "float32",
         {"JAX": "float64 with 64 bits enabled"},
         "Integers become float32 where reals come out; the block warns of it.",
     ),
     Choice(
-        ("Exp", "Expm1", "Sin", "Cos"), "value", "large int64",
-        lambda s: (s.x.dtype == np.int64) & (np.abs(s.x) >= 100), "as of float32",
+        ("LeakyRelu", "Elu", "Softplus"), "dtype", "integers and booleans",
+        dtype_of("bool", "int8", "uint8", "int32", "int64", "uint64"), "float32",
+        {"JAX": "float64 with 64 bits enabled"},
+        "Integers become float32 where reals come out; the block warns of it.",
+    ),
+    Choice(
+        ("Exp", "Expm1", "Sin", "Cos"), "value", "large int64 and uint64",
+        lambda s: s.everywhere(s.x.dtype in (np.int64, np.uint64)) & (np.abs(s.x) >= 100),
+        "as of float32",
         {"JAX": "as of float64"},
         "Integers become float32 where reals come out; the block warns of it.", modelled=False,
     ),
     Choice(
         ("Softmax", "LogSoftmax"), "value", "integers",
-        dtype_of("int8", "uint8", "int32", "int64"), "as of float32",
+        dtype_of("int8", "uint8", "int32", "int64", "uint64"), "as of float32",
         {"JAX": "differences wrap round"},
         "Reals come out.", modelled=False,
     ),
     Choice(
-        ("Pow",), "value", "an int64 power that overflows", overflowing_power, "wraps round",
+        ("Norm",), "value", "large uint64", dtype_of("uint64"), "as of float32",
+        {"JAX": "squares wrap round"},
+        "Reals come out.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Pow",), "value", "an integer power that overflows", overflowing_power, "wraps round",
         {"JAX": "another number"},
         "As products of integers do.", extreme=True, modelled=False,
     ),
@@ -67,6 +74,16 @@ INTEGERS = (
         ("Sum", "Prod"), "dtype", "uint8, uint16 and uint32", dtype_of("uint8"), "int64",
         {"JAX": "uint64"},
         "uint64 goes with no signed integer.",
+    ),
+    Choice(
+        ("Sum", "Prod", "CumulativeSum"), "dtype", "uint64", dtype_of("uint64"), "uint64",
+        {"PyTorch": "int64"},
+        "It holds what an int64 does not.",
+    ),
+    Choice(
+        ("Sum", "Prod", "CumulativeSum"), "value", "uint64", dtype_of("uint64"),
+        "modulo 2⁶⁴", {"PyTorch": "as of int64: negative from 2⁶³ on"},
+        "It holds what an int64 does not.", extreme=True, modelled=False,
     ),
     Choice(
         ("CumulativeSum",), "dtype", "narrow integers", dtype_of("uint8", "int8", "int32"), "int64",

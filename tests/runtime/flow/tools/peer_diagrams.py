@@ -1,13 +1,10 @@
-"""Random diagrams, and the same computations in PyTorch and JAX.
-
-Special numbers are frequent: 0, ties, limits of clips, NaN behind a Where; and so are stops, frozen
-variables, rounding, paths through integers and variables that nothing reads.
-"""
+"""Diagrams computed block by block in PyTorch and in JAX, for the gradients of their variables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,165 +12,233 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 
-import runtime.build as b
-from tests.runtime.calculus.peers import ALONG, BINARY, UNARY
+from blocks.block import Source
+from blocks.library.gradient import Gradient
+from blocks.library.losses import Loss
+from blocks.trees import Tree
+from runtime.engine.flatten import topological_order
+from runtime.engine.trees import results_of
+from tests.runtime.calculus.peers import jax as in_jax
+from tests.runtime.calculus.peers import pytorch
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from blocks.block import Block
+    from runtime.diagram.paths import InstancePath, PortPath
+    from runtime.engine.flatten import Instance
+    from runtime.flow.observed import ObservedFlow
 
 Array = np.ndarray[Any, Any]
-Functions = tuple[Callable[..., Any], Callable[..., Any]]
-F = torch.nn.functional
-SHAPES = ((), (3,), (2, 3))
-ORDINARY = (0.0, 0.0, -0.0, 1.0, 1.0, -1.0, 0.5, 2.0, -2.0, 3.0, 0.3, -0.7)
-RARE = (np.nan, np.inf, -np.inf, 1e-3, 40.0)
-
-SMOOTH = ("Sigmoid", "Tanh", "Sin", "Silu", "Gelu", "Square", "Neg", "Softmax")
-KINKED = ("Abs", "Clip", "Relu", "LeakyRelu", "Elu", "Sqrt", "Log", "Exp")
-FLAT = ("Round", "Floor", "Sign")
-PAIRED = ("Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "Arctan2", "Mod", "Pow")
-REDUCED = ("Sum", "Mean", "Norm", "Max", "Min", "LogSumExp", "Variance", "Prod")
+Found = dict[str, "Array | None"] | None
+"""Gradients by variable; None where the system raises an error."""
+RANDOM = {"RandomNormal", "RandomUniform"}
+PASSING = {"Display", "PageInput", "PageOutput", "Loss"}
+ON_TREES = {"Pack", "Unpack", "Merge", "Pick"}
 
 
-def _through_integers(x: Any) -> Any:
-    if isinstance(x, torch.Tensor):
-        return x.to(torch.int64).to(x.dtype)
-    return x.astype("int64").astype(x.dtype)
+class NotThere(Exception):
+    """The system has nothing that corresponds to a block."""
 
 
-OTHERS: dict[str, Functions] = {
-    "StopGradient": (lambda x: x.detach(), jax.lax.stop_gradient),
-    "Cast": (_through_integers, _through_integers),
-    "Where": (lambda a, x, y: torch.where(a > 0, x, y), lambda a, x, y: jnp.where(a > 0, x, y)),
-    "MeanAbsoluteError": (F.l1_loss, lambda p, t: jnp.mean(jnp.abs(p - t))),
-    "MeanSquaredError": (F.mse_loss, lambda p, t: jnp.mean(jnp.square(p - t))),
-    "BinaryCrossEntropy": (
-        F.binary_cross_entropy_with_logits,
-        lambda p, t: jnp.mean(jax.nn.softplus(p) - t * p),
-    ),
-}
-KNOWN: dict[str, Functions] = UNARY | BINARY | ALONG | OTHERS
+class Peer(ABC):
+    """A system that a diagram is computed in once it was run here."""
 
+    functions: Mapping[str, Callable[..., Any]]
+    has: Callable[[Block], bool]
 
-@dataclass
-class Random:
-    """A random diagram: sources with their numbers, and steps that each make one more value."""
-
-    seed: int
-    values: dict[str, Array] = field(default_factory=dict)
-    frozen: set[str] = field(default_factory=set)
-    steps: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
-    shapes: list[tuple[int, ...]] = field(default_factory=list)
-    loss: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        self._rng = np.random.default_rng(self.seed)
-        for number in range(self._rng.integers(2, 5)):
-            shape = SHAPES[self._rng.integers(len(SHAPES))]
-            drawn = self._rng.choice(ORDINARY, size=shape)
-            if self._rng.random() < 0.12:
-                drawn = np.where(self._rng.random(shape) < 0.4, self._rng.choice(RARE), drawn)
-            name = f"v{number}"
-            self.values[name] = np.asarray(drawn, np.float32)
-            self.shapes.append(shape)
-            if number and self._rng.random() < 0.15:
-                self.frozen.add(name)
-        for _ in range(self._rng.integers(2, 8)):
-            self._step()
-        ends = [n for n, _ in enumerate(self.shapes) if n >= len(self.values)]
-        count = min(len(ends), 1 + int(self._rng.random() < 0.4))
-        chosen = {len(self.shapes) - 1, *self._rng.choice(ends, count, replace=False).tolist()}
-        self.loss = tuple(sorted(chosen))
-
-    def _pick(self, *shapes: tuple[int, ...]) -> int:
-        """A value, rather a late one; of one of the shapes, if some are given."""
-        fits = [n for n, shape in enumerate(self.shapes) if not shapes or shape in shapes]
-        weights = np.arange(1, len(fits) + 1, dtype=float)
-        return int(self._rng.choice(fits, p=weights / weights.sum()))
-
-    def _step(self) -> None:
-        group = self._rng.choice(
-            ["smooth", "kinked", "flat", "paired", "reduced", "stop", "cast", "where", "loss"],
-            p=[0.14, 0.24, 0.07, 0.25, 0.12, 0.05, 0.03, 0.06, 0.04],
-        )
-        x = self._pick()
-        shape = self.shapes[x]
-        match group:
-            case "paired":
-                y = self._pick((), shape, *([(3,)] if shape[-1:] == (3,) else []))
-                kind = str(self._rng.choice(PAIRED))
-                pair = (x, y) if self._rng.random() < 0.5 else (y, x)
-                self._add(kind, pair, np.broadcast_shapes(shape, self.shapes[y]))
-            case "reduced" if shape:
-                self._add(str(self._rng.choice(REDUCED)), (x,), shape[:-1])
-            case "where":
-                self._add("Where", (x, self._pick(shape), self._pick(shape)), shape)
-            case "loss":
-                kind = ["MeanAbsoluteError", "MeanSquaredError", "BinaryCrossEntropy"]
-                self._add(str(self._rng.choice(kind)), (x, self._pick(shape)), ())
-            case "stop":
-                self._add("StopGradient", (x,), shape)
-            case "cast":
-                self._add("Cast", (x,), shape)
-            case _:
-                kinds = {"smooth": SMOOTH, "flat": FLAT}.get(group, KINKED)
-                kind = str(self._rng.choice([k for k in kinds if shape or k != "Softmax"]))
-                self._add(kind, (x,), shape)
-
-    def _add(self, kind: str, inputs: tuple[int, ...], shape: tuple[int, ...]) -> None:
-        self.steps.append((kind, inputs))
-        self.shapes.append(shape)
-
-    # ---- three times the same -----------------------------------------------------------------
+    def __init__(self, observed: ObservedFlow, dtype: str | None = None) -> None:
+        run = observed.run()
+        assert run is not None
+        self._program, self._ran, self._dtype = observed.program, run.values, dtype
+        self._instances: list[Instance] = topological_order(observed.program.flat)[0]
+        self._losses = {port.whole for port in observed.losses}
+        for instance in self._instances:
+            for port in instance.inputs:
+                source = self._source(instance, port)
+                if source in self._losses and isinstance(self._block(source), Loss):
+                    raise NotThere("Something reads a loss.")
 
     @property
     def trained(self) -> list[str]:
-        return [name for name in self.values if name not in self.frozen]
+        """The variables that want a gradient."""
+        return self._program.trainable
 
-    def diagram(self) -> Diagram:
-        """The diagram; blocks are named by their number."""
-        made: list[Any] = [
-            b.variable(name, value, dtype="float32", trainable=name not in self.frozen)
-            for name, value in self.values.items()
-        ]
-        for place, (kind, inputs) in enumerate(self.steps):
-            made.append(self._block(kind, f"n{place}", *(made[n] for n in inputs)))
-        total = [b.sum(made[n]) for n in self.loss]
-        return b.build(b.loss(total[0] if len(total) == 1 else b.add_n(*total), name="loss"), *made)
+    def gradients(self) -> Found:
+        """The gradients of the sum of the losses."""
+        leaves = {path: self._leaf(path) for path in self._program.leaves}
+        return self._gradients({path: x for path, x in leaves.items() if x is not None})
 
-    def _block(self, kind: str, name: str, *inputs: Any) -> Any:
-        if kind == "Cast":
-            whole = b.block("Cast", inputs[0], dtype="int64", name=f"{name}_int")
-            return b.block("Cast", whole, dtype="float32", name=name)
-        if kind == "Where":
-            above = b.block("Greater", inputs[0], 0.0, name=f"{name}_above")
-            return b.block("Where", above, *inputs[1:], name=name)
-        along = {"axis": -1} if kind in REDUCED else {}
-        return b.block(kind, *inputs, name=name, **along)
+    # ---- what systems do differently ------------------------------------------------------------
 
-    def total(self, system: int, values: Mapping[str, Any]) -> Any:
-        """The loss in PyTorch (0) or JAX (1)."""
-        made = list(values.values())
-        for kind, inputs in self.steps:
-            made.append(KNOWN[kind][system](*(made[n] for n in inputs)))
-        return sum(made[n].sum() for n in self.loss)
+    @abstractmethod
+    def array(self, array: Array) -> Any:
+        """An array of the system."""
 
-    def pytorch(self, dtype: str = "float32") -> dict[str, Array | None] | None:
-        """Gradients by trained variable; None where PyTorch raises an error."""
-        tensors = {
-            name: torch.tensor(value.astype(dtype), requires_grad=name not in self.frozen)
-            for name, value in self.values.items()
-        }
-        total = self.total(0, tensors)
+    @abstractmethod
+    def _gradients(self, leaves: Mapping[str, Any]) -> Found: ...
+
+    @abstractmethod
+    def _gradient(self, instance: Instance, found: dict[PortPath, Any], leaves: Any) -> Any:
+        """The output of a Gradient block."""
+
+    @abstractmethod
+    def _stopped(self, x: Any) -> Any: ...
+
+    @abstractmethod
+    def _stacked(self, parts: Sequence[Any]) -> Any: ...
+
+    # ---- the computation ------------------------------------------------------------------------
+
+    def values(
+        self,
+        leaves: Mapping[str, Any],
+        given: Mapping[PortPath, Any] | None = None,
+        last: InstancePath | None = None,
+    ) -> dict[PortPath, Any]:
+        """Values by port, up to those of the block ``last``; those ``given`` take their place."""
+        found: dict[PortPath, Any] = {}
+        for instance in self._instances:
+            ports = [instance.port(name) for name in instance.block.output_names()]
+            found |= zip(ports, self._outputs(instance, found, leaves), strict=True)
+            found |= {port: given[port] for port in ports if given and port in given}
+            if instance.path == last:
+                break
+        return found
+
+    def total(self, found: Mapping[PortPath, Any]) -> Any:
+        """The sum of the losses, each with the factor that its gradient begins with."""
+        terms = []
+        for port in sorted(self._losses):
+            whole = found[port]
+            for x in whole.arrays.values() if isinstance(whole, Tree) else (whole,):
+                terms.append((x * self._factor(self._block(port), x)).sum())
+        return sum(terms[1:], terms[0])
+
+    def _factor(self, block: Block, x: Any) -> Any:
+        if not isinstance(block, Loss):
+            return 1
+        count = {"none": 1, "batch": x.shape[0] if x.ndim else 1}.get(block.normalization)
+        if count is None:
+            count = max(int((self._stopped(x) > block.threshold).sum()), 1)
+        return block.scale / count
+
+    def _outputs(self, instance: Instance, found: dict[PortPath, Any], leaves: Any) -> list[Any]:
+        block, kind = instance.block, instance.block.type_name()
+        if isinstance(block, Source):
+            return [leaves[instance.path]]
+        if kind in RANDOM:
+            return [self.array(self._ran[instance.port("out")])]
+        if isinstance(block, Gradient):
+            return [self._gradient(instance, found, leaves)]
+        arguments = [self._argument(instance, port, found) for port in instance.inputs]
+        xp = SimpleNamespace(
+            stop_gradient=self._stopped,
+            stack=self._stacked,
+            trace=SimpleNamespace(remark=lambda *_: None),
+        )
+        return results_of(block, xp, instance.inputs, arguments, self._forward)
+
+    def _forward(self, block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
+        kind = block.type_name()
+        if kind in PASSING:
+            return inputs[0]
+        if kind in ON_TREES or any(isinstance(x, Tree) for x in inputs):
+            return block.forward(xp, *inputs)
+        if not self.has(block):
+            raise NotThere(kind)
+        return self.functions[kind](block, *inputs)
+
+    def _argument(self, instance: Instance, port: str, found: Mapping[PortPath, Any]) -> Any:
+        if port in instance.wires:
+            return found[self._source(instance, port)]
+        if port in instance.block.literals:
+            return self.array(instance.block.literals[port].tensor.array)
+        declared = instance.block.port(port)
+        return None if declared is None else declared.default
+
+    def _source(self, instance: Instance, port: str) -> PortPath | None:
+        wire = instance.wires.get(port)
+        return None if wire is None else self._program.flat.source(wire[1])
+
+    def _block(self, port: PortPath) -> Block:
+        return self._program.block(port.block)
+
+    def _leaf(self, path: str) -> Any:
+        instance = self._program.flat.instances.get(path)
+        if instance is None or not isinstance(instance.block, Source):
+            return None  # a literal
+        return self.array(self._ran[instance.port("out")])
+
+    def _converted(self, array: Array) -> Array:
+        return array.astype(self._dtype) if self._dtype and array.dtype.kind == "f" else array
+
+
+class InPyTorch(Peer):
+    functions = pytorch.FUNCTIONS
+    has = staticmethod(pytorch.has)
+
+    def array(self, array: Array) -> Any:
+        return torch.tensor(self._converted(array))
+
+    def _gradients(self, leaves: Mapping[str, Any]) -> Found:
+        trained = [leaves[name].requires_grad_() for name in self.trained]
+        for port in self._differentiated():
+            if port.block in leaves:
+                leaves[port.block].requires_grad_()
+        total = self.total(self.values(leaves))
         if not total.requires_grad:
             return None
-        total.backward()
-        grads = {name: tensors[name].grad for name in self.trained}
-        return {name: None if g is None else g.numpy() for name, g in grads.items()}
+        found = torch.autograd.grad(total, trained, allow_unused=True)
+        named = zip(self.trained, found, strict=True)
+        return {name: None if g is None else g.numpy(force=True) for name, g in named}
 
-    def jax(self, dtype: str = "float32") -> dict[str, Array]:
-        """Gradients by trained variable."""
-        constants = {name: jnp.asarray(value.astype(dtype)) for name, value in self.values.items()}
-        trained = {name: constants[name] for name in self.trained}
-        found = jax.grad(lambda given: self.total(1, constants | given))(trained)
+    def _differentiated(self) -> Iterator[PortPath]:
+        for instance in self._instances:
+            if isinstance(instance.block, Gradient):
+                source = self._source(instance, "wrt")
+                assert source is not None
+                yield source
+
+    def _gradient(self, instance: Instance, found: dict[PortPath, Any], leaves: Any) -> Any:
+        of, wrt = (self._argument(instance, port, found) for port in ("of", "wrt"))
+        zeros = torch.zeros_like(wrt)
+        if not of.requires_grad or not wrt.requires_grad:
+            return zeros
+        (slope,) = torch.autograd.grad(of.sum(), wrt, create_graph=True, allow_unused=True)
+        return zeros if slope is None else slope
+
+    def _stopped(self, x: Any) -> Any:
+        return x.detach()
+
+    def _stacked(self, parts: Sequence[Any]) -> Any:
+        return torch.stack(list(parts))
+
+
+class InJax(Peer):
+    functions = in_jax.FUNCTIONS
+    has = staticmethod(in_jax.has)
+
+    def array(self, array: Array) -> Any:
+        return jnp.asarray(self._converted(array))
+
+    def _gradients(self, leaves: Mapping[str, Any]) -> Found:
+        trained = {name: leaves[name] for name in self.trained}
+        found = jax.grad(lambda given: self.total(self.values({**leaves, **given})))(trained)
         return {name: np.asarray(g) for name, g in found.items()}
+
+    def _gradient(self, instance: Instance, found: dict[PortPath, Any], leaves: Any) -> Any:
+        of, wrt = (self._source(instance, port) for port in ("of", "wrt"))
+        assert of is not None and wrt is not None
+
+        def total(x: Any) -> Any:
+            return self.values(leaves, {wrt: x}, of.block)[of].sum()
+
+        return jax.grad(total)(found[wrt])
+
+    def _stopped(self, x: Any) -> Any:
+        return jax.lax.stop_gradient(x)
+
+    def _stacked(self, parts: Sequence[Any]) -> Any:
+        return jnp.stack(list(parts))
+
+
+PEERS: dict[str, type[Peer]] = {"PyTorch": InPyTorch, "JAX": InJax}

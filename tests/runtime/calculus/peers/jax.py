@@ -1,0 +1,198 @@
+"""What each block of the library is in JAX: ``FUNCTIONS[type](block, *arrays)``.
+
+JAX has no Huber, no CosineSimilarity and no cross-entropy of probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from math import prod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from blocks.library.convolution import _widths
+
+Function = Callable[..., Any]
+
+
+def _plain(function: Function) -> Function:
+    """Of a block without parameters."""
+    return lambda _, *inputs: function(*inputs)
+
+
+def _along(function: Function) -> Function:
+    """Of a block that reduces axes."""
+    return lambda block, x: function(x, axis=block.axis, keepdims=block.keepdims)
+
+
+def _clip(block: Any, x: Any) -> Any:
+    """jnp.clip; limits of integers are integers."""
+    kind = float if jnp.issubdtype(x.dtype, jnp.floating) else int
+    return jnp.clip(x, *(None if end is None else kind(end) for end in (block.min, block.max)))
+
+
+def _norm(block: Any, x: Any) -> Any:
+    """jnp.linalg.norm, for any number of axes; of more than one it is a norm of matrices."""
+    axis = tuple(range(x.ndim)) if block.axis is None else block.axis
+    if not isinstance(axis, tuple):
+        return jnp.linalg.norm(x, axis=axis, keepdims=block.keepdims)
+    return jnp.sqrt(jnp.sum(jnp.real(x * jnp.conj(x)), axis, keepdims=block.keepdims))
+
+
+def _reduced(block: Any, terms: Any) -> Any:
+    return {"none": lambda x: x, "mean": jnp.mean, "sum": jnp.sum}[block.reduction](terms)
+
+
+def _loss(function: Function) -> Function:
+    """Of a loss whose terms are given."""
+    return lambda block, *inputs: _reduced(block, function(block, *inputs))
+
+
+def _cross_entropy(block: Any, logits: Any, labels: Any) -> Any:
+    scores = jax.nn.log_softmax(logits, block.axis)
+    if jnp.issubdtype(labels.dtype, jnp.floating):
+        return -jnp.sum(labels * scores, block.axis)
+    axis = block.axis % logits.ndim
+    return -jnp.squeeze(jnp.take_along_axis(scores, jnp.expand_dims(labels, axis), axis), axis)
+
+
+def _binary_cross_entropy(block: Any, prediction: Any, target: Any) -> Any:
+    return jax.nn.softplus(prediction) - target.astype(prediction.dtype) * prediction
+
+
+def _linear(_: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    return x @ weight.T if bias is None else x @ weight.T + bias
+
+
+def _conv2d(block: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    padding = _widths(x, weight.shape[2:], block.stride, block.padding, block.dilation)
+    out = jax.lax.conv_general_dilated(
+        x, weight, block.stride, padding, rhs_dilation=block.dilation,
+        feature_group_count=block.groups,
+    )  # fmt: skip
+    return out if bias is None else out + bias[:, None, None]
+
+
+def _pooled(start: float, by: Function) -> Function:
+    def pool(block: Any, x: Any) -> Any:
+        stride = block.stride or block.window
+        padding = ((0, 0), (0, 0), *_widths(x, block.window, stride, block.padding))
+        window, steps = (1, 1, *block.window), (1, 1, *stride)
+        return jax.lax.reduce_window(x, start, by, window, steps, padding)
+
+    return pool
+
+
+def _avg_pool(block: Any, x: Any) -> Any:
+    return _pooled(0.0, jax.lax.add)(block, x) / (block.window[0] * block.window[1])
+
+
+def _flatten(block: Any, x: Any) -> Any:
+    return jnp.reshape(x, (*x.shape[: block.start], prod(x.shape[block.start :])))
+
+
+def _slice(block: Any, x: Any) -> Any:
+    parts = zip(block.begin, block.size, strict=True)
+    return x[tuple(slice(b, None if n < 0 else b + n) for b, n in parts)]
+
+
+def _pad(block: Any, x: Any) -> Any:
+    widths = [*block.widths, *[(0, 0)] * (x.ndim - len(block.widths))]
+    return jnp.pad(x, widths, constant_values=block.value)
+
+
+def _pick_along(block: Any, x: Any, indices: Any) -> Any:
+    axis = block.axis % x.ndim
+    return jnp.squeeze(jnp.take_along_axis(x, jnp.expand_dims(indices, axis), axis), axis)
+
+
+@jax.custom_vjp
+def _scaled(x: Any, scale: float) -> Any:
+    """Passes x, and the gradient multiplied by a number."""
+    return x
+
+
+_scaled.defvjp(lambda x, scale: (x, scale), lambda scale, g: (scale * g, None))
+
+
+@jax.custom_vjp
+def _through(hard: Any, soft: Any) -> Any:
+    """Passes the first, and the gradient to the second."""
+    return hard.astype(soft.dtype)
+
+
+def _through_back(hard: Any, g: Any) -> Any:
+    floats = jnp.issubdtype(hard.dtype, jnp.floating)
+    return (jnp.zeros_like(hard) if floats else None), g
+
+
+_through.defvjp(lambda hard, soft: (hard.astype(soft.dtype), hard), _through_back)
+
+
+FUNCTIONS: dict[str, Function] = {
+    **{name: _plain(function) for name, function in {
+        "Neg": jnp.negative, "Abs": jnp.abs, "Square": jnp.square, "Sqrt": jnp.sqrt,
+        "Exp": jnp.exp, "Expm1": jnp.expm1, "Log": jnp.log, "Log1p": jnp.log1p, "Sin": jnp.sin,
+        "Cos": jnp.cos, "Sign": jnp.sign, "Round": jnp.round, "Floor": jnp.floor,
+        "Ceil": jnp.ceil, "IsFinite": jnp.isfinite, "Tanh": jnp.tanh,
+        "Sigmoid": jax.nn.sigmoid, "Relu": jax.nn.relu, "Silu": jax.nn.silu,
+        "Softplus": jax.nn.softplus, "Not": jnp.logical_not,
+        "Add": jnp.add, "Sub": jnp.subtract, "Mul": jnp.multiply, "Div": jnp.divide,
+        "Mod": jnp.remainder, "Pow": jnp.power, "Maximum": jnp.maximum,
+        "Minimum": jnp.minimum, "Arctan2": jnp.arctan2, "Greater": jnp.greater,
+        "GreaterEqual": jnp.greater_equal, "Less": jnp.less, "LessEqual": jnp.less_equal,
+        "Equal": jnp.equal, "NotEqual": jnp.not_equal, "And": jnp.logical_and,
+        "Or": jnp.logical_or, "Xor": jnp.logical_xor, "Where": jnp.where, "MatMul": jnp.matmul,
+        "Dot": jnp.vecdot, "StraightThrough": _through,
+    }.items()},
+    "Linear": _linear,
+    "AddN": lambda _, *terms: reduce(jnp.add, terms),
+    "Clip": _clip,
+    "LeakyRelu": lambda block, x: jax.nn.leaky_relu(x, block.slope),
+    "Elu": lambda block, x: jax.nn.elu(x, block.alpha),
+    "Gelu": lambda block, x: jax.nn.gelu(x, approximate=block.approximate == "tanh"),
+    "Softmax": lambda block, x: jax.nn.softmax(x, block.axis),
+    "LogSoftmax": lambda block, x: jax.nn.log_softmax(x, block.axis),
+    **{name: _along(function) for name, function in {
+        "Sum": jnp.sum, "Mean": jnp.mean, "Variance": jnp.var, "Prod": jnp.prod, "Max": jnp.max,
+        "Min": jnp.min, "LogSumExp": jax.scipy.special.logsumexp, "AllTrue": jnp.all,
+        "AnyTrue": jnp.any, "ArgMax": jnp.argmax, "ArgMin": jnp.argmin,
+    }.items()},
+    "Norm": _norm,
+    "CumulativeSum": lambda block, x: jnp.cumsum(x, block.axis),
+    "Einsum": lambda block, *terms: jnp.einsum(block.subscripts, *terms),
+    "Reshape": lambda block, x: jnp.reshape(x, block.shape),
+    "Flatten": _flatten,
+    "Transpose": lambda block, x: jnp.transpose(x, block.perm),
+    "ExpandDims": lambda block, x: jnp.expand_dims(x, block.axis),
+    "Squeeze": lambda block, x: jnp.squeeze(x, block.axis),
+    "Broadcast": lambda block, x: jnp.broadcast_to(x, block.shape),
+    "Flip": lambda block, x: jnp.flip(x, block.axis),
+    "Sort": lambda block, x: jnp.sort(x, block.axis, descending=block.descending, stable=True),
+    "OneHot": lambda block, i: jax.nn.one_hot(i, block.depth, dtype=block.dtype),
+    "Cast": lambda block, x: x.astype(block.dtype),
+    "Concat": lambda block, *parts: jnp.concatenate(parts, block.axis),
+    "Stack": lambda block, *parts: jnp.stack(parts, block.axis),
+    "Slice": _slice,
+    "Pad": _pad,
+    "Gather": lambda block, x, i: jnp.take(x, i, block.axis),
+    "PickAlong": _pick_along,
+    "Conv2D": _conv2d,
+    "MaxPool2D": _pooled(-jnp.inf, jax.lax.max),
+    "AvgPool2D": _avg_pool,
+    "StopGradient": lambda block, x: x if block.open else jax.lax.stop_gradient(x),
+    "GradientScale": lambda block, x: _scaled(x, block.scale),
+    "GradientReversal": lambda block, x: _scaled(x, -block.scale),
+    "MeanSquaredError": _loss(lambda _, p, t: jnp.square(p - t)),
+    "MeanAbsoluteError": _loss(lambda _, p, t: jnp.abs(p - t)),
+    "CrossEntropy": _loss(_cross_entropy),
+    "BinaryCrossEntropy": _loss(_binary_cross_entropy),
+}  # fmt: skip
+
+
+def has(block: Any) -> bool:
+    """Whether JAX has a block."""
+    return block.type_name() in FUNCTIONS and getattr(block, "given", "logits") == "logits"

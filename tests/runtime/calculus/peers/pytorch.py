@@ -1,0 +1,239 @@
+"""What each block of the library is in PyTorch: ``FUNCTIONS[type](block, *tensors)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import torch
+
+from blocks.library.convolution import _widths
+
+Function = Callable[..., Any]
+F = torch.nn.functional
+
+
+def _plain(function: Function) -> Function:
+    """Of a block without parameters."""
+    return lambda _, *inputs: function(*inputs)
+
+
+def _alike(function: Function) -> Function:
+    """Of a block whose operands PyTorch wants in one dtype."""
+
+    def converted(block: Any, *inputs: Any) -> Any:
+        dtypes = [x.dtype for x in inputs if x is not None and x.is_floating_point()]
+        dtype = reduce(torch.promote_types, dtypes)
+        return function(block, *(x if x is None else x.to(dtype) for x in inputs))
+
+    return converted
+
+
+def _axes(block: Any, x: Any) -> tuple[int, ...]:
+    if block.axis is None:
+        return tuple(range(x.ndim))
+    return block.axis if isinstance(block.axis, tuple) else (block.axis,)
+
+
+def _along(function: Function, **parameters: Any) -> Function:
+    """Of a block that reduces any number of axes."""
+    return lambda block, x: function(x, _axes(block, x), keepdim=block.keepdims, **parameters)
+
+
+def _one_by_one(function: Function) -> Function:
+    """Of a block that reduces any number of axes, where PyTorch reduces one."""
+
+    def reduced(block: Any, x: Any) -> Any:
+        if block.axis is None and not block.keepdims:
+            return function(x)
+        last_first = sorted((axis % x.ndim for axis in _axes(block, x)), reverse=True)
+        return reduce(lambda x, axis: function(x, axis, keepdim=block.keepdims), last_first, x)
+
+    return reduced
+
+
+def _arg(function: Function) -> Function:
+    return lambda block, x: function(x, block.axis, keepdim=block.keepdims)
+
+
+def _padded(block: Any, x: Any, window: Any, value: float = 0.0, **parameters: Any) -> Any:
+    """An image with what its block's padding adds."""
+    stride = block.stride or window
+    (above, below), (left, right) = _widths(x, window, stride, block.padding, **parameters)
+    whole = (left, right, above, below)
+    return F.pad(x, whole, value=value) if any(whole) else x
+
+
+def _conv2d(block: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    x = _padded(block, x, tuple(weight.shape[2:]), dilation=block.dilation)
+    return F.conv2d(x, weight, bias, block.stride, 0, block.dilation, block.groups)
+
+
+def _max_pool(block: Any, x: Any) -> Any:
+    return F.max_pool2d(_padded(block, x, block.window, -torch.inf), block.window, block.stride)
+
+
+def _avg_pool(block: Any, x: Any) -> Any:
+    return F.avg_pool2d(_padded(block, x, block.window), block.window, block.stride)
+
+
+def _clip(block: Any, x: Any) -> Any:
+    """torch.clamp; limits of integers are integers."""
+    kind = float if x.is_floating_point() else int
+    return torch.clamp(x, *(None if end is None else kind(end) for end in (block.min, block.max)))
+
+
+def _flatten(block: Any, x: Any) -> Any:
+    return torch.flatten(x, block.start) if x.ndim > block.start else x.unsqueeze(-1)
+
+
+def _slice(block: Any, x: Any) -> Any:
+    parts = zip(block.begin, block.size, strict=True)
+    return x[tuple(slice(b, None if n < 0 else b + n) for b, n in parts)]
+
+
+def _pad(block: Any, x: Any) -> Any:
+    last_first = [width for widths in block.widths[::-1] for width in widths]
+    return F.pad(x, [0, 0] * (x.ndim - len(block.widths)) + last_first, value=block.value)
+
+
+def _gather(block: Any, x: Any, indices: Any) -> Any:
+    return x[(slice(None),) * (block.axis % x.ndim) + (indices.long(),)]
+
+
+def _pick_along(block: Any, x: Any, indices: Any) -> Any:
+    found = indices.long() % x.shape[block.axis]
+    axis = block.axis % x.ndim
+    return torch.gather(x, axis, found.unsqueeze(axis)).squeeze(axis)
+
+
+def _cross_entropy(block: Any, logits: Any, labels: Any) -> Any:
+    if logits.ndim > 1:
+        logits = torch.movedim(logits, block.axis, 1)
+        labels = torch.movedim(labels, block.axis, 1) if labels.ndim == logits.ndim else labels
+    labels = labels if labels.is_floating_point() else labels.long()
+    return F.cross_entropy(logits, labels, reduction=block.reduction)
+
+
+def _binary_cross_entropy(block: Any, prediction: Any, target: Any) -> Any:
+    given = {"logits": F.binary_cross_entropy_with_logits}
+    loss = given.get(block.given, F.binary_cross_entropy)
+    return loss(prediction, target.to(prediction.dtype), reduction=block.reduction)
+
+
+def _loss(function: Function) -> Function:
+    """Of a loss of two arrays."""
+    return _alike(lambda block, p, t: function(p, t, reduction=block.reduction))
+
+
+def _cast(block: Any, x: Any) -> Any:
+    return x.to(getattr(torch, block.dtype))
+
+
+def _one_hot(block: Any, indices: Any) -> Any:
+    return F.one_hot(indices.long(), block.depth).to(getattr(torch, block.dtype))
+
+
+class _Scaled(torch.autograd.Function):
+    """Passes x, and the gradient multiplied by a number."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: float) -> Any:
+        ctx.scale = scale
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return ctx.scale * g, None
+
+
+class _Through(torch.autograd.Function):
+    """Passes the first, and the gradient to the second."""
+
+    @staticmethod
+    def forward(ctx: Any, hard: Any, soft: Any) -> Any:
+        return hard.to(soft.dtype, copy=True)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return None, g
+
+
+FUNCTIONS: dict[str, Function] = {
+    **{name: _plain(function) for name, function in {
+        "Neg": torch.neg, "Abs": torch.abs, "Square": torch.square, "Sqrt": torch.sqrt,
+        "Exp": torch.exp, "Expm1": torch.expm1, "Log": torch.log, "Log1p": torch.log1p,
+        "Sin": torch.sin, "Cos": torch.cos, "Sign": torch.sign, "Round": torch.round,
+        "Floor": torch.floor, "Ceil": torch.ceil, "IsFinite": torch.isfinite,
+        "Tanh": torch.tanh, "Sigmoid": torch.sigmoid, "Relu": torch.relu, "Silu": F.silu,
+        "Softplus": F.softplus, "Not": torch.logical_not,
+        "Add": torch.add, "Sub": torch.sub, "Mul": torch.mul, "Div": torch.div,
+        "Mod": torch.remainder, "Pow": torch.pow, "Maximum": torch.maximum,
+        "Minimum": torch.minimum, "Arctan2": torch.atan2, "Greater": torch.gt,
+        "GreaterEqual": torch.ge, "Less": torch.lt, "LessEqual": torch.le, "Equal": torch.eq,
+        "NotEqual": torch.ne, "And": torch.logical_and, "Or": torch.logical_or,
+        "Xor": torch.logical_xor, "Where": torch.where, "StraightThrough": _Through.apply,
+    }.items()},
+    **{name: _alike(_plain(function)) for name, function in {
+        "MatMul": torch.matmul, "Dot": torch.linalg.vecdot, "Linear": F.linear,
+    }.items()},
+    "AddN": lambda _, *terms: reduce(torch.add, terms),
+    "Clip": _clip,
+    "LeakyRelu": lambda block, x: F.leaky_relu(x, block.slope),
+    "Elu": lambda block, x: F.elu(x, block.alpha),
+    "Gelu": lambda block, x: F.gelu(x, approximate=block.approximate),
+    "Softmax": lambda block, x: torch.softmax(x, block.axis),
+    "LogSoftmax": lambda block, x: torch.log_softmax(x, block.axis),
+    "Sum": _along(torch.sum),
+    "Mean": _along(torch.mean),
+    "Variance": _along(torch.var, correction=0),
+    "Max": _along(torch.amax),
+    "Min": _along(torch.amin),
+    "LogSumExp": _along(torch.logsumexp),
+    "Norm": lambda block, x: torch.linalg.vector_norm(
+        x, dim=_axes(block, x), keepdim=block.keepdims
+    ),
+    "Prod": _one_by_one(torch.prod),
+    "AllTrue": _one_by_one(torch.all),
+    "AnyTrue": _one_by_one(torch.any),
+    "ArgMax": _arg(torch.argmax),
+    "ArgMin": _arg(torch.argmin),
+    "CumulativeSum": lambda block, x: torch.cumsum(x, block.axis),
+    "CosineSimilarity": lambda _, a, b: F.cosine_similarity(a, b, -1),
+    "Einsum": _alike(lambda block, *terms: torch.einsum(block.subscripts, *terms)),
+    "Reshape": lambda block, x: torch.reshape(x, block.shape),
+    "Flatten": _flatten,
+    "Transpose": lambda block, x: torch.permute(x, block.perm or tuple(range(x.ndim)[::-1])),
+    "ExpandDims": lambda block, x: torch.unsqueeze(x, block.axis),
+    "Squeeze": lambda block, x: torch.squeeze(x, block.axis),
+    "Broadcast": lambda block, x: torch.broadcast_to(x, block.shape),
+    "Flip": lambda block, x: torch.flip(x, _axes(block, x)),
+    "Sort": lambda block, x: torch.sort(
+        x, dim=block.axis, descending=block.descending, stable=True
+    ).values,
+    "OneHot": _one_hot,
+    "Cast": _cast,
+    "Concat": lambda block, *parts: torch.cat(parts, block.axis),
+    "Stack": lambda block, *parts: torch.stack(parts, block.axis),
+    "Slice": _slice,
+    "Pad": _pad,
+    "Gather": _gather,
+    "PickAlong": _pick_along,
+    "Conv2D": _conv2d,
+    "MaxPool2D": _max_pool,
+    "AvgPool2D": _avg_pool,
+    "StopGradient": lambda block, x: x if block.open else x.detach(),
+    "GradientScale": lambda block, x: _Scaled.apply(x, block.scale),
+    "GradientReversal": lambda block, x: _Scaled.apply(x, -block.scale),
+    "MeanSquaredError": _loss(F.mse_loss),
+    "MeanAbsoluteError": _loss(F.l1_loss),
+    "Huber": _alike(lambda block, p, t: F.huber_loss(p, t, block.reduction, block.delta)),
+    "CrossEntropy": _cross_entropy,
+    "BinaryCrossEntropy": _binary_cross_entropy,
+}  # fmt: skip
+
+
+def has(block: Any) -> bool:
+    """Whether PyTorch has a block."""
+    return block.type_name() in FUNCTIONS

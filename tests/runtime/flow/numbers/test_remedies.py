@@ -202,6 +202,32 @@ def test_what_is_multiplied_by_0_is_told_by_its_kind(draw, at, slope):
     assert slope in findings(b.where(b.equal(q, 1.0), scaled, 0.0, name="choose"))
 
 
+@pytest.mark.parametrize(
+    ("draw", "bad", "safe", "cause"),
+    [
+        (lambda z: b.sqrt(z, name="f"), -1.0, 1.0, "√ of −1.00"),
+        (lambda z: b.log(z, name="f"), 0.0, 1.0, "log of 0"),
+        (lambda z: b.div(1.0, z, name="f"), 0.0, 1.0, "1.00 ÷ 0"),
+        (lambda z: b.exp(z, name="f"), 200.0, 0.0, "exp of 200 overflows float32"),
+        (lambda z: b.cos(z, name="f"), float("inf"), 0.0, "cos of inf"),
+        (lambda z: b.pow(z, 0.5, name="f"), -1.0, 1.0, "−1.00 to the power 0.500"),
+    ],
+    ids=["root of −1", "log of 0", "1 / 0", "exp overflows", "cos of inf", "power of −1"],
+)
+def test_a_branch_not_taken_needs_a_second_where(draw, bad, safe, cause):
+    def branches(guarded):
+        z = x([bad, 2.0])
+        taken = b.equal(z, 2.0)
+        f = draw(b.where(taken, z, safe) if guarded else z)
+        return findings(b.where(taken, f, 0.0, name="choose"))
+
+    said = branches(guarded=False)
+    assert "First NaN made in f, whose value is " in said and f"{cause} (element 0 of" in said
+    assert "choose does not take this branch" in said
+    assert "put a Where before f too, so that it never sees such values." in said
+    assert branches(guarded=True) == ""
+
+
 def test_the_block_that_makes_nan_of_an_infinity_is_told_from_what_made_that():
     x = b.variable("x", [0.0, 2.0])
     wave = b.cos(b.div(1.0, x, name="inverse"), name="wave")

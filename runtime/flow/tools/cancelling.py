@@ -60,6 +60,7 @@ def no_effect(
     """``Moving b leaves loss as it is: b can be left out.`` where a variable has no gradient
     because it has no effect, as the bias before a mean that is taken away; empty elsewhere, where
     another cure is known, and behind a block that selects: with other numbers it may take others.
+    The other variables are moved as well, as what holds at their present values may pass.
     """
     if observed.variable(variable).cure or not observed.adds_up_to_zero(variable):
         return ""
@@ -67,12 +68,17 @@ def no_effect(
     ahead = near.after(InstancePath(variable))
     if any(near.kind(block) in _SELECTIVE for block in ahead):
         return ""
-    moved, _ = trial(session, ())
-    value = session.values[variable]
-    step = np.random.default_rng(0).uniform(0.5, 1.0, value.shape) * (1.0 + np.abs(value))
-    moved.set(variable, (value + step).astype(value.dtype))
+    draw = np.random.default_rng(0)
+    kept, moved = (trial(session, ())[0] for _ in range(2))
+    for name in session.program.trainable:
+        value = session.values[name]
+        step = draw.uniform(0.5, 1.0, value.shape) * (1.0 + np.abs(value))
+        shifted = (value + step).astype(value.dtype)
+        moved.set(name, shifted)
+        if name != variable:
+            kept.set(name, shifted)
     try:
-        runs = [s.run(feeds=feeds, ports=observed.losses).values for s in (session, moved)]
+        runs = [s.run(feeds=feeds, ports=observed.losses).values for s in (kept, moved)]
     except GradwireError:
         return ""
     before, after = ([values[loss] for loss in observed.losses] for values in runs)

@@ -36,6 +36,11 @@ def nothing_divided():
     return b.loss(b.div(0.0, b.variable("x", 2.0), name="share"))
 
 
+def scores_of_equal_values():
+    share = b.softmax(b.variable("x", [0.3, 0.1]), name="share")
+    return b.loss(b.square(b.dot(share, b.variable("values", [2.0, 2.0])) - 1.0))
+
+
 def bias_that_is_masked():
     bias = b.where(b.constant("mask", False), b.variable("x", 0.5), 0.0)
     shifted = b.add([1.0, 2.0, 4.0], bias, name="shifted")
@@ -149,6 +154,7 @@ def test_the_doctor_names_the_cure(diagram, cure):
     [
         (softmax_of_equal_scores, "not their sum"),
         (bias_that_is_masked, "can be left out"),
+        (scores_of_equal_values, "can be left out"),
     ],
 )
 def test_a_cure_is_kept_back_where_it_does_not_fit(diagram, wrong):

@@ -179,6 +179,10 @@ def test_a_loss_that_trains_nothing_is_a_finding():
         ),
         (lambda: [b.loss(b.constant("c", 1.0))], "Nothing wrong, and nothing to train."),
         (
+            lambda: [b.display(x(1.0))],
+            "There is no loss yet: add a Loss block, or end a chain in a single number.",
+        ),
+        (
             lambda: [b.loss(x(1.0), name="L1"), b.loss(b.mul(x(1.0, "y"), 2.0), name="L2")],
             "Nothing wrong: every trained variable gets a gradient of at least one loss.",
         ),

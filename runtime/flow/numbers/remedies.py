@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,15 @@ class Remedies:
             if self._near.kind(root) in _NONNEGATIVE:
                 return value_sentences.NEVER_NEGATIVE
         before = {self._near.kind(source.block) for source in self._near.sources(path).values()}
-        return value_sentences.cure(kind, elements, before)
+        return value_sentences.cure(kind, elements, before) or self._wider(path, elements)
+
+    def _wider(self, path: InstancePath, elements: Sequence[Element]) -> str:
+        """To use a wider dtype where finite numbers overflow the one that is there."""
+        value = self._values.get(path.port("out"))
+        overflows = all(math.isfinite(element.value) for element in elements)
+        if value is None or value.dtype != np.float16 or not overflows or np.isnan(value).any():
+            return ""
+        return value_sentences.IN_FLOAT32
 
     def _is_masked(self, path: InstancePath) -> bool:
         """Whether somewhere all that a Softmax normalises is −inf, and nothing is NaN or +inf."""

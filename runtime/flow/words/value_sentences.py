@@ -60,6 +60,7 @@ _AT_ZERO = {
 """The same where a block's input is 0; also what keeps its slope finite there."""
 NEVER_NEGATIVE = "Add a small number to the denominator, or clip it from below."
 """What to do about a denominator of 0 that is never negative."""
+IN_FLOAT32 = "Use float32 there."
 _BY_WHERE = "Choose by a Where instead of multiplying by 0."
 _UNDER_ROOT = {
     "Pow": "or halve the exponent of {0} instead of taking the root",

@@ -83,6 +83,10 @@ def quotient():
             "f is NaN: −inf · 0 (element 1 of a). Choose by a Where instead of multiplying by 0.",
         ),
         (
+            lambda: total(b.square(b.variable("x", [300.0, 1.0], dtype="float16"), name="f")),
+            "f is inf: square of 300 overflows float16 (element 0 of x). Use float32 there.",
+        ),
+        (
             quotient,
             "power is inf: exp of 1.0e3 overflows float32 (element 0 of x). share makes NaN of "
             "it. Subtract the maximum before it, or use Softmax.",

@@ -83,6 +83,8 @@ class Loss:
 
     seconds: float
     """Age, at the kill, of the oldest edit that is lost, by the editor's beats; 0 when none is."""
+    clock: float
+    """The same by the clock, which counts the time that the machine gives to others too."""
     edits: int
     saves: int
     lost: int
@@ -121,9 +123,10 @@ class Crashes:
         else:
             raise TimeoutError("the editor did not start")
         time.sleep(random.Random(seed).uniform(0.0, 1.8))
+        killed = time.monotonic()
         os.kill(pid, signal.SIGKILL)
         assert self._answer(f"bury {pid}") == "dead"
-        return _counted(path, log)
+        return _counted(path, log, killed)
 
     def _answer(self, request: str) -> str:
         with self._turn:
@@ -132,7 +135,7 @@ class Crashes:
             return self._server.stdout.readline().strip()
 
 
-def _counted(path: Path, log: Path) -> Loss:
+def _counted(path: Path, log: Path, killed: float) -> Loss:
     from app.services.journal import Journal
 
     lines = [line.split() for line in log.read_text().splitlines()]
@@ -153,7 +156,8 @@ def _counted(path: Path, log: Path) -> Loss:
     lost = [place for number, place in edits.items() if number > known]
     seconds = BEAT * lines[min(lost) :].count(["beat"]) if lost else 0.0
     assert seconds <= GRACE, f"an edit of {seconds:.2f} s before the kill is lost"
-    return Loss(seconds, len(edits), len(saves), len(lost), known > int(stored.title))
+    clock = killed - float(lines[min(lost)][2]) if lost else 0.0
+    return Loss(seconds, clock, len(edits), len(saves), len(lost), known > int(stored.title))
 
 
 def _work(folder: Path, seed: int) -> None:
@@ -180,7 +184,7 @@ def _work(folder: Path, seed: int) -> None:
         else:
             number += 1
             assert window.edit.change(change_to(number))
-            os.write(log, f"edit {number}\n".encode())
+            os.write(log, f"edit {number} {time.monotonic()}\n".encode())
         QTimer.singleShot(wait, act)
 
     beats = QTimer(interval=round(1000 * BEAT), timerType=Qt.TimerType.PreciseTimer)

@@ -29,7 +29,8 @@ def test_garbage_of_other_threads_waits_for_the_thread_of_the_windows(collector)
     ended = []
     thread = threading.Thread(target=lambda: [Cycle(ended) for _ in range(CYCLES)] and None)
     thread.start()
-    thread.join()
+    thread.join(60)
+    assert not thread.is_alive()
     assert ended == []
     collector.collect()
     assert len(ended) == CYCLES

@@ -50,7 +50,7 @@ def test_a_terminal_gets_tables(seed):
     except OSError:  # how Linux says that the other end is closed
         pass
     os.close(ours)
-    assert done.wait() == 0
+    assert done.wait(60) == 0
     assert "─".encode() in text and b"\x1b[" in text
 
 

@@ -195,7 +195,7 @@ def _wake() -> None:
 
 def _watch() -> None:
     while True:
-        with suppress(Empty):
+        with suppress(Empty, BrokenOff):  # should an interpreter deliver it late
             wait = _look()
             _wakes.get(timeout=None if wait == math.inf else wait)
 

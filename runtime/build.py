@@ -4,14 +4,14 @@
     diagram = build(loss(stop_gradient(3 * b) + a), title="Seed")
 
 Every installed block is a function of this module, in snake case: ``relu(x)``, ``conv2d(x, w,
-stride=2)``, ``mat_mul(a, b)`` or ``matmul(a, b)``. Pass inputs by position or name, parameters by
-name; numbers become literals. ``name=`` names the block; other blocks are named when the diagram
-is built: ``mul1``, ``mul2``, ….
+stride=(2, 2))``, ``mat_mul(a, b)`` or ``matmul(a, b)``. Pass inputs by position or name, and
+parameters by name; numbers become literals. ``name=`` names the block; other blocks are named when
+the diagram is built: ``mul1``, ``mul2``, ….
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -107,9 +107,9 @@ def build(
     pending = [scopes[MAIN]]
     while pending:
         scope = pending.pop(0)
-        reached = _reached([*nodes, *scope.ports] if scope.name == MAIN else scope.ports)
-        pages[scope.name] = _page(scope.name, reached)
-        for node in reached:
+        here = reached([*nodes, *scope.ports] if scope.name == MAIN else scope.ports)
+        pages[scope.name] = _page(scope.name, here)
+        for node in here:
             inner = node.content
             if inner is not None and scopes.setdefault(inner.name, inner) is not inner:
                 raise _clash("pages", inner.name, scopes[inner.name].written, inner.written)
@@ -141,7 +141,7 @@ def _source(kind: str, name: str, value: Any, parameters: dict[str, Any]) -> Exp
     return block(kind, name=name, **({} if value is None else {"value": value}), **parameters)
 
 
-def _reached(ends: Sequence[Node]) -> list[Node]:
+def reached(ends: Sequence[Node]) -> list[Node]:
     """These blocks and all that they depend on, in order of creation."""
     found: dict[Node, None] = {}
     pending = list(ends)
@@ -154,7 +154,7 @@ def _reached(ends: Sequence[Node]) -> list[Node]:
 
 
 def _page(name: str, nodes: Sequence[Node]) -> Page:
-    names = _names(name, nodes)
+    names = names_of(name, nodes)
     return Page(
         {names[node]: node.block for node in nodes},
         {
@@ -165,17 +165,22 @@ def _page(name: str, nodes: Sequence[Node]) -> Page:
     )
 
 
-def _names(scope: str, nodes: Sequence[Node]) -> dict[Node, str]:
-    """The name of each block: its own, or else a fresh one."""
+def names_of(scope: str, nodes: Sequence[Node], used: Collection[str] = ()) -> dict[Node, str]:
+    """The name of each block: its own, or else a fresh one that is not ``used`` either.
+
+    Raises BuildError if two blocks have the same name.
+    """
     taken: dict[str, Node] = {}
     for node in nodes:
         if node.name is not None and taken.setdefault(node.name, node) is not node:
             raise _clash("blocks", node.name, taken[node.name].written, node.written, scope)
+    in_use = {*used, *taken}
     fresh: dict[str, Iterator[str]] = {}
     for node in nodes:
         if node.name is None:
-            names = fresh.setdefault(node.kind, fresh_names(node.kind, taken))
-            taken[next(names)] = node
+            names = fresh.setdefault(node.kind, fresh_names(node.kind, in_use))
+            taken[name := next(names)] = node
+            in_use.add(name)
     return {node: name for name, node in taken.items()}
 
 

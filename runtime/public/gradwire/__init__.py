@@ -7,8 +7,8 @@
     print(session.backward().gradients, gw.analyse(session.program).variable("b").sentence)
 
 ``__all__`` lists the public names. In addition, every installed block is a function in snake case:
-``gw.relu(x)``, ``gw.conv2d(x, w, stride=2)``. Names are imported on first use; ``import gradwire``
-alone loads neither numpy nor any block. Type checkers read ``__init__.pyi``.
+``gw.relu(x)``, ``gw.conv2d(x, w, stride=(2, 2))``. Names are imported on first use;
+``import gradwire`` alone loads neither numpy nor any block. Type checkers read ``__init__.pyi``.
 """
 
 from importlib import import_module

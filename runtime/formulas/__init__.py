@@ -1,0 +1,1 @@
+"""Formulas: blocks typed as text, and blocks written as text."""

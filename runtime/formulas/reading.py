@@ -1,0 +1,387 @@
+"""Reads formulas such as ``loss = mean((x @ W + b - t) ** 2)`` as expressions.
+
+The syntax is Python's, parsed by its own parser and never executed: assignments and expressions,
+one on a line or separated by semicolons; operators, comparisons, numbers and lists of numbers;
+every block as a function in snake case; ``.T``, methods such as ``.sum(axis=0)``, and indices.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, cast
+
+from blocks.errors import BuildError, GradwireError
+from runtime.array_syntax import block_class, nearest_functions
+from runtime.diagram.names import is_name
+from runtime.expressions import Expression, block
+
+if TYPE_CHECKING:
+    from blocks.block import Block
+
+MAX_CHARACTERS = 20_000
+"""Length of a formula."""
+MAX_NUMBERS = 10_000
+"""Numbers in the lists of a formula."""
+DATA = ("x", "t", "y", "input", "inputs", "target", "targets", "label", "labels", "data")
+"""Names, alone or before a number or an underscore, that stand for data instead of a variable."""
+
+_FORMULA_SIGNS = re.compile(r"[=()\[*/@+%<>;]|\w\s*-\s*\w|^-")
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "Add",
+    ast.Sub: "Sub",
+    ast.Mult: "Mul",
+    ast.Div: "Div",
+    ast.Pow: "Pow",
+    ast.MatMult: "MatMul",
+    ast.Mod: "Mod",
+}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Gt: "Greater",
+    ast.GtE: "GreaterEqual",
+    ast.Lt: "Less",
+    ast.LtE: "LessEqual",
+    ast.Eq: "Equal",
+    ast.NotEq: "NotEqual",
+}
+_LOGIC: dict[type[ast.boolop], str] = {ast.And: "And", ast.Or: "Or"}
+_SOURCES = {"variable": "Variable", "constant": "Constant", "input": "Input"}
+_MATRICES = frozenset({"MatMul", "Linear"})
+
+
+class FormulaError(BuildError):
+    """A text that is no formula. ``offset`` is the index of the character that is wrong."""
+
+    def __init__(
+        self,
+        what: str,
+        offset: int,
+        *,
+        expected: str | None = None,
+        got: str | None = None,
+        next_step: str | None = None,
+    ) -> None:
+        super().__init__(what, expected=expected, got=got, next_step=next_step)
+        self.offset = offset
+
+
+class Formula:
+    """What was read.
+
+    ``results`` are the expressions of the statements, in order. ``free`` has by name the sources
+    of names that nothing was assigned to; those among ``data`` stand for data. ``factors`` has the
+    names that are multiplied as matrices, and whether they stand on the left.
+    """
+
+    def __init__(self) -> None:
+        self.results: list[Expression] = []
+        self.free: dict[str, Expression] = {}
+        self.data: set[str] = set()
+        self.factors: dict[str, bool] = {}
+
+
+def read(text: str, known: Mapping[str, Expression] | None = None) -> Formula:
+    """Read the statements of a formula. ``known`` has expressions for names that exist already.
+
+    A name that nothing was assigned to becomes a Variable, or an Input if it is one of ``DATA``.
+    Its shape stays open. Raises FormulaError with the place in the text.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise FormulaError(
+            "The formula is too long.",
+            MAX_CHARACTERS,
+            expected=f"at most {MAX_CHARACTERS:,} characters",
+            got=f"{len(text):,}",
+        )
+    try:
+        tree = ast.parse(text.strip())
+    except SyntaxError as error:
+        raise _syntax_error(text, error) from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise FormulaError(f"This is no formula: {error}.", 0) from None
+    reader = _Reader(text, known or {})
+    try:
+        for statement in tree.body:
+            reader.statement(statement)
+    except RecursionError:
+        raise FormulaError("The formula is nested too deeply.", 0) from None
+    return reader.formula
+
+
+def looks_like_formula(text: str) -> bool:
+    """Whether a text is meant as a formula, which may still be wrong or unfinished.
+
+    It has a sign that names of blocks don't have, and is no JSON.
+    """
+    body = text.strip()
+    return (
+        len(body) <= MAX_CHARACTERS
+        and body[:1] not in ("{", '"', "`")
+        and bool(_FORMULA_SIGNS.search(body))
+    )
+
+
+def is_data(name: str) -> bool:
+    """Whether a name that nothing was assigned to stands for data by convention."""
+    return name.rstrip("0123456789_").partition("_")[0] in DATA
+
+
+class _Reader:
+    """Turns syntax into expressions."""
+
+    def __init__(self, text: str, known: Mapping[str, Expression]) -> None:
+        self._text = text
+        self._names: dict[str, Expression] = dict(known)
+        self._numbers = 0
+        self.formula = Formula()
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Expr(value):
+                self.formula.results.append(self._block_of(value))
+            case ast.Assign([ast.Name(name)], value):
+                self.formula.results.append(self._assigned(node, name, value))
+            case ast.AugAssign() | ast.Assign():
+                raise self._error(
+                    "Only one name can be assigned to.", node, next_step="Write name = expression."
+                )
+            case _:
+                raise self._error(
+                    "This statement is not part of a formula.",
+                    node,
+                    expected="name = expression, or an expression",
+                )
+
+    def _assigned(self, node: ast.Assign, name: str, value: ast.expr) -> Expression:
+        """The block that an assignment names; ``loss = …`` adds the Loss."""
+        target = node.targets[0]
+        if not is_name(name):
+            raise self._error(f"{name!r} can't be the name of a block.", target)
+        if name in self._names:
+            raise self._error(f"{name!r} exists already.", target, next_step="Take another name.")
+        made = self._source(value, name)
+        if made is None:
+            made = self._block_of(value)
+        is_loss = name == "loss" or name.startswith("loss_") or name.endswith("_loss")
+        if is_loss and made.node.kind != "Loss":
+            made = self._at(value, lambda: block("Loss", made))
+        self._names[name] = self._at(target, lambda: made.named(name))
+        return self._names[name]
+
+    def _source(self, value: ast.expr, name: str) -> Expression | None:
+        """The source of ``w = variable([1, 2])`` or ``c = 2``; None for other values."""
+        match value:
+            case ast.Call(ast.Name(function), given, keywords) if function in _SOURCES:
+                parameters = self._parameters(keywords)
+                if given:
+                    parameters["value"] = self._literal(given[0])
+                return self._at(value, lambda: block(_SOURCES[function], name=name, **parameters))
+        number = self._number(value)
+        if number is None:
+            return None
+        return self._at(value, lambda: block("Constant", value=number, name=name))
+
+    def _block_of(self, node: ast.expr) -> Expression:
+        made = self._expression(node)
+        if not isinstance(made, Expression):
+            made = self._at(node, lambda: block("Constant", value=made))
+        return made
+
+    def _expression(self, node: ast.expr) -> Any:
+        """An expression, or a number or nested lists of numbers."""
+        number = self._number(node)
+        if number is not None:
+            return number
+        match node:
+            case ast.Name(name):
+                return self._named(node, name)
+            case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
+                return self._block(node, _OPERATORS[type(operator)], left, right)
+            case ast.UnaryOp(ast.USub(), operand):
+                return self._block(node, "Neg", operand)
+            case ast.UnaryOp(ast.UAdd(), operand):
+                return self._expression(operand)
+            case ast.UnaryOp(ast.Not(), operand):
+                return self._block(node, "Not", operand)
+            case ast.BoolOp(operator, values):
+                return self._folded(node, _LOGIC[type(operator)], values)
+            case ast.Compare(left, [operator], [right]) if type(operator) in _COMPARISONS:
+                return self._block(node, _COMPARISONS[type(operator)], left, right)
+            case ast.IfExp(test, body, orelse):
+                return self._block(node, "Where", test, body, orelse)
+            case ast.Call():
+                return self._call(node)
+            case ast.Attribute(value, "T"):
+                return self._block(node, "Transpose", value)
+            case ast.Subscript(value, index):
+                return self._part(node, value, index)
+        raise self._error(
+            "This is not part of a formula.", node, next_step="Write where(condition, a, b), "
+            "gather(x, indices) and so on for what no operator does."
+        )  # fmt: skip
+
+    def _named(self, node: ast.expr, name: str) -> Expression:
+        if name not in self._names:
+            if not is_name(name):
+                raise self._error(f"{name!r} can't be the name of a block.", node)
+            kind = "Input" if is_data(name) else "Variable"
+            made = self._at(node, lambda: block(kind, name=name))
+            self._names[name] = self.formula.free[name] = made
+            if kind == "Input":
+                self.formula.data.add(name)
+        return self._names[name]
+
+    def _block(self, node: ast.AST, kind: str, *operands: ast.expr) -> Expression:
+        inputs = [self._expression(operand) for operand in operands]
+        if kind in _MATRICES:
+            self._note_factors(operands)
+        return self._at(node, lambda: block(kind, *inputs))
+
+    def _folded(self, node: ast.AST, kind: str, operands: Iterable[ast.expr]) -> Expression:
+        """``a and b and c``: one block after the other."""
+        made = [self._expression(operand) for operand in operands]
+        return self._at(node, lambda: reduce(partial(block, kind), made))
+
+    def _call(self, node: ast.Call) -> Expression:
+        given = node.args
+        match node.func:
+            case ast.Name(name) if name not in self._names:
+                kind = self._function(node.func, name)
+            case ast.Attribute(value, name):
+                kind, given = self._function(node.func, name), [value, *node.args]
+            case _:
+                raise self._error("This is not a function.", node.func)
+        parameters = self._parameters(node.keywords)
+        if kind.type_name() in _MATRICES:
+            self._note_factors(given)
+        if isinstance(node.func, ast.Attribute) and len(kind.inputs) == 1:
+            return self._method(node, given[0], node.func.attr, parameters)
+        inputs = [self._expression(operand) for operand in given]
+        return self._at(node, lambda: block(kind.type_name(), *inputs, **parameters))
+
+    def _method(
+        self, node: ast.Call, value: ast.expr, name: str, parameters: dict[str, Any]
+    ) -> Expression:
+        """``x.sum(0)``: positional arguments are parameters, as for methods of arrays."""
+        x = self._block_of(value)
+        given = [self._literal(argument) for argument in node.args]
+        return self._at(node, lambda: cast("Expression", getattr(x, name)(*given, **parameters)))
+
+    def _function(self, node: ast.expr, name: str) -> type[Block]:
+        kind = None if name.startswith("_") else block_class(name)
+        if kind is None:
+            near = nearest_functions(name) or "The palette lists all blocks."
+            raise self._error(f"There is no block {name!r}.", node, next_step=near)
+        return kind
+
+    def _parameters(self, keywords: Iterable[ast.keyword]) -> dict[str, Any]:
+        """Inputs and parameters by name; the values of parameters are literals."""
+        found: dict[str, Any] = {}
+        for keyword in keywords:
+            if keyword.arg is None:
+                raise self._error("Write each parameter by its name.", keyword.value)
+            if isinstance(keyword.value, ast.Constant):
+                found[keyword.arg] = keyword.value.value
+            elif (listed := self._try_literal(keyword.value)) is not None:
+                found[keyword.arg] = listed
+            else:
+                found[keyword.arg] = self._expression(keyword.value)
+        return found
+
+    def _part(self, node: ast.Subscript, value: ast.expr, index: ast.expr) -> Expression:
+        if isinstance(index, ast.Constant) and isinstance(index.value, str):
+            key: Any = index.value
+        else:
+            entries = index.elts if isinstance(index, ast.Tuple) else [index]
+            key = tuple(self._index(entry) for entry in entries)
+        x = self._block_of(value)
+        return self._at(node, lambda: x[key])
+
+    def _index(self, node: ast.expr) -> int | slice:
+        if isinstance(node, ast.Slice):
+            ends = (node.lower, node.upper, node.step)
+            first, last, step = (None if end is None else self._index(end) for end in ends)
+            return slice(first, last, step)
+        number = self._number(node)
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise self._error(
+                "An index is a whole number.", node, next_step="Write gather(x, indices)."
+            )
+        return number
+
+    def _number(self, node: ast.expr) -> Any:
+        """The number of ``2``, ``-1.5``, ``1 / 2`` or ``[1, 2]``; None for other syntax."""
+        match node:
+            case ast.Constant(bool() | int() | float() as value):
+                self._count(node)
+                if isinstance(value, int) and abs(value) >= 2**63:
+                    raise self._error("The number is too large.", node, expected="an int64")
+                return value
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
+                return None if isinstance(value, bool) else -self._number(node.operand)
+            case ast.BinOp(ast.Constant(), ast.Div(), ast.Constant(int() | float() as divisor)):
+                numerator = self._number(node.left)
+                if divisor and isinstance(numerator, int | float):
+                    return numerator / divisor
+                return None
+            case ast.List():
+                return self._try_literal(node)
+        return None
+
+    def _try_literal(self, node: ast.expr) -> Any:
+        """A number or nested lists or tuples of them; None for other syntax."""
+        if not isinstance(node, ast.List | ast.Tuple):
+            return self._number(node)
+        found = [self._try_literal(element) for element in node.elts]
+        return None if any(element is None for element in found) else found
+
+    def _literal(self, node: ast.expr) -> Any:
+        found = self._try_literal(node)
+        if found is None:
+            raise self._error("Expected numbers here.", node, expected="a number or lists of them")
+        return found
+
+    def _count(self, node: ast.expr) -> None:
+        self._numbers += 1
+        if self._numbers > MAX_NUMBERS:
+            raise self._error(
+                "There are too many numbers.", node, expected=f"at most {MAX_NUMBERS:,}"
+            )
+
+    def _note_factors(self, operands: Iterable[ast.expr]) -> None:
+        for number, operand in enumerate(operands):
+            inner = operand.value if isinstance(operand, ast.Attribute) else operand
+            if isinstance(inner, ast.Name):
+                self.formula.factors.setdefault(inner.id, number == 0)
+
+    def _at(self, node: ast.AST, make: Callable[[], Expression]) -> Expression:
+        """What ``make`` returns; its errors get the place of a node."""
+        try:
+            return make()
+        except FormulaError:
+            raise
+        except (GradwireError, AttributeError, TypeError) as error:
+            raise FormulaError(str(error), _offset(self._text, node)) from error
+
+    def _error(self, what: str, node: ast.AST, **details: str | None) -> FormulaError:
+        return FormulaError(what, _offset(self._text, node), **details)
+
+
+def _offset(text: str, node: ast.AST) -> int:
+    """Index in the text of a node's first character; its own columns count bytes of UTF-8."""
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    start = len(text) - len(text.lstrip())
+    lines = text.strip().splitlines(keepends=True)
+    before = sum(len(each) for each in lines[: line - 1])
+    here = lines[line - 1].encode()[:column].decode(errors="ignore") if lines else ""
+    return start + before + len(here)
+
+
+def _syntax_error(text: str, error: SyntaxError) -> FormulaError:
+    start = len(text) - len(text.lstrip())
+    lines = text.strip().splitlines(keepends=True)
+    before = sum(len(each) for each in lines[: (error.lineno or 1) - 1])
+    offset = min(start + before + max((error.offset or 1) - 1, 0), len(text))
+    return FormulaError(f"This is no formula: {error.msg}.", offset)

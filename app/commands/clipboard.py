@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
@@ -14,15 +15,19 @@ from app.services.background import Cancelled
 from blocks.errors import GradwireError
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import AddBlock, InsertPage, Point
-from runtime.diagram.edits.clipboard import STEP, copied, pasted
+from runtime.diagram.edits.clipboard import STEP, Paste, copied, pasted
+from runtime.formulas.adding import add_formula
+from runtime.formulas.reading import looks_like_formula
+from runtime.formulas.writing import formula_of, python_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from app.canvas.state.view_state import Selection
     from app.canvas.view import CanvasView
     from app.document.document import Document
     from app.document.navigation import Navigation
     from runtime.diagram import Diagram
-    from runtime.diagram.edits.clipboard import Paste
 
 LONG = 200_000
 """Length of a pasted text, in characters, from which it is parsed in the background."""
@@ -58,6 +63,20 @@ class ClipboardCommands(QObject):
         """Paste the clipboard onto the page, at the pointer if it is over the canvas."""
         self._put(QGuiApplication.clipboard().text(), self._pointer(), self.tr("Paste"))
 
+    def copy_formula(self) -> None:
+        """Put the selected blocks, or all of the page, on the clipboard as a formula."""
+        self._copy_text(formula_of)
+
+    def copy_python(self) -> None:
+        """Put the selected blocks, or all of the page, on the clipboard as a Python program."""
+        self._copy_text(python_of)
+
+    def _copy_text(self, written: Callable[[Diagram, str, Collection[str]], str]) -> None:
+        diagram, page = self._document.diagram, self._navigation.page
+        names = self._whole_selection().blocks or diagram.pages[page].blocks
+        if text := written(diagram, page, names):
+            QGuiApplication.clipboard().setText(text)
+
     def duplicate(self) -> None:
         """Duplicate the selected blocks, the wires between them, and the notes, a step away."""
         if text := self._text():
@@ -86,7 +105,7 @@ class ClipboardCommands(QObject):
         try:
             paste = self._document.compute(
                 label,
-                lambda: pasted(diagram, page, text, at, label=label, aside=again),
+                lambda: _read(diagram, page, text, at, label, again),
                 large=large,
             )
         except Cancelled:
@@ -115,6 +134,16 @@ class ClipboardCommands(QObject):
         if not self._canvas.underMouse():
             return None
         return self._canvas.scene_position(self._canvas.mapFromGlobal(QCursor.pos()))
+
+
+def _read(
+    diagram: Diagram, page: str, text: str, at: Point | None, label: str, aside: Point
+) -> Paste:
+    """The change that pastes a diagram or a formula; raises GradwireError with the place."""
+    if not looks_like_formula(text):
+        return pasted(diagram, page, text, at, label=label, aside=aside)
+    added = add_formula(diagram, text, Point(0.0, 0.0) if at is None else at, page)
+    return Paste(replace(added.change, label=label), frozenset(added.blocks), frozenset())
 
 
 def _use_refusal(diagram: Diagram, page: str, paste: Paste) -> str | None:

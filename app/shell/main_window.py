@@ -48,6 +48,7 @@ from app.services.settings import Settings
 from app.services.style_sheet import sheet
 from app.shell import actions
 from app.shell.action_states import ActionStates
+from app.shell.action_table import Owners
 from app.shell.docks import Docks
 from app.shell.menus import Menus
 from app.shell.presenter import Presenter
@@ -213,7 +214,7 @@ class MainWindow(QMainWindow):
         self.pages = PageCommands(document, navigation, canvas, self.palette_panel, self)
         self.actions_by_name, menus = actions.build(
             self.menuBar(),
-            actions.Owners(
+            Owners(
                 canvas=canvas,
                 clipboard=self.clipboard,
                 edit=self.edit,

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from app.shell.actions import COMMANDS
+from app.shell.action_table import COMMANDS
 from tests.app.mouse import drop
 
 if TYPE_CHECKING:

@@ -116,9 +116,9 @@ def placing(
     """
     scene = view.scene
     if port is None:
-        return adding(scene, candidate, _on_grid(at))
+        return adding(scene, candidate, on_grid(at))
     from_output = not scene.port_is_input[port]
-    corner = _on_grid(at - port_offset(from_output=from_output))
+    corner = on_grid(at - port_offset(from_output=from_output))
     name, add = adding(scene, candidate, corner)
     inner = PortName(name, candidate.input if from_output else candidate.output)
     outer = scene.port_name(port)
@@ -167,7 +167,7 @@ def adding(scene: Scene, candidate: Candidate, at: Point) -> tuple[str, Change]:
 def dropping(view: ViewState, candidate: Candidate, at: Point) -> tuple[str, Change, str | None]:
     """A block dropped at ``at``: its name, the change, and the wire it is inserted into, if any."""
     scene = view.scene
-    corner = _on_grid(np.array(at))
+    corner = on_grid(np.array(at))
     name, change = adding(scene, candidate, corner)
     size = block_height(max(1, len(type(candidate.block).inputs)))
     wire = wire_under(scene, np.array([*corner, WIDTH, size]))
@@ -189,7 +189,7 @@ def inserting(
     view: ViewState, candidate: Candidate, at: Floats, wire: str
 ) -> tuple[str, Change] | None:
     """A new block inserted into a wire, its top left at ``at`` (2,); None if it does not fit."""
-    name, change = adding(view.scene, candidate, _on_grid(at))
+    name, change = adding(view.scene, candidate, on_grid(at))
     joined = splice(view.scene, change, name, candidate.input, candidate.output, wire)
     return None if joined is None else (name, joined)
 
@@ -202,7 +202,7 @@ def note_around(view: ViewState, at: QPointF, *, frame: bool) -> SetNote:
     bounds = scene.bounds(np.array(chosen, np.intp)) if chosen else None
     if bounds is None:
         corner = free_corner(scene, view.camera.to_scene(np.array(at.toTuple())))
-        note = Note("", _on_grid(corner), *((320.0, 200.0) if frame else (200.0, 60.0)), frame)
+        note = Note("", on_grid(corner), *((320.0, 200.0) if frame else (200.0, 60.0)), frame)
     else:
         left, top = (np.floor((bounds[:2] - (20.0, 40.0)) / GRID) * GRID).tolist()
         right, bottom = (np.ceil((bounds[2:] + 20.0) / GRID) * GRID).tolist()
@@ -222,7 +222,8 @@ def free_corner(scene: Scene, at: Floats) -> Floats:
     return at
 
 
-def _on_grid(at: Floats) -> Point:
+def on_grid(at: Floats) -> Point:
+    """The point of the grid nearest to ``at`` (2,)."""
     return Point(*(np.round(at / GRID) * GRID).tolist())
 
 
@@ -260,7 +261,7 @@ def add_bend(view: ViewState, key: str, pressed: Floats | None) -> tuple[BendWir
             at = camera.to_scene(pressed)
     target, number = PortName.parse(key), nearest_section(scene, key, at)
     bends = list(scene.page.bends.get(target, ()))
-    bends.insert(number, _on_grid(at))
+    bends.insert(number, on_grid(at))
     return BendWire(target, tuple(bends), page=scene.page_name), Bend(key, number)
 
 

@@ -250,3 +250,37 @@ class TestPages:
         press(qtbot, nested, Qt.Key.Key_V)
         (use,) = nested.canvas.selection()
         assert nested.document.diagram.main.blocks[use].page == "group1"
+
+
+def test_a_formula_is_pasted_as_one_undo(window, qtbot):
+    before = window.document.diagram
+    QGuiApplication.clipboard().setText("q = mean((x @ W - t)**2)\n")
+    press(qtbot, window, Qt.Key.Key_V)
+    assert {"x", "W", "t", "q"} <= set(names(window))
+    assert window.canvas.selection() == set(names(window)) - set(before.main.blocks)
+    press(qtbot, window, Qt.Key.Key_Z)
+    assert window.document.diagram is before
+
+
+def test_a_formula_with_a_mistake_is_not_pasted(window, qtbot):
+    problems = []
+    window.document.problem.connect(problems.append)
+    before = window.document.diagram
+    QGuiApplication.clipboard().setText("q = foo(x)")
+    press(qtbot, window, Qt.Key.Key_V)
+    assert window.document.diagram is before
+    assert problems == ["Nothing was pasted. There is no block 'foo'. Did you mean floor?"]
+
+
+def test_the_selection_or_the_page_is_copied_as_formula_and_as_python(window, qtbot):
+    window.actions_by_name["copy_formula"].trigger()
+    assert clipboard() == "stop = stop_gradient(3 * b)\nloss = stop + a"
+    window.canvas.select({"b", "mul1"})
+    window.actions_by_name["copy_formula"].trigger()
+    assert clipboard() == "mul1 = 3 * b"
+    window.actions_by_name["copy_python"].trigger()
+    assert "b = gw.variable('b', value=[[0, 1]])" in clipboard()
+    window.document.new()
+    QGuiApplication.clipboard().setText("kept")
+    window.actions_by_name["copy_python"].trigger()
+    assert clipboard() == "kept"

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, Q
 from app.services import theme
 from app.services.examples import examples
 from app.services.translation import editor
-from app.shell import actions
+from app.shell.action_table import COMMANDS
 from app.shell.main_window import MainWindow
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.gradient import StopGradient
@@ -88,7 +88,7 @@ def names(window):
 
 class TestActions:
     def test_every_row_can_be_done_and_says_what_it_does(self, window):
-        for name in actions.COMMANDS:
+        for name in COMMANDS:
             action = window.actions_by_name[name]
             assert action.statusTip()
             assert action.text()
@@ -622,9 +622,7 @@ class TestLooks:
         assert "Gradwire" in shown[0]
 
     def test_keys_of_the_table_are_standard(self):
-        standard = {
-            c.name: QKeySequence(c.shortcut) for c in actions.COMMANDS.values() if c.shortcut
-        }
+        standard = {c.name: QKeySequence(c.shortcut) for c in COMMANDS.values() if c.shortcut}
         assert standard["undo"] == QKeySequence("Ctrl+Z")
         assert standard["save"] == QKeySequence("Ctrl+S")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from app.canvas.input.room import with_room
 from app.canvas.paint.open_wire import draw_open_wire
 from app.services.translation import editor
 from runtime.diagram import Change
+from runtime.formulas.adding import Addition, add_formula
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from app.canvas.scene.arrays import Floats
     from app.services.favourites import Favourites
+    from runtime.diagram.model import Point
 
 
 _Add: TypeAlias = Callable[[Candidate], tuple[str, Change]]
@@ -55,12 +58,20 @@ class BlockAdder:
         view = self._canvas.view
         corner = view.camera.to_scene(np.array([at.x(), at.y()]))
         offered = self._offered() if port is None else self._fitting(port)
-        self._open(at, offered, lambda c: changes.placing(view, c, corner, port), port)
+        place = corner if port is None else None
+        self._open(
+            at, offered, lambda c: changes.placing(view, c, corner, port), port, formula_at=place
+        )
 
     def open_at(self, corner: Floats) -> None:
         """Open the box for a block with its top left at a scene point (2,)."""
         view = self._canvas.view
-        self._open_there(corner, self._offered(), lambda c: changes.placing(view, c, corner, None))
+        self._open_there(
+            corner,
+            self._offered(),
+            lambda c: changes.placing(view, c, corner, None),
+            formula_at=corner,
+        )
 
     def open_for_port(self, port: int) -> None:
         """Open the box for a block at the other end of a wire from ``port``."""
@@ -95,11 +106,16 @@ class BlockAdder:
         return [c for c in self._offered() if c.fits(from_output=from_output)]
 
     def _open_there(
-        self, place: Floats, offered: list[Candidate], add: _Add, port: int | None = None
+        self,
+        place: Floats,
+        offered: list[Candidate],
+        add: _Add,
+        port: int | None = None,
+        formula_at: Floats | None = None,
     ) -> None:
         """Open the box at a scene point; the added block is brought into view."""
         at = QPointF(*self._canvas.view.camera.to_widget(place).tolist())
-        self._open(at, offered, add, port, shown=True)
+        self._open(at, offered, add, port, shown=True, formula_at=formula_at)
 
     def _open(
         self,
@@ -109,29 +125,48 @@ class BlockAdder:
         port: int | None,
         *,
         shown: bool = False,
+        formula_at: Floats | None = None,
     ) -> None:
         self.close()
         canvas = self._canvas
         self._wire = None if port is None else (port, at)
 
-        def done(candidate: Candidate | None) -> None:
+        def done(chosen: Candidate | Addition | None) -> None:
             self.box = self._wire = None
             canvas.widget().setFocus()
             canvas.redraw()
-            if candidate is not None:
-                canvas.favourites.use(candidate.kind)
-                name, change = add(candidate)
-                canvas.request(with_room(canvas.view.scene, change, [name]))
-                canvas.select([name])
-                canvas.view = replace(canvas.view, focus=None)  # keys continue from the selection
-                bounds = canvas.view.scene.bounds_of([name])
-                if shown and bounds is not None:
-                    canvas.reveal(bounds)
+            if isinstance(chosen, Addition):
+                self._put(chosen.change, chosen.blocks, shown=True)
+            elif chosen is not None:
+                canvas.favourites.use(chosen.kind)
+                name, change = add(chosen)
+                self._put(change, [name], shown=shown)
 
         self.box = QuickAdd(
-            canvas.widget(), at.toPoint(), offered, canvas.view.theme, canvas.favourites, done
+            canvas.widget(),
+            at.toPoint(),
+            offered,
+            canvas.view.theme,
+            canvas.favourites,
+            done,
+            None if formula_at is None else partial(self._compose, changes.on_grid(formula_at)),
         )
         canvas.redraw()
+
+    def _compose(self, at: Point, text: str) -> Addition:
+        """The change that adds a formula; raises BuildError."""
+        scene = self._canvas.view.scene
+        return add_formula(scene.diagram, text, at, scene.page_name)
+
+    def _put(self, change: Change, names: Sequence[str], *, shown: bool) -> None:
+        """Make the change, and room for its blocks; select them."""
+        canvas = self._canvas
+        canvas.request(with_room(canvas.view.scene, change, names))
+        canvas.select(names)
+        canvas.view = replace(canvas.view, focus=None)  # keys continue from the selection
+        bounds = canvas.view.scene.bounds_of(names)
+        if shown and bounds is not None:
+            canvas.reveal(bounds)
 
     def close(self) -> None:
         """Close the box if it is open; nothing is added."""

@@ -1,4 +1,4 @@
-"""The search box for adding a block: a few letters, then Enter."""
+"""The search box for adding blocks: a few letters or a formula, then Enter."""
 
 from __future__ import annotations
 
@@ -7,18 +7,29 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QLineEdit, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.canvas.input.entry.candidates import Candidate, search
 from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 from app.services.plain_text import tooltip
+from blocks.errors import BuildError
+from runtime.formulas.reading import FormulaError, looks_like_formula
 
 if TYPE_CHECKING:
     from app.services.favourites import Favourites
     from app.services.theme import Theme
+    from runtime.formulas.adding import Addition
 
 CANDIDATE_ROLE = Qt.ItemDataRole.UserRole + 2
-SIZE = (240, 280)
+SIZE = (300, 280)
 _MAX_ROWS = 60
 """Largest number of listed rows."""
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -26,9 +37,10 @@ _UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDo
 
 
 class QuickAdd(QFrame):
-    """Open from its construction until a block is chosen, Esc is pressed, or it loses the focus.
+    """Open from its construction until a choice is made, Esc is pressed, or it loses the focus.
 
-    ``done`` is called once, with the chosen block or None.
+    ``done`` is called once, with the chosen block, the typed formula, or None. ``compose`` makes
+    the change that adds a formula, or raises FormulaError; without it, only blocks are offered.
     """
 
     def __init__(
@@ -38,25 +50,38 @@ class QuickAdd(QFrame):
         candidates: Sequence[Candidate],
         theme: Theme,
         favourites: Favourites,
-        done: Callable[[Candidate | None], None],
+        done: Callable[[Candidate | Addition | None], None],
+        compose: Callable[[str], Addition] | None = None,
     ) -> None:
         super().__init__(parent)
+        self._compose = compose
+        self._addition: Addition | None = None
+        """What the typed formula adds."""
+        self._mistake: int | None = None
+        """Index of the character where the typed formula is wrong."""
         self._candidates = candidates
         self._favourites = favourites
-        self._done: Callable[[Candidate | None], None] | None = done
+        self._done: Callable[[Candidate | Addition | None], None] | None = done
         self.line = QLineEdit(self)
-        self.line.setPlaceholderText(self.tr("Add a block"))
+        asked = self.tr("Add a block") if compose is None else self.tr("Add a block or a formula")
+        self.line.setPlaceholderText(asked)
         self.line.setAccessibleName(self.tr("Add a block"))
         self.list = QTreeView(self)
         self._rows = BlockRows(self.list)
         self._rows.set_theme(theme)
         self._model = QStandardItemModel(self)
         self._set_up_list()
+        self.preview = QLabel(self)
+        self.preview.setTextFormat(Qt.TextFormat.PlainText)
+        self.preview.setWordWrap(True)
+        self.preview.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.preview.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(6, 6, 6, 6)
         column.setSpacing(4)
         column.addWidget(self.line)
-        column.addWidget(self.list)
+        column.addWidget(self.list, 1)
+        column.addWidget(self.preview, 1)
         self.setAutoFillBackground(True)
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._put(at, parent.size())
@@ -66,14 +91,14 @@ class QuickAdd(QFrame):
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def close_box(self, candidate: Candidate | None = None) -> None:
-        """Close and report the chosen block, once."""
+    def close_box(self, chosen: Candidate | Addition | None = None) -> None:
+        """Close and report the choice, once."""
         done, self._done = self._done, None
         if done is None:
             return
         self.hide()
         self.deleteLater()
-        done(candidate)
+        done(chosen)
 
     def titles(self) -> list[str]:
         """The titles that are listed, from the top."""
@@ -91,7 +116,7 @@ class QuickAdd(QFrame):
         if event.key() in _UP_DOWN:
             self.list.event(event)
         elif event.key() in (*_ENTER, Qt.Key.Key_Tab):
-            self._choose(self.list.currentIndex())
+            self._enter()
         elif is_star(event):
             self._star(self.list.currentIndex())
         elif event.key() == Qt.Key.Key_Escape:
@@ -113,7 +138,43 @@ class QuickAdd(QFrame):
         self.list.clicked.connect(self._choose)
         Stars(self.list).clicked.connect(self._star)
 
+    def _enter(self) -> None:
+        """Add what is chosen; of a formula that is wrong, select the character that is."""
+        if self._addition is not None:
+            self.close_box(self._addition)
+        elif self._mistake is not None:
+            self.line.setSelection(self._mistake, 1)
+        else:
+            self._choose(self.list.currentIndex())
+
     def _search(self, text: str) -> None:
+        is_formula = self._compose is not None and looks_like_formula(text)
+        self._addition = self._mistake = None
+        self.list.setVisible(not is_formula)
+        self.preview.setVisible(is_formula)
+        if is_formula:
+            self._read(text)
+        else:
+            self._list(text)
+
+    def _read(self, text: str) -> None:
+        """Show what a formula adds, or where it is wrong."""
+        assert self._compose is not None
+        try:
+            self._addition = self._compose(text)
+        except FormulaError as error:
+            self._mistake = min(error.offset, len(text))
+            pointed = f"{text[: self._mistake]}▸{text[self._mistake :]}"
+            self.preview.setText(f"{pointed}\n\n{error}")
+        except BuildError as error:
+            self._mistake = 0
+            self.preview.setText(str(error))
+        else:
+            blocks = self._addition.blocks
+            added = self.tr("Enter adds {0} blocks: {1}").format(len(blocks), ", ".join(blocks))
+            self.preview.setText(added)
+
+    def _list(self, text: str) -> None:
         self._model.clear()
         for candidate in search(self._candidates, text, self._favourites)[:_MAX_ROWS]:
             item = QStandardItem(candidate.title)

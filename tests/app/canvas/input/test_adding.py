@@ -175,3 +175,53 @@ def _pages(diagram: Diagram, where: str) -> list[str]:
         for c in candidates(diagram, where)
         if isinstance(c.block, PageBlock) and c.block.page
     ]
+
+
+class TestFormulas:
+    def open(self, canvas, text):
+        QTest.keyClick(canvas, Qt.Key.Key_Tab)
+        QTest.keyClicks(box(canvas).line, text)
+        return box(canvas)
+
+    def test_a_formula_becomes_blocks_as_one_change(self, canvas, shell):
+        before = set(shell.main.blocks)
+        opened = self.open(canvas, "y = tanh(a * v) + 2")
+        assert opened.preview.isVisible() and not opened.list.isVisible()
+        assert opened.preview.text() == "Enter adds 4 blocks: v, mul2, tanh1, y"
+        QTest.keyClick(opened.line, Qt.Key.Key_Return)
+        assert len(shell.changes) == 1 and no_box(canvas)
+        assert set(shell.main.blocks) - before == {"v", "mul2", "tanh1", "y"} == canvas.selection()
+        assert shell.main.wires[PortName("mul2", "a")] == PortName("a", "out")
+        scene = canvas.view.scene
+        low, high = scene.rects[:, :2], scene.rects[:, :2] + scene.rects[:, 2:]
+        both = (low[:, None] < high[None]).all(axis=2) & (high[:, None] > low[None]).all(axis=2)
+        assert both.sum() == len(scene.rects)  # each covers itself, and no other
+
+    def test_a_mistake_is_pointed_at_and_enter_selects_it(self, canvas, shell):
+        opened = self.open(canvas, "y = tanh(a) + foo(a)")
+        assert opened.preview.text().startswith("y = tanh(a) + ▸foo(a)")
+        assert "There is no block 'foo'" in opened.preview.text()
+        QTest.keyClick(opened.line, Qt.Key.Key_Return)
+        assert not shell.changes and not no_box(canvas)
+        assert opened.line.selectionStart() == 14 and opened.line.selectedText() == "f"
+        QTest.keyClick(opened.line, Qt.Key.Key_Escape)
+        assert no_box(canvas) and not shell.changes
+
+    def test_letters_alone_search_blocks_again(self, canvas, shell):
+        opened = self.open(canvas, "tanh(")
+        assert not opened.list.isVisible()
+        QTest.keyClick(opened.line, Qt.Key.Key_Backspace)
+        assert opened.list.isVisible() and not opened.preview.isVisible()
+        QTest.keyClick(opened.line, Qt.Key.Key_Return)
+        assert "tanh1" in shell.main.blocks
+
+    def test_a_formula_that_adds_nothing_says_so(self, canvas, shell):
+        opened = self.open(canvas, "a;")
+        assert "adds no block" in opened.preview.text()
+        QTest.keyClick(opened.line, Qt.Key.Key_Return)
+        assert not shell.changes
+
+    def test_at_the_end_of_a_wire_only_blocks_are_offered(self, canvas, shell):
+        canvas.quick_add(EMPTY.toPointF(), canvas.view.scene.port("a", "out", is_input=False))
+        QTest.keyClicks(box(canvas).line, "a * b")
+        assert box(canvas).list.isVisible() and not box(canvas).preview.isVisible()

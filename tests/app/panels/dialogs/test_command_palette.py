@@ -8,7 +8,7 @@ from app.canvas.input.bindings import KEYS, MOUSE
 from app.panels.dialogs.command_palette import CommandPalette, plain
 from app.panels.dialogs.shortcuts import Shortcuts
 from app.services import fuzzy
-from app.shell import actions
+from app.shell.action_table import COMMANDS
 from blocks.library.arithmetic import Add
 from runtime.diagram import AddBlock
 
@@ -59,7 +59,7 @@ class TestFuzzy:
 class TestPalette:
     def test_every_action_is_there_with_its_keys(self, palette, window):
         listed = shown(palette)
-        for name in actions.COMMANDS:
+        for name in COMMANDS:
             text = plain(window.actions_by_name[name].text())
             row = next(item for title, item in listed.items() if title.endswith(f": {text}"))
             assert row.text(1) == window.actions_by_name[name].shortcut().toString()

@@ -1,0 +1,336 @@
+"""The table of actions: the menu, shortcut, tip and effect of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from PySide6.QtGui import QKeySequence
+
+from app.services.translation import editor
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QUndoStack
+    from PySide6.QtWidgets import QWidget
+
+    from app.canvas.view import CanvasView
+    from app.commands.clipboard import ClipboardCommands
+    from app.commands.edit import EditCommands
+    from app.commands.files import FileCommands
+    from app.commands.help import HelpCommands
+    from app.commands.pages import PageCommands
+    from app.commands.panels import PanelCommands
+    from app.commands.pictures import PictureCommands
+    from app.commands.run import RunCommands
+    from app.commands.view import ViewCommands
+    from app.controllers.gradient_check import GradientCheck
+    from app.controllers.trial import Trial
+    from app.document.navigation import Navigation
+    from app.panels.bars.find_bar import FindBar
+    from app.panels.palette.palette import Palette
+    from app.shell.windows import Windows
+
+Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
+Key = QKeySequence.StandardKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owners:
+    """The objects that carry out the actions of one window."""
+
+    canvas: CanvasView
+    clipboard: ClipboardCommands
+    edit: EditCommands
+    files: FileCommands
+    find_bar: FindBar
+    frame: QWidget
+    gradient_check: GradientCheck
+    help: HelpCommands
+    history: QUndoStack
+    navigation: Navigation
+    pages: PageCommands
+    palette: Palette
+    panels: PanelCommands
+    pictures: PictureCommands
+    run: RunCommands
+    trial: Trial
+    view: ViewCommands
+    windows: Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """An action: its menu, its texts, and the method of an owner that it calls.
+
+    Commands of the same ``group`` are mutually exclusive. The shortcut of an ``on_canvas`` command
+    works only while the canvas has the focus, since text fields use the same keys.
+    """
+
+    name: str
+    menu: str
+    text: str
+    does: Callable[[Owners], object]
+    tip: str
+    shortcut: Shortcut = None
+    checkable: bool = False
+    group: str = ""
+    on_canvas: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Submenu:
+    """A submenu that is filled at run time."""
+
+    name: str
+    menu: str
+    text: str
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Separator:
+    """A separator between two groups of actions."""
+
+    menu: str
+
+
+Row: TypeAlias = Command | Submenu | Separator
+
+MENUS: Mapping[str, str] = MappingProxyType(
+    {
+        "file": editor.noop("&File"),
+        "edit": editor.noop("&Edit"),
+        "view": editor.noop("&View"),
+        "align": editor.noop("A&lign"),
+        "text": editor.noop("Te&xt Size"),
+        "theme": editor.noop("&Theme"),
+        "run": editor.noop("&Run"),
+        "help": editor.noop("&Help"),
+    }
+)
+"""Titles of the menus."""
+PARENTS: Mapping[str, str] = MappingProxyType({"text": "view", "theme": "view", "align": "edit"})
+"""The menus that are inside others."""
+
+TABLE: tuple[Row, ...] = (
+    Command("new", "file", editor.noop("&New"), lambda to: to.files.new(),
+            editor.noop("Create an empty diagram"), shortcut=Key.New),
+    Command("new_window", "file", editor.noop("New &Window"), lambda to: to.windows.new(),
+            editor.noop("Open an empty window"), shortcut="Ctrl+Shift+N"),
+    Command("open", "file", editor.noop("&Open…"), lambda to: to.files.open(),
+            editor.noop("Open a diagram file"), shortcut=Key.Open),
+    Submenu("recent", "file", editor.noop("Open &Recent"),
+            editor.noop("Open a recent file")),
+    Separator("file"),
+    Command("save", "file", editor.noop("&Save"), lambda to: to.files.save(),
+            editor.noop("Save the diagram"), shortcut=Key.Save),
+    Command("save_as", "file", editor.noop("Save &As…"), lambda to: to.files.save_as(),
+            editor.noop("Save the diagram to another file"), shortcut="Ctrl+Shift+S"),
+    Command("export", "file", editor.noop("&Export Page…"), lambda to: to.pictures.export(),
+            editor.noop("Export the page as PNG, SVG or PDF"), shortcut="Ctrl+E"),
+    Command("export_selection", "file", editor.noop("Export Se&lection…"),
+            lambda to: to.pictures.export_selection(),
+            editor.noop("Export the selected blocks as PNG, SVG or PDF"),
+            shortcut="Ctrl+Shift+E"),
+    Command("print_page", "file", editor.noop("&Print…"), lambda to: to.pictures.print_page(),
+            editor.noop("Print the page on one sheet"), shortcut=Key.Print),
+    Command("picture_legend", "file", editor.noop("Le&gend in Pictures"),
+            lambda to: to.pictures.toggle_legend(),
+            editor.noop("Draw the legend beside exported, copied and printed pages"),
+            checkable=True),
+    Separator("file"),
+    Command("close_window", "file", editor.noop("&Close Window"), lambda to: to.frame.close(),
+            editor.noop("Close this window"), shortcut="Ctrl+W"),
+    Command("quit", "file", editor.noop("&Quit"), lambda to: to.windows.close_all(),
+            editor.noop("Close all windows"), shortcut="Ctrl+Q"),
+    Command("undo", "edit", editor.noop("&Undo"), lambda to: to.history.undo(),
+            editor.noop("Undo the last change"), shortcut=Key.Undo),
+    Command("redo", "edit", editor.noop("&Redo"), lambda to: to.history.redo(),
+            editor.noop("Redo the last undone change"), shortcut=Key.Redo),
+    Separator("edit"),
+    Command("add", "edit", editor.noop("&Add Block…"), lambda to: to.palette.focus_search(),
+            editor.noop("Search the palette; Enter adds the block"), shortcut="Ctrl+Space"),
+    Command("quick_add", "edit", editor.noop("&Quick Add…"), lambda to: to.canvas.quick_add(),
+            editor.noop("Add a block by its name, or a formula (Tab; double-click)")),
+    Command("cut", "edit", editor.noop("Cu&t"), lambda to: to.clipboard.cut(),
+            editor.noop("Cut the selection, frames with their contents"), shortcut=Key.Cut,
+            on_canvas=True),
+    Command("copy", "edit", editor.noop("&Copy"), lambda to: to.clipboard.copy(),
+            editor.noop("Copy the selection, frames with their contents"),
+            shortcut=Key.Copy, on_canvas=True),
+    Command("copy_picture", "edit", editor.noop("Copy as P&icture"),
+            lambda to: to.pictures.copy_picture(),
+            editor.noop("Copy a picture of the selection, or the page"), shortcut="Ctrl+Shift+C"),
+    Command("paste", "edit", editor.noop("&Paste"), lambda to: to.clipboard.paste(),
+            editor.noop("Paste blocks or a formula"), shortcut=Key.Paste, on_canvas=True),
+    Command("copy_formula", "edit", editor.noop("Copy as F&ormula"),
+            lambda to: to.clipboard.copy_formula(),
+            editor.noop("Copy the selection, or the page, as a formula that can be pasted")),
+    Command("copy_python", "edit", editor.noop("Copy as P&ython"),
+            lambda to: to.clipboard.copy_python(),
+            editor.noop("Copy the selection, or the page, as a Python program")),
+    Command("find", "edit", editor.noop("&Find…"), lambda to: to.find_bar.open(),
+            editor.noop("Find blocks by name, type, wire state or error"), shortcut=Key.Find),
+    Command("duplicate", "edit", editor.noop("D&uplicate"), lambda to: to.clipboard.duplicate(),
+            editor.noop("Duplicate the selection with its frames"), shortcut="Ctrl+D",
+            on_canvas=True),
+    Command("delete", "edit", editor.noop("&Delete"), lambda to: to.canvas.delete_selection(),
+            editor.noop("Remove the marked wires or the selection; the contents of a frame stay"),
+            shortcut=Key.Delete, on_canvas=True),
+    Command("bend_wire", "edit", editor.noop("&Bend Wire"), lambda to: to.canvas.bend_wire(),
+            editor.noop("Add a bend to the selected wire (B, or a double-click on it)")),
+    Command("rename", "edit", editor.noop("Re&name"), lambda to: to.canvas.rename(),
+            editor.noop("Rename the selected block"), shortcut="F2", on_canvas=True),
+    Command("select_all", "edit", editor.noop("Select &All"), lambda to: to.canvas.select_all(),
+            editor.noop("Select every block and note of the page"),
+            shortcut=Key.SelectAll, on_canvas=True),
+    Separator("edit"),
+    Command("group", "edit", editor.noop("&Group into Page"), lambda to: to.pages.group(),
+            editor.noop("Replace the selected blocks by a new page that contains them"),
+            shortcut="Ctrl+G", on_canvas=True),
+    Command("ungroup", "edit", editor.noop("U&ngroup Page"), lambda to: to.pages.ungroup(),
+            editor.noop("Replace the selected page by its blocks"),
+            shortcut="Ctrl+Shift+G", on_canvas=True),
+    Command("new_page", "edit", editor.noop("Ne&w Page"), lambda to: to.pages.new_page(),
+            editor.noop("Create a page; double-click its block to enter it")),
+    Command("unique_page", "edit", editor.noop("Make Page Uni&que"),
+            lambda to: to.pages.unique_page(),
+            editor.noop("Give the selected page block its own copy of the page")),
+    Command("add_note", "edit", editor.noop("Add &Note"), lambda to: to.canvas.add_note(),
+            editor.noop("Add a text note to the page"), shortcut="Ctrl+Shift+T", on_canvas=True),
+    Command("add_frame", "edit", editor.noop("Add &Frame"),
+            lambda to: to.canvas.add_note(frame=True),
+            editor.noop("Frame the selected blocks; they move with the frame"),
+            shortcut="Ctrl+Shift+F", on_canvas=True),
+    Command("arrange", "edit", editor.noop("Arran&ge"), lambda to: to.edit.arrange(),
+            editor.noop("Lay out the page, or the selected blocks, along the flow of values"),
+            shortcut="Ctrl+Shift+L"),
+    Command("align_left", "align", editor.noop("&Left"), lambda to: to.canvas.align("left"),
+            editor.noop("Align the left edges of the selected blocks")),
+    Command("align_centre", "align", editor.noop("&Centre"), lambda to: to.canvas.align("centre"),
+            editor.noop("Centre the selected blocks on a vertical line")),
+    Command("align_right", "align", editor.noop("&Right"), lambda to: to.canvas.align("right"),
+            editor.noop("Align the right edges of the selected blocks")),
+    Command("align_top", "align", editor.noop("&Top"), lambda to: to.canvas.align("top"),
+            editor.noop("Align the top edges of the selected blocks")),
+    Command("align_middle", "align", editor.noop("&Middle"), lambda to: to.canvas.align("middle"),
+            editor.noop("Centre the selected blocks on a horizontal line")),
+    Command("align_bottom", "align", editor.noop("&Bottom"), lambda to: to.canvas.align("bottom"),
+            editor.noop("Align the bottom edges of the selected blocks")),
+    Command("align_across", "align", editor.noop("Distribute &Across"),
+            lambda to: to.canvas.align("across"),
+            editor.noop("Space the selected blocks evenly from left to right")),
+    Command("align_down", "align", editor.noop("Distribute &Down"),
+            lambda to: to.canvas.align("down"),
+            editor.noop("Space the selected blocks evenly from top to bottom")),
+    Command("align_grid", "align", editor.noop("&Snap to Grid"),
+            lambda to: to.canvas.align("grid"),
+            editor.noop("Move each selected block to the nearest grid point")),
+    Command("zoom_in", "view", editor.noop("Zoom &In"), lambda to: to.view.zoom_by(1.25),
+            editor.noop("Zoom in"), shortcut=Key.ZoomIn),
+    Command("zoom_out", "view", editor.noop("Zoom &Out"), lambda to: to.view.zoom_by(0.8),
+            editor.noop("Zoom out"), shortcut=Key.ZoomOut),
+    Command("zoom_actual", "view", editor.noop("&Actual Size"), lambda to: to.view.zoom_actual(),
+            editor.noop("Zoom to 100 %"), shortcut="Ctrl+1"),
+    Command("zoom_fit", "view", editor.noop("&Fit Page"), lambda to: to.canvas.zoom_to_fit(),
+            editor.noop("Zoom to show the whole page"), shortcut="Ctrl+0"),
+    Command("zoom_selection", "view", editor.noop("Fit &Selection"),
+            lambda to: to.canvas.zoom_to_selection(),
+            editor.noop("Zoom to the selected blocks"), shortcut="Ctrl+2"),
+    Command("leave_page", "view", editor.noop("&Leave Page"), lambda to: to.navigation.leave(),
+            editor.noop("Go back to the page that uses this one"), shortcut="Alt+Up"),
+    Separator("view"),
+    Command("legend", "view", editor.noop("Le&gend"), lambda to: to.canvas.legend.toggle(),
+            editor.noop("Explain the lanes beside the wires"),
+            shortcut="Ctrl+L", checkable=True),
+    Command("thresholds", "view", editor.noop("&Thresholds…"), lambda to: to.view.thresholds(),
+            editor.noop("Choose when a gradient counts as vanishing, exploding or partly "
+                         "zero")),
+    Command("minimap", "view", editor.noop("Mini-&map"), lambda to: to.canvas.minimap.toggle(),
+            editor.noop("Turn the map of the page on or off; it shows while part of the page "
+                         "is out of view")),
+    Submenu("losses", "view", editor.noop("Gradient &of"),
+            editor.noop("Choose the loss for lanes, gradients and explanations")),
+    Submenu("panels", "view", editor.noop("&Panels"),
+            editor.noop("Show or hide panels")),
+    Command("next_panel", "view", editor.noop("&Next Panel"), lambda to: to.panels.next_panel(),
+            editor.noop("Move the keyboard focus to the next panel or the canvas"),
+            shortcut="F6"),
+    Command("previous_panel", "view", editor.noop("Pre&vious Panel"),
+            lambda to: to.panels.previous_panel(),
+            editor.noop("Move the keyboard focus to the previous panel or the canvas"),
+            shortcut="Shift+F6"),
+    Command("larger_panel", "view", editor.noop("Lar&ger Panel"),
+            lambda to: to.panels.larger_panel(),
+            editor.noop("Enlarge the panel with the keyboard focus"), shortcut="Alt+Shift+Right"),
+    Command("smaller_panel", "view", editor.noop("Sma&ller Panel"),
+            lambda to: to.panels.smaller_panel(),
+            editor.noop("Shrink the panel with the keyboard focus"), shortcut="Alt+Shift+Left"),
+    Command("move_panel", "view", editor.noop("Mo&ve Panel"), lambda to: to.panels.move_panel(),
+            editor.noop("Move the panel with the keyboard focus: left, bottom, right")),
+    Submenu("windows", "view", editor.noop("&Windows"),
+            editor.noop("Go to another window")),
+    Command("reduced_motion", "view", editor.noop("Reduced &Motion"),
+            lambda to: to.view.toggle_motion(),
+            editor.noop("Turn off animations"), checkable=True),
+    Command("text_small", "text", editor.noop("&Small"), lambda to: to.view.choose_text("small"),
+            editor.noop("Use small text in panels, menus and on the canvas"), group="text"),
+    Command("text_normal", "text", editor.noop("&Normal"),
+            lambda to: to.view.choose_text("normal"),
+            editor.noop("Use the default text size"), group="text"),
+    Command("text_large", "text", editor.noop("&Large"), lambda to: to.view.choose_text("large"),
+            editor.noop("Use large text in panels, menus and on the canvas"), group="text"),
+    Command("theme_system", "theme", editor.noop("&System"),
+            lambda to: to.view.choose_theme("system"),
+            editor.noop("Follow the theme of the desktop"), group="theme"),
+    Command("theme_light", "theme", editor.noop("&Light"),
+            lambda to: to.view.choose_theme("light"),
+            editor.noop("Dark text on white"), group="theme"),
+    Command("theme_dark", "theme", editor.noop("&Dark"), lambda to: to.view.choose_theme("dark"),
+            editor.noop("Light text on a dark background"), group="theme"),
+    Command("theme_high_contrast", "theme", editor.noop("&High Contrast"),
+            lambda to: to.view.choose_theme("high contrast"),
+            editor.noop("Bright lines and text on black"), group="theme"),
+    Command("try_selected", "run", editor.noop("&Try Opening or Cutting"),
+            lambda to: to.trial.try_selected(),
+            editor.noop("Try opening the selected stops, or cutting the selected wire, "
+                         "without changing the diagram"), shortcut="Ctrl+T"),
+    Command("evaluate", "run", editor.noop("&Evaluate Now"), lambda to: to.run.evaluate(),
+            editor.noop("Recompute all values and gradients"), shortcut="F5"),
+    Command("cancel", "run", editor.noop("C&ancel Evaluation"), lambda to: to.run.cancel(),
+            editor.noop("Stop everything that is being computed"), shortcut="Ctrl+."),
+    Command("check_gradients", "run", editor.noop("&Check Gradients"),
+            lambda to: to.gradient_check.check_gradients(),
+            editor.noop("Compare every block's derivative with a central difference"),
+            shortcut="Shift+F5"),
+    Command("step", "run", editor.noop("Gradient &Step"), lambda to: to.run.step(),
+            editor.noop("Take one step of gradient descent"), shortcut="F10"),
+    Command("rate", "run", editor.noop("&Learning Rate…"), lambda to: to.run.rate(),
+            editor.noop("Choose the learning rate of gradient steps")),
+    Command("find_command", "help", editor.noop("Command &Palette…"),
+            lambda to: to.help.find_command(),
+            editor.noop("Find any action by typing a few letters"), shortcut="Ctrl+Shift+P"),
+    Command("shortcuts", "help", editor.noop("Keyboard &Shortcuts"),
+            lambda to: to.help.shortcuts(),
+            editor.noop("Show all keyboard shortcuts"), shortcut="F1"),
+    Command("manual", "help", editor.noop("&Manual"), lambda to: to.help.manual(),
+            editor.noop("Read and search the manual"), shortcut="Ctrl+F1"),
+    Submenu("examples", "help", editor.noop("&Examples"),
+            editor.noop("Open an example as a copy")),
+    Separator("help"),
+    Command("about", "help", editor.noop("&About Gradwire"), lambda to: to.help.about(),
+            editor.noop("Show the version and the licence")),
+)  # fmt: skip
+"""Every action, menu by menu, in the order shown."""
+
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {row.name: row for row in TABLE if isinstance(row, Command)}
+)
+"""The commands of the table, by name."""
+
+CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "bend_wire", "try_selected", "",
+           "group", "ungroup", "unique_page", "add_frame", "", "zoom_selection",
+           "arrange")  # fmt: skip
+"""Actions of the canvas's context menu; an empty name is a separator."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints
 from app.canvas.scene.bezier import CORNER, Courses
-from app.canvas.scene.routes import RouteArrays
+from app.canvas.scene.routes import RouteArrays, shrunk
 from blocks.block import Block, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
@@ -183,7 +183,8 @@ class Scene:
         rects = self.rects if blocks is None else self.rects[blocks]
         if blocks is None:
             bends = np.concatenate([self.bends, np.zeros_like(self.bends)], axis=1)
-            rects = np.concatenate([rects, self.note_rects(), bends])
+            routes = shrunk(self.wire_bounds[self._is_routed], LANE_MARGIN)
+            rects = np.concatenate([rects, self.note_rects(), bends, routes])
         return _around(rects)
 
     def bounds_of(self, blocks: Collection[str], notes: Collection[str] = ()) -> Floats | None:

@@ -60,3 +60,9 @@ class RouteArrays:
         ys = np.concatenate([ends[:, 1:2], ys, ends[:, 3:]], axis=1)
         turns = np.stack([xs, ys], axis=2).reshape(len(wires), -1)
         return np.concatenate([ends[:, :2], turns, ends[:, 2:]], axis=1)
+
+
+def shrunk(sides: Floats, margin: float) -> Floats:
+    """Rectangles (k, 4: left, top, width, height) within sides (k, 4: left, top, right, bottom)."""
+    corners, sizes = sides[:, :2] + margin, sides[:, 2:] - sides[:, :2] - 2.0 * margin
+    return np.concatenate([corners, sizes], axis=1)

@@ -77,6 +77,13 @@ def test_it_moves_with_both_ends_and_is_let_go_while_they_part(scene):
     assert scene.course_of(KEY).waypoints.tolist() == [SQUARE]
 
 
+def test_a_page_is_as_large_as_its_routes_reach(scene):
+    content = scene.diagram.main
+    far = {PortName.parse(KEY): (300.0, -90.0, -200.0)}
+    wide = Page(content.blocks, content.wires, content.layout, routes=far)
+    assert Scene(Diagram({"main": wide}), "main").bounds()[:2].tolist() == [-200, -90]
+
+
 def test_bends_of_the_user_win(scene):
     content = scene.diagram.main
     bent = Page(content.blocks, content.wires, content.layout,

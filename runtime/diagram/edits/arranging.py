@@ -10,12 +10,14 @@ from runtime.diagram.edits.routes import settle_routes
 from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.graph import Graph
 from runtime.diagram.layout.measures import WIDTH
+from runtime.diagram.layout.placing import block_box, free_shift
 from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from runtime.diagram.edits.draft import Draft, PageDraft
+    from runtime.diagram.layout.placing import Box
     from runtime.diagram.model import Note
 
 
@@ -24,7 +26,8 @@ def arrange_blocks(
 ) -> None:
     """Arrange the blocks called ``names`` of a page, or all if it is empty, and route their wires.
 
-    Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks.
+    Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks, and
+    notes stay beside them.
     """
     page = draft.page(name)
     before = page.layout
@@ -53,6 +56,8 @@ def arrange_blocks(
         if block in was and at != was[block]
     }
     _move_bends(page, shifts)
+    if shifts:
+        _move_notes(page, was, shifts, heights)
     for id, (frame, inside) in framed.items():
         if not shifts.keys().isdisjoint(inside):
             page.put_note(id, _around(frame, inside, was, page.layout, heights))
@@ -66,6 +71,35 @@ def _move_bends(page: PageDraft, shifts: Mapping[str, Point]) -> None:
         dx, dy = round((begin.x + end.x) / 2.0), round((begin.y + end.y) / 2.0)
         if dx or dy:
             page.bend(target, tuple(Point(x + dx, y + dy) for x, y in bends))
+
+
+def _move_notes(
+    page: PageDraft,
+    was: Mapping[str, Point],
+    shifts: Mapping[str, Point],
+    heights: Mapping[str, float],
+) -> None:
+    """Move each note with the block that was nearest to it, to where it lies on no block."""
+    obstacles = [
+        block_box(*at, heights[name]) for name, at in page.layout.items() if name in heights
+    ]
+    before = {name: block_box(*at, heights[name]) for name, at in was.items() if name in heights}
+    for id, note in page.notes.items():
+        if note.frame or not before:
+            continue
+        box = (*note.at, note.at.x + note.width, note.at.y + note.height)
+        nearest = min(before, key=lambda name: _distance(box, before[name]))
+        x, y = free_shift([box], obstacles, shifts.get(nearest, Point(0.0, 0.0)))
+        obstacles.append((box[0] + x, box[1] + y, box[2] + x, box[3] + y))
+        if x or y:
+            page.put_note(id, replace(note, at=Point(note.at.x + x, note.at.y + y)))
+
+
+def _distance(one: Box, other: Box) -> float:
+    """The distance of two boxes in px, along both axes together; 0 if they touch."""
+    return max(one[0] - other[2], other[0] - one[2], 0.0) + max(
+        one[1] - other[3], other[1] - one[3], 0.0
+    )
 
 
 def _blocks_in(frame: Note, places: Mapping[str, Point], heights: Mapping[str, float]) -> list[str]:

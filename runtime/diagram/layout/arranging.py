@@ -12,7 +12,7 @@ from runtime.diagram.layout.drawn import Drawn
 from runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, busyness, zoom
 from runtime.diagram.layout.graph import Graph, Part
 from runtime.diagram.layout.measures import COLUMN_GAP, PART_GAP, WIDTH
-from runtime.diagram.layout.placing import free_shift
+from runtime.diagram.layout.placing import block_box, free_shift, stretches
 from runtime.diagram.layout.routes import XY, Drawing, draw_routes, route_of
 from runtime.diagram.layout.rows import PartLayout, Placement
 from runtime.diagram.model import MAIN, Diagram, Point
@@ -160,8 +160,9 @@ def _shift(
     rest = Graph.of(diagram, page, others)
     layout = diagram.pages[page].layout
     obstacles = [
-        (layout[name].x, layout[name].y, height)
+        block_box(*layout[name], height)
         for name, height in zip(rest.names, rest.heights, strict=True)
     ]
-    boxes = [(*corner, height) for corner, height in zip(corners, graph.heights, strict=True)]
-    return free_shift(boxes, paths, obstacles, (x, y))
+    boxes = [block_box(*at, height) for at, height in zip(corners, graph.heights, strict=True)]
+    boxes += [stretch for path in paths for stretch in stretches(path)]
+    return free_shift(boxes, obstacles, (x, y))

@@ -1,4 +1,4 @@
-"""Finds room for a group of blocks among others."""
+"""Finds room for a group of blocks, or for a note, among others."""
 
 from __future__ import annotations
 
@@ -13,31 +13,30 @@ from runtime.diagram.layout.measures import ROW_GAP, WIDTH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right and bottom, in px."""
 _Rects: TypeAlias = NDArray[np.float64]
-"""Left, top, right, bottom of each (n, 4)."""
 XY: TypeAlias = tuple[float, float]
 
 _GAP = ROW_GAP / 2.0
 """Least distance from the other blocks."""
+_GROWN = np.array([-_GAP, -_GAP, _GAP, _GAP])
 _TRIED = 400
 """Shifts that are tried before the group goes below everything else."""
 
 
-def free_shift(
-    boxes: Sequence[tuple[float, float, float]],
-    paths: Sequence[Sequence[XY]],
-    obstacles: Sequence[tuple[float, float, float]],
-    wanted: XY,
-) -> XY:
-    """The shift nearest to ``wanted``, in whole px, at which boxes and paths lie on no obstacle.
+def free_shift(boxes: Sequence[Box], obstacles: Sequence[Box], wanted: XY) -> XY:
+    """The shift nearest to ``wanted``, in whole px, at which no box lies on an obstacle.
 
-    Boxes and obstacles are left, top and height of blocks; paths are points of square wires.
+    Wires count as boxes without area; see :func:`stretches`.
     """
-    own = np.concatenate([_rects(boxes), _stretches(paths)])
-    others = _rects(obstacles) + np.array([-_GAP, -_GAP, _GAP, _GAP])
+    x, y = wanted
+    own = np.array(boxes, np.float64).reshape(-1, 4)
+    others = np.array(obstacles, np.float64).reshape(-1, 4) + _GROWN
+    if not (len(own) and len(others)):
+        return x, y
     left, top = own[:, :2].min(axis=0)
     right, bottom = own[:, 2:].max(axis=0)
-    x, y = wanted
     sideways = np.concatenate([others[:, 2] - left, others[:, 0] - right, [x]])
     vertical = np.concatenate([others[:, 3] - top, others[:, 1] - bottom, [y]])
     options = np.concatenate(
@@ -54,6 +53,19 @@ def free_shift(
     return x, float(np.ceil(vertical[: len(others)].max()))
 
 
+def block_box(x: float, y: float, height: float) -> Box:
+    """The box of a block with its corner at (x, y)."""
+    return x, y, x + WIDTH, y + height
+
+
+def stretches(path: Sequence[XY]) -> list[Box]:
+    """The straight stretches of a square path, as boxes without area."""
+    return [
+        (min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1]))
+        for a, b in pairwise(path)
+    ]
+
+
 def _meet(own: _Rects, others: _Rects) -> bool:
     """Whether any of the rectangles overlap; edges may touch."""
     return bool(
@@ -62,17 +74,3 @@ def _meet(own: _Rects, others: _Rects) -> bool:
             & (own[:, None, 1] < others[:, 3]) & (own[:, None, 3] > others[:, 1])
         ).any()
     )  # fmt: skip
-
-
-def _rects(boxes: Sequence[tuple[float, float, float]]) -> _Rects:
-    found = np.array(boxes, np.float64).reshape(-1, 3)
-    return np.column_stack([found[:, :2], found[:, 0] + WIDTH, found[:, 1] + found[:, 2]])
-
-
-def _stretches(paths: Sequence[Sequence[XY]]) -> _Rects:
-    """The straight stretches of the paths, as rectangles without area."""
-    lines = [(*a, *b) for path in paths for a, b in pairwise(path)]
-    found = np.array(lines, np.float64).reshape(-1, 4)
-    return np.concatenate(
-        [np.minimum(found[:, :2], found[:, 2:]), np.maximum(found[:, :2], found[:, 2:])], axis=1
-    )

@@ -184,6 +184,22 @@ class TestWhatGoesAlong:
             assert right <= after.at.x + after.width and bottom <= after.at.y + after.height
         assert apply(Diagram({"main": tidy}), Arrange()).after.main == tidy
 
+    def test_notes_stay_beside_their_blocks_and_lie_on_none(self):
+        notes = {
+            "under": Note("", Point(260, 390), 200, 60),
+            "far": Note("", Point(10, 40), 90, 60),
+        }
+        content = replace(readers(), notes=notes)
+        tidy = in_order(content)
+        boxes = list(rects(tidy).values())
+        for name, note in tidy.notes.items():
+            x, y = note.at
+            for left, top, right, bottom in boxes:
+                assert x >= right or y >= bottom or x + note.width <= left or y + note.height <= top
+            assert note == replace(notes[name], at=note.at)
+        assert abs(tidy.notes["under"].at.y - rects(tidy)["t2"][3]) < 60
+        assert in_order(tidy) == tidy
+
     def test_blocks_make_room_for_the_text_on_faces(self):
         tall = Arrange(face_lines={"t0": 9, "t1": 9})
         tidy = apply(Diagram({"main": readers()}), tall).after.main

@@ -71,7 +71,7 @@ CHANGES = [
     SetTitle("Another", "with words"),
     InsertPage("inner", Page({"x": PageInput()})),
     Batch("Both", (AddBlock("c", Variable(value=1.0)), MoveBlocks({"a": Point(1.0, 2.0)}))),
-    Batch("Far", (MoveBlocks({"a": Point(900.0, 0.0)}), Arrange())),
+    Batch("Far", (MoveBlocks({"a": Point(-900.0, 0.0)}), Arrange())),
 ]
 
 

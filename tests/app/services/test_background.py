@@ -248,7 +248,7 @@ class TestArranging:
     @pytest.fixture
     def slow_layout(self, monkeypatch, window):
         window.document._begin(Diagram({"main": Page({f"a{i}": Add() for i in range(1000)})}), None)
-        gate = Gate(monkeypatch, changing, "tidy")
+        gate = Gate(monkeypatch, changing, "arrange_blocks")
         yield gate
         gate.open()
 

@@ -204,10 +204,8 @@ class _Face:
         return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
 
     def _numbers(self, left: float, right: float) -> None:
-        """Draw the sections: beside their outputs if there are several, else in the middle."""
-        total = sum(len(section.readout.cells) for section in self.look.sections)
-        several = len(self.look.outputs) > 1
-        top = HEADER + (0.0 if several else ROW * (self.look.lines - total) / 2.0)
+        """Draw the sections, each from the row of its output down."""
+        top = HEADER
         for section in self.look.sections:
             count = len(section.readout.cells)
             place = QRectF(left, top, right - left, ROW * count)

@@ -193,10 +193,10 @@ class TestPlaces:
         assert second[1] - first[1] == ROW
         assert shrink < drawn(look).of("scale")[-1][0]
 
-    def test_numbers_stand_in_the_middle_or_beside_their_outputs(self, qapp):
+    def test_numbers_stand_on_the_rows_of_their_outputs(self, qapp):
         one = Readout((("1",),))
         alone = drawn(replace(LOOK, lines=4, sections=(Section("", one),)))
-        assert alone.of("translate")[-1][1] == HEADER + ROW * 2.0
+        assert alone.of("translate")[-1][1] == HEADER + ROW * 0.5
         outputs = (PortLook("p", "wired"), PortLook("q", "wired"))
         both = drawn(
             replace(LOOK, lines=4, outputs=outputs, sections=(Section("", one), Section("", one)))

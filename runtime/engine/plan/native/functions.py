@@ -1,8 +1,8 @@
 """Functions of float32 as instructions that vectorise: without branches and tables.
 
 Error bounds in units in the last place of float32, where the result is a normal number: 2 for exp
-and log, 3 for expm1, log1p, sigmoid and softplus, 6 for tanh and erf. Results below the smallest
-normal number may be 0. Zeros, infinities and NaN have the results that IEEE 754 requires; tanh,
+and log, 3 for expm1, log1p, sigmoid and softplus, 6 for tanh and erf; 2 units of the smallest
+subnormal number below it. Zeros, infinities and NaN have the results that IEEE 754 requires; tanh,
 erf and sigmoid stay within their range and reach its ends where float32 does.
 
 Sources: the polynomials of exp and log are Moshier's (Cephes); the quotients of tanh and erf were
@@ -106,24 +106,27 @@ class _Single:
         """``eʳ − 1``."""
         return self.fused(self.polynomial(r, _EXP), self.multiply(r, r), r)
 
-    def bounded_exp(self, x: str) -> str:
-        """``eˣ`` for −87.33654 ≤ x ≤ 88.72283, by adding n to the exponent of eʳ.
+    def exp(self, x: str) -> str:
+        """``eˣ`` for x ≤ 88.72283, by adding n to the exponent of eʳ.
 
-        NaN stays NaN: the sum of its bits may be those of a number.
+        Where the result may be subnormal, n + 32 is added, and the result divided by 2³². NaN stays
+        NaN: the sum of its bits may be those of a number.
         """
+        x = self.choose("olt", x, _c(-104), _c(-104), x)
         r, shifted = self.reduced(x)
         near_one = self.bits(self.add(self.small_exp(r), _c(1)))
-        found = self.single(
-            self.integer("add", near_one, self.integer("shl", self.bits(shifted), 23))
+        tiny = self.w.compare("olt", "float32", x, _c(-87))
+        raised = self.integer(
+            "add", self.bits(shifted), self.w.put(f"select i1 {tiny}, i32 32, i32 0")
         )
+        found = self.single(self.integer("add", near_one, self.integer("shl", raised, 23)))
+        found = self.multiply(found, self.w.choose(tiny, "float32", _c(2.0**-32), _c(1)))
         return self.choose("uno", x, x, x, found)
 
     def decaying(self, x: str) -> str:
-        """``e⁻|ˣ|``, or 0 below the smallest normal number."""
+        """``e⁻|ˣ|``."""
         size = self.w.call("fabs", "float32", x)
-        away = self.w.put(f"fneg float {size}")
-        found = self.bounded_exp(self.choose("olt", away, _c(-87.33654), _c(-87.33654), away))
-        return self.choose("olt", away, _c(-87.33654), _c(0), found)
+        return self.exp(self.w.put(f"fneg float {size}"))
 
     def log(self, x: str) -> str:
         """``log x`` for positive finite x, which is written as 2ᵏ·(1 + f) with f near 0."""
@@ -159,8 +162,7 @@ class _Single:
 
 def _exp(w: Writer, x: str) -> str:
     s = _Single(w)
-    found = s.bounded_exp(s.between(x, -87.33654, 88.72283))
-    found = s.choose("olt", x, _c(-87.33654), _c(0), found)
+    found = s.exp(s.choose("ogt", x, _c(88.72283), _c(88.72283), x))
     return s.choose("ogt", x, _c(88.72283), _c(inf), found)
 
 

@@ -47,7 +47,8 @@ class Primitive:
     ``unread`` lists the slots whose numbers the kernel does not need. ``stops`` separates a slot
     that is closed on purpose (stop_gradient) from one that has no derivative, for which
     ``no_derivative`` says why. ``transcendental`` marks functions that have no exact kernel:
-    float32 scalars are computed in float64 and rounded (see ``Value.kernel``).
+    float32 scalars are computed in float64 and rounded (see ``Value.kernel``). ``scalar_kernel`` is
+    that of scalars, where numpy's is off by more than a unit in the last place of float64.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Primitive:
     unread: frozenset[int] = frozenset()
     elementwise: bool = False
     transcendental: bool = False
+    scalar_kernel: Callable[..., Any] | None = None
     no_derivative: NoDerivative | None = None
 
     def __repr__(self) -> str:
@@ -132,8 +134,12 @@ class Value:
         That rounds to the nearest float32, or nearly so, in numpy and in machine code alike, where
         float32 kernels are off by up to four units in the last place, each in its own way.
         """
-        function = self.primitive.transcendental and not self.shape and self.dtype == "float32"
-        return _in_float64(self.primitive.kernel) if function else self.primitive.kernel
+        kernel = self.primitive.kernel
+        if self.shape or self.dtype not in ("float32", "float64"):
+            return kernel
+        kernel = self.primitive.scalar_kernel or kernel
+        wide = self.primitive.transcendental and self.dtype == "float32"
+        return _in_float64(kernel) if wide else kernel
 
     @property
     def T(self) -> Value:

@@ -5,6 +5,8 @@ Rules may return a broadcast shape; the sweep sums them back to the input's.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,23 @@ def _sigmoid_kernel(x: Any, *, out: Any) -> None:
     np.exp(out, out=out)
     np.add(out, 1, out=out)
     np.reciprocal(out, out=out)
+
+
+def _sigmoid_of(x: float) -> float:
+    """1/(1+e⁻ˣ) of one number."""
+    try:
+        return 1 / (1 + math.exp(-x))
+    except OverflowError:
+        return 0.0
+
+
+def _by_number(function: Callable[[float], float]) -> Callable[..., None]:
+    """The kernel that applies a function to one number after the other."""
+
+    def kernel(x: Any, *, out: Any) -> None:
+        out[...] = np.reshape([function(number) for number in x.ravel().tolist()], out.shape)
+
+    return kernel
 
 
 def _softplus_kernel(x: Any, *, out: Any) -> None:
@@ -167,8 +186,14 @@ LOG1P = _function("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x))
 SIN = _function("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x))
 COS = _function("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x))
 TAN = _function("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
-TANH = _function("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out))
-SIGMOID = _function("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out)))
+TANH = replace(
+    _function("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out)),
+    scalar_kernel=_by_number(math.tanh),
+)
+SIGMOID = replace(
+    _function("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out))),
+    scalar_kernel=_by_number(_sigmoid_of),
+)
 SOFTPLUS = _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
 RELU = _unary("relu", _relu_kernel, _relu_rule)
 ERF = _function("erf", erf_kernel,

@@ -161,6 +161,24 @@ def test_functions_are_within_a_unit_of_their_kernels(
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_many_numbers_are_within_a_unit_of_their_kernels(
+    name: str, in_region: InRegion
+) -> None:
+    """So many that one in some hundreds shows."""
+    trace = Trace()
+    leaves = [trace.apply(LEAF, shape=(), dtype="float64") for _ in range(2)]
+    value = getattr(trace.xp, name)(*(leaves if name in BINARY else leaves[:1]))
+    plan, rng = in_region([value]), np.random.default_rng(0)
+    expected = np.empty(())
+    for a, b in zip(rng.normal(0, 3, 3000), rng.normal(0, 3, 3000), strict=True):
+        given = {leaves[0]: np.array(a), leaves[1]: np.array(b)}
+        with np.errstate(all="ignore"):
+            value.kernel(*(given[x] for x in value.inputs), out=expected)
+        (found,) = run(plan, given, [value])
+        assert apart(found, expected) <= 1, (a, b)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_scalars_are_at_most_a_few_units_from_elements_of_arrays(name: str) -> None:
     """Scalars are the more precise: they have the nearest float32, but for rare ties."""
     bits = np.random.default_rng(0).integers(0, 2**32, (2, 1 << 16), dtype=np.uint32)

@@ -22,6 +22,7 @@ from runtime.calculus.choices import (
     table,
 )
 from runtime.calculus.choices.definitions import defines
+from runtime.calculus.dtypes import SIGNED, UNSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ Found = tuple[str, "Array", Site]
 
 ROOT = Path(__file__).parents[3]
 FLOATS = ("float16", "float32", "float64")
-INTEGERS = ("bool", "uint8", "int8", "int32", "int64", "uint64")
+INTEGERS = ("bool", *SIGNED, *UNSIGNED)
 INSTALLED = ("PyTorch", "JAX")
 _ROUNDING = {"float16": 1e-2, "float64": 1e-10}
 """What the numbers may differ by, relative and absolute; 2e-5 for the other dtypes."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.calculus.choices.choice import Choice
-from runtime.calculus.choices.points import (
-    both_true,
-    dtype_of,
-    overflowing_power,
-)
+from runtime.calculus.choices.points import both_true, dtype_of, overflowing_power
+from runtime.calculus.dtypes import SIGNED, UNSIGNED
 
 INTEGERS = (
     Choice(
@@ -43,7 +40,7 @@ INTEGERS = (
     ),
     Choice(
         ("LeakyRelu", "Elu", "Softplus"), "dtype", "integers and booleans",
-        dtype_of("bool", "int8", "uint8", "int32", "int64", "uint64"), "float32",
+        dtype_of("bool", *SIGNED, *UNSIGNED), "float32",
         {"JAX": "float64 with 64 bits enabled"},
         "Integers become float32 where reals come out; the block warns of it.",
     ),
@@ -56,7 +53,7 @@ INTEGERS = (
     ),
     Choice(
         ("Softmax", "LogSoftmax"), "value", "integers",
-        dtype_of("int8", "uint8", "int32", "int64", "uint64"), "as of float32",
+        dtype_of(*SIGNED, *UNSIGNED), "as of float32",
         {"JAX": "differences wrap round"},
         "Reals come out.", modelled=False,
     ),
@@ -71,9 +68,14 @@ INTEGERS = (
         "As products of integers do.", extreme=True, modelled=False,
     ),
     Choice(
-        ("Sum", "Prod"), "dtype", "uint8, uint16 and uint32", dtype_of("uint8"), "int64",
+        ("Sum", "Prod"), "dtype", "uint8, uint16 and uint32", dtype_of(*UNSIGNED[:3]), "int64",
         {"JAX": "uint64"},
         "uint64 goes with no signed integer.",
+    ),
+    Choice(
+        ("Prod",), "value", "a product of uint32 from 2⁶³ on", dtype_of("uint32"), "negative",
+        {"JAX": "as of uint64"},
+        "uint64 goes with no signed integer.", extreme=True, modelled=False,
     ),
     Choice(
         ("Sum", "Prod", "CumulativeSum"), "dtype", "uint64", dtype_of("uint64"), "uint64",
@@ -86,12 +88,12 @@ INTEGERS = (
         "It holds what an int64 does not.", extreme=True, modelled=False,
     ),
     Choice(
-        ("CumulativeSum",), "dtype", "narrow integers", dtype_of("uint8", "int8", "int32"), "int64",
-        {"JAX": "the dtype of x"},
+        ("CumulativeSum",), "dtype", "narrow integers", dtype_of(*SIGNED[:3], *UNSIGNED[:3]),
+        "int64", {"JAX": "the dtype of x"},
         "As Sum.",
     ),
     Choice(
-        ("CumulativeSum",), "value", "narrow integers", dtype_of("uint8", "int8", "int32"),
+        ("CumulativeSum",), "value", "narrow integers", dtype_of(*SIGNED[:3], *UNSIGNED[:3]),
         "the sum",
         {"JAX": "wraps round"},
         "As Sum.", modelled=False,

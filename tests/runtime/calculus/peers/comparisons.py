@@ -264,6 +264,8 @@ def of_integers(dtype: str) -> Comparisons:
         found.add("Not", {"x": x})
     else:
         found.add("OneHot", {"indices": np.array([0, 1, 2, 1], dtype)}, depth=3)
+    if dtype == "int64":
+        _shapes(found, x)
     return found
 
 
@@ -296,7 +298,7 @@ def of_floats(dtype: str) -> Comparisons:
         found.add(name, {"x": x}, scale=0.5)
     found.add("StraightThrough", {"hard": x, "soft": other})
     if dtype == "float32":
-        _shapes(found, dtype)
+        _shapes(found, specials(dtype))
     return found
 
 
@@ -364,16 +366,16 @@ def _products(found: Comparisons, dtype: str) -> None:
         found.add(name, {"x": image}, window=(2, 2), stride=(1, 1))
 
 
-def _shapes(found: Comparisons, dtype: str) -> None:
+def _shapes(found: Comparisons, x: Array) -> None:
     """Empty arrays and broadcast ones, and sums and products of nothing."""
-    a, b = pairs(dtype)
-    wide = np.array([2, -0.5, 0], dtype)
+    rows = np.stack([x, x], axis=1)
+    wide = np.array([2, 3, 1], x.dtype)
     for name in UNARY:
-        found.add(name, {"x": specials(dtype)[:0]})
+        found.add(name, {"x": x[:0]})
     for name in BINARY:
-        found.add(name, {"a": a[:0], "b": b[:0]})
-        found.add(name, {"a": specials(dtype)[:, None], "b": wide})
+        found.add(name, {"a": x[:0], "b": x[:0]})
+        found.add(name, {"a": x[:, None], "b": wide})
     for name in ALONG:
-        found.add(name, {"x": rows(dtype)[:0]}, axis=-1)
+        found.add(name, {"x": rows[:0]}, axis=-1)
     for name in ("Sum", "Prod"):
-        found.add(name, {"x": np.ones((4, 0), dtype)}, axis=-1)
+        found.add(name, {"x": rows[:, :0]}, axis=-1)

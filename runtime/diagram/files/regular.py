@@ -62,5 +62,10 @@ def _require_regular(path: Path, mode: int) -> None:
             "Can't read the file: it is not a regular file.",
             path=str(path),
             expected="a regular file",
-            got=_KINDS.get(stat.S_IFMT(mode), "something else"),
+            got=kind_of(mode),
         )
+
+
+def kind_of(mode: int) -> str:
+    """What a file is that is not regular, by its mode: ``a pipe``."""
+    return _KINDS.get(stat.S_IFMT(mode), "something else")

@@ -25,7 +25,7 @@ from blocks.nearest import did_you_mean
 from runtime.diagram.files.migrations import Notice, ignore_notice
 from runtime.diagram.files.parsing import MAX_CHARACTERS, check_limits
 from runtime.diagram.files.reading import read
-from runtime.diagram.files.regular import open_regular, read_regular
+from runtime.diagram.files.regular import kind_of, open_regular, read_regular
 from runtime.diagram.files.tensors import FORBIDDEN, TensorFile, content_of, file_name
 from runtime.diagram.files.writing import large_arrays, write
 
@@ -181,10 +181,17 @@ def _text_of(path: Path) -> str:
 
 def _write_arrays(path: Path, content: bytes, pulse: Pulse, mode: int | None) -> None:
     """Write an array file unless it exists with this content, and set its permissions."""
-    if not (path.is_file() and path.read_bytes() == content):
+    if not _holds(path, content):
         _replace(path, content, pulse, mode)
     elif mode is not None and stat.S_IMODE(path.stat().st_mode) != mode:
         path.chmod(mode)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether there is a regular file with this content."""
+    with suppress(OSError, FileError):
+        return read_regular(path, len(content)) == content
+    return False
 
 
 def _replace(
@@ -219,14 +226,24 @@ def _replace(
 
 
 def _mode(path: Path) -> int | None:
-    """Permissions of an existing file, or None; raises PermissionError if it is read-only."""
+    """Permissions of an existing file, or None.
+
+    Raises PermissionError if it is read-only, FileError if it is a pipe, a device or a folder.
+    """
     try:
-        mode = stat.S_IMODE(path.stat().st_mode)
+        mode = path.stat().st_mode
     except FileNotFoundError:
         return None
+    if not stat.S_ISREG(mode):
+        raise FileError(
+            "Can't write the file: there is something else of that name.",
+            path=str(path),
+            expected="a regular file, or none",
+            got=kind_of(mode),
+        )
     if not os.access(path, os.W_OK):
         raise PermissionError(13, "the file is read-only", str(path))
-    return mode
+    return stat.S_IMODE(mode)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -64,6 +64,35 @@ def test_a_device_is_not_read():
         load(os.devnull)
 
 
+@pipes
+def test_nothing_but_a_file_is_saved_over(path):
+    os.mkfifo(path)
+    with pytest.raises(FileError, match=r"Can't write.* got a pipe"):
+        save(with_array(), path)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert [left.name for left in path.parent.iterdir()] == [path.name]
+    path.unlink()
+    path.symlink_to(os.devnull)
+    with pytest.raises(FileError, match=r"Can't write.* got a device"):
+        save(with_array(), path)
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@pipes
+def test_what_took_the_place_of_arrays_meanwhile_is_replaced(path):
+    save(with_array(), path)
+    stored = arrays_of(path)
+    stored.unlink()
+    os.mkfifo(stored)
+    save(with_array(), path)
+    assert load(path) == with_array()
+    stored.unlink()
+    with open(stored, "wb") as large:
+        large.truncate(10**11)  # a file with a hole, which nobody can read whole
+    save(with_array(), path)
+    assert load(path) == with_array()
+
+
 def test_contracts_are_read_up_to_a_limit(path):
     beside(path).write_bytes(b"#" * (MOST_BYTES + 1))
     with pytest.raises(FileError, match="too large"):

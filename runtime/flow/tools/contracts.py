@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 SUFFIX = ".contracts"
 MOST_BYTES = 1 << 20
 """Size of a file of contracts, at most."""
+_SHOWN = 120
+"""Characters of a line that is no contract, at most."""
 Requirement: TypeAlias = Literal["flows", "blocked", "nonzero", "finite", "updates"]
 REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 EXAMPLE = "flows(loss -> encoder/*)"
@@ -105,7 +107,7 @@ def parse_contracts(text: str, path: str | None = None) -> list[Contract]:
                 path=path,
                 line=number,
                 expected=f"{', '.join(REQUIREMENTS[:-1])} or {REQUIREMENTS[-1]}, as in {EXAMPLE}",
-                got=stated,
+                got=stated[:_SHOWN],
             )
         found.append(contract)
     return found
@@ -145,7 +147,15 @@ def read_contracts(path: Path) -> list[Contract]:
 @explained
 def contracts_of(diagram: Diagram, file: Path | None = None) -> list[Contract]:
     """What a diagram states, and what is stated beside its file; raises FileError."""
-    stated = parse_contracts("\n".join(diagram.contracts))
+    try:
+        stated = parse_contracts("\n".join(diagram.contracts))
+    except FileError as error:  # its line is none of the file
+        raise FileError(
+            f"Line {error.line} of the diagram's contracts is not a contract.",
+            path=None if file is None else str(file),
+            expected=error.expected,
+            got=error.got,
+        ) from None
     if file is not None and beside(file).exists():
         stated += read_contracts(beside(file))
     return stated

@@ -117,7 +117,7 @@ def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
     assert rows[row_of(rows, "flows(loss -> w) is broken")][1] == "w"
     window.edit.change(SetTitle(contracts=("block(loss -> v)",)))
     ((_, _, told),) = looked(qtbot, window)
-    assert "This line is not a contract" in told
+    assert "Line 1 of the diagram's contracts is not a contract" in told
 
 
 def test_a_cancelled_diagnosis_leaves_no_findings_of_another_diagram(opened, qtbot, monkeypatch):  # noqa: F811

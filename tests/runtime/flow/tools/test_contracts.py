@@ -169,9 +169,12 @@ def test_a_diagram_states_contracts_of_its_own_and_its_file_has_more_beside_it(t
         "flows(L1 -> x)",
         "blocked(L2 -> x)",
     ]
-    wrong = apply(diagram, SetTitle(contracts=("flow(L1 -> x)",))).after
-    with pytest.raises(FileError, match="not a contract"):
+    wrong = apply(diagram, SetTitle(contracts=("# one", "flow(L1 -> " + "x" * 100_000))).after
+    with pytest.raises(FileError, match=r"^Line 2 of the diagram's contracts is not") as caught:
         contracts_of(wrong)
+    assert len(str(caught.value)) < 500
+    with pytest.raises(FileError, match=r"two\.gradwire\.json: Line 2 of the diagram's contracts"):
+        contracts_of(wrong, file)
 
 
 # ---- the doctor -----------------------------------------------------------------------------

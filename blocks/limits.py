@@ -18,6 +18,8 @@ MAX_NODES = 50_000
 """Nodes of one tree: its leaves, mappings and sequences."""
 MAX_LEAF_PATH = 1_000
 """Characters in the path of a leaf of a tree."""
+MAX_COMPARISONS = 5_000_000
+"""Comparisons of parts of patterns with parts of the paths of a tree, in one block."""
 MAX_ENTRIES = 5_000_000
 """Values in a diagram's file; large arrays, which lie beside it, don't count."""
 MAX_CONTAINERS = 1_500_000

@@ -9,7 +9,9 @@ the empty text is the root.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator
@@ -63,13 +65,23 @@ def matches(pattern: str, path: Path) -> bool:
     return len(parts) in states
 
 
+def effort(patterns: Iterable[str], paths: Iterable[Path]) -> int:
+    """Comparisons, at most, of parts of the patterns with parts of the paths.
+
+    Without ``**`` a part of a path is compared with one part of a pattern, else with all.
+    """
+    compiled = map(_compiled, patterns)
+    return sum(len(parts) if None in parts else 1 for parts in compiled) * sum(map(len, paths))
+
+
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> tuple[Glob | None, ...]:
     """One glob for each part; None for ``**``."""
     if not pattern:
         return ()
     parts = pattern.removesuffix("/").split("/")
-    return tuple(None if part == _ANY_DEPTH else Glob(_tokens(part)) for part in parts)
+    kept = [a for a, b in pairwise([*parts, ""]) if not a == b == _ANY_DEPTH]  # two are as one
+    return tuple(None if part == _ANY_DEPTH else Glob(_tokens(part)) for part in kept)
 
 
 def _tokens(part: str) -> tuple[Token, ...]:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 from blocks.block import Block, Shape, TreeUse
 from blocks.elementwise import Elementwise
 from blocks.errors import Location, TraceError
-from blocks.paths import Path, PathList, matches, path_text
+from blocks.limits import MAX_COMPARISONS
+from blocks.paths import Path, PathList, effort, matches, path_text
 from blocks.requirements import require_float
 from blocks.trees import Tree, shown, stacked
 
@@ -66,6 +67,7 @@ class StopGradient(Elementwise):
         return stacked(tree, self._chosen, stack) if self.sequences == "stacked" else tree
 
     def _stopped(self, xp: Any, tree: Tree) -> Tree:
+        self._require_few_comparisons(tree)
         self._report_idle_patterns(xp, tree)
         result = self.selectable(tree, xp.stack).map(
             lambda path, leaf: xp.stop_gradient(leaf) if self._stops(path) else leaf
@@ -81,6 +83,16 @@ class StopGradient(Elementwise):
     def _stops(self, path: Path) -> bool:
         spared = self.open or any(matches(pattern, path) for pattern in self.spare)
         return self._chosen(path) and not spared
+
+    def _require_few_comparisons(self, tree: Tree) -> None:
+        needed = effort((*(self.only or ()), *self.spare), tree.leaves)
+        if needed > MAX_COMPARISONS:
+            raise TraceError(
+                "There are too many patterns for so large a tree.",
+                expected=f"at most {MAX_COMPARISONS:,} comparisons of parts",
+                got=f"{needed:,}",
+                next_step="Select containers instead of leaves, and use ** in few patterns.",
+            )
 
     def _report_idle_patterns(self, xp: Any, tree: Tree) -> None:
         for pattern in (*(self.only or ()), *self.spare):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.paths import listed, matches, parse_path, path_text
+from blocks.paths import effort, listed, matches, parse_path, path_text
 
 KEYS = st.text(max_size=4) | st.sampled_from(["", "%", "/", "*", "**", "?", ":", ",", " ", "%2F"])
 PATHS = st.lists(KEYS, max_size=4).map(tuple)
@@ -49,6 +49,8 @@ def test_the_written_path_can_be_part_of_a_name(path: tuple[str, ...]) -> None:
         ("*/l1/?", "enc/l1/w"),
         ("dec/layers/0", "dec/layers/0/w"),
         ("dec/**/1/**", "dec/layers/1"),
+        ("**/**/1/**/**", "dec/layers/1"),
+        ("dec/**/**", "dec/layers/0/w dec/layers/1"),
         ("**", "enc enc/w enc/l1/w encoder2/w dec/layers/0/w dec/layers/1"),
         ("", "enc enc/w enc/l1/w encoder2/w dec/layers/0/w dec/layers/1"),
         ("en", ""),
@@ -88,3 +90,11 @@ def test_what_is_typed_becomes_a_list(given: object, paths: tuple[str, ...]) -> 
 def test_a_hostile_pattern_takes_no_longer_than_its_length() -> None:
     assert not matches("*a" * 200 + "b", ("a" * 10_000,))
     assert not matches("**/" * 400 + "b", ("a",) * 400)
+
+
+def test_effort_counts_comparisons_of_parts() -> None:
+    paths = [("a", "b"), ("c",)]
+    assert effort(["a/b/c", "x"], paths) == 2 * 3
+    assert effort(["a/**/c"], paths) == 3 * 3
+    assert effort(["**/**/**"], paths) == 1 * 3
+    assert effort(["**", "*"], []) == 0

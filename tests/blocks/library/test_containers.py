@@ -308,6 +308,15 @@ def test_a_pattern_that_selects_nothing_is_remarked() -> None:
     assert "'encode' matches no leaf of enc/w, enc/b, encoder2/w" in told.what
 
 
+def test_more_patterns_than_can_be_compared_are_refused() -> None:
+    hostile = [f"{'**/?/' * 80}{i}" for i in range(100)]
+    deep = block("Pack", leaf([1.0]), leaf([2.0], "w"), keys=["/".join("a" * 400), "b"])
+    session = Session(build(block("StopGradient", deep, only=hostile, name="s")))
+    (told,) = session.diagnostics
+    assert (told.severity, told.location.block) == ("error", "s")
+    assert "too many patterns for so large a tree" in str(told.what)
+
+
 def sequence(*values: Any) -> Expression:
     return block("Pack", *(leaf(value, f"s{i}") for i, value in enumerate(values)))
 

@@ -11,7 +11,7 @@ def _require_own_packages() -> None:
         spec = find_spec(floor)
         if spec is None or spec.origin is None:
             continue
-        if Path(spec.origin).resolve().parents[1] != home:
+        if Path(spec.origin).resolve() != home / floor / "__init__.py":
             raise ImportError(
                 f"Gradwire needs its own package {floor!r} of {home}, but {spec.origin} comes "
                 "first on sys.path. Rename that package, or remove its folder from PYTHONPATH."

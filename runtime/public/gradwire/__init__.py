@@ -103,7 +103,8 @@ def _require_own_runtime() -> None:
     folders = Path(__file__).resolve().parents  # site-packages, or the root of the sources
     spec = find_spec("runtime")
     origin = None if spec is None else spec.origin
-    if origin is None or Path(origin).resolve().parents[1] not in (folders[1], folders[3]):
+    own = [folders[level] / "runtime" / "__init__.py" for level in (1, 3)]
+    if origin is None or Path(origin).resolve() not in own:
         raise ImportError(
             f"Gradwire needs its own package 'runtime', but {origin or 'none'} comes first on "
             "sys.path. Rename that package, or remove its folder from PYTHONPATH."

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,8 +92,14 @@ def test_no_floor_imports_it():
     below = [
         path for floor in ("app", "runtime", "blocks") for path in (ROOT / floor).rglob("*.py")
     ]
-    users = [path for path in below if "import gradwire" in path.read_text(encoding="utf-8")]
-    assert users == [Path(gw.__file__)]  # its docstring shows how
+    users = [
+        path
+        for path in below
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if (isinstance(node, ast.Import) and "gradwire" in [each.name for each in node.names])
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "gradwire")
+    ]
+    assert users == [Path(gw.__file__).parents[1] / "gradwire_command.py"]  # which it starts with
 
 
 def test_the_wheel_carries_it_beside_the_floors_and_no_screenshots():
@@ -101,7 +108,8 @@ def test_the_wheel_carries_it_beside_the_floors_and_no_screenshots():
         Path(file.distribution_path)
         for file in wheel.WheelBuilder(str(ROOT)).recurse_included_files()
     }
-    assert {path.parts[0] for path in files} == {"app", "runtime", "blocks", "assets", "gradwire"}
+    beside = {"gradwire", "gradwire_command.py"}
+    assert {path.parts[0] for path in files} == {"app", "runtime", "blocks", "assets"} | beside
     assert {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"} == {
         path.name for path in files if path.parts[0] == "gradwire"
     }
@@ -131,3 +139,42 @@ def test_another_package_of_the_name_of_a_floor_is_named(floor, start, tmp_path)
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"ImportError: Gradwire needs its own package {floor!r}")
     assert str(tmp_path / floor) in last and "Rename that package" in last
+
+
+def test_the_command_starts_in_a_module_that_explains_what_hides_a_floor():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"gradwire": "gradwire_command:main"}
+
+
+@pytest.mark.parametrize("kind", ["package", "module"])
+@pytest.mark.parametrize("floor", ["app", "runtime", "blocks"])
+def test_the_command_names_what_hides_a_floor(floor, kind, tmp_path):
+    hidden = tmp_path / floor / "__init__.py" if kind == "package" else tmp_path / f"{floor}.py"
+    hidden.parent.mkdir(exist_ok=True)
+    hidden.write_text("")
+    path = [str(tmp_path), str(STUB.parents[1]), str(ROOT)]
+    script = (
+        f"import sys; sys.path[:0] = {path}\nfrom gradwire_command import main\nsys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--version"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"gradwire: error: Gradwire needs its own package {floor!r}")
+    assert f"{hidden} comes first" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("module", ["gradwire", "gradwire_command"])
+def test_nothing_hides_a_floor_here(module, tmp_path):
+    path = [str(STUB.parents[1]), str(ROOT)]
+    start = "import gradwire_command\nsys.exit(gradwire_command.main())"
+    if module == "gradwire":
+        start = "import runpy\nrunpy.run_module('gradwire', run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path}\n{start}", "--version"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("gradwire ")

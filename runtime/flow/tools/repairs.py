@@ -106,9 +106,12 @@ class Fix:
 
     @property
     def _found(self) -> str:
-        if self.obstacle or not self.leaves:
-            return self.obstacle or size(self.gradient)
-        return sentences.names([f"{path} {size(found)}" for path, found in self.leaves.items()])
+        if self.obstacle:
+            return self.obstacle
+        reached = {path: found for path, found in self.leaves.items() if found is not None}
+        if reached:
+            return sentences.names([f"{path} {size(found)}" for path, found in reached.items()])
+        return size(self.gradient)
 
 
 @explained
@@ -264,17 +267,20 @@ def _of_variables(
     cost = _cost(session, repaired, plans[names[0]], loss)
     zeroed = _zeroed(session, run, plans[names[0]], loss, feeds)
     return {
-        name: replace(
-            plan,
-            change=change,
-            gradient=gradient,
-            rms=None if gradient is None else rms(gradient),
-            cost=cost,
-            zeroed=zeroed,
+        name: _in_vain(plan)
+        if gradient is None
+        else replace(
+            plan, change=change, gradient=gradient, rms=rms(gradient), cost=cost, zeroed=zeroed
         )
         for name, plan in plans.items()
         for gradient in [run.gradients[name]]
     }
+
+
+def _in_vain(plan: Fix) -> Fix:
+    """A plan after which nothing comes back all the same."""
+    opened = sentences.names([*plan.opened, *plan.straight_through, *plan.trained])
+    return replace(plan, steps=(), obstacle=sentences.in_vain(opened))
 
 
 def _of_wire(
@@ -296,6 +302,8 @@ def _of_wire(
     if past:
         gradients = {key: _past(session, run)}
     known = [array for name in wanted if (array := gradients.get(name)) is not None]
+    if not known:
+        return _in_vain(found)
     found = replace(
         found,
         change=change,

@@ -141,6 +141,11 @@ def unfit_choice(block: str, why: str) -> str:
     )
 
 
+def in_vain(blocks: str) -> str:
+    """Where the repair of these blocks would let nothing through."""
+    return f"No gradient comes back even past {blocks}."
+
+
 def on_purpose(block: str) -> str:
     """Where a StraightThrough stands already: another would take the gradient of its soft side."""
     return f"For a gradient here, add a loss that reads this before {block}."

@@ -400,3 +400,22 @@ def test_a_stop_that_is_no_estimator_costs_nothing():
     found = fix(Session(b.build(b.loss(b.sum(b.square(q))))), "cb")
     assert found.zeroed == () and found.surrogates == ()
     assert found.sentence.startswith("Without sg: rms ") and found.sentence.count(".") == 2
+
+
+def test_a_repair_that_brings_nothing_is_not_offered():
+    v, w = variable("v", [0.7, 1.9, -0.3], trainable=False), variable("w", [1.7, -1.3, 1.2])
+    chosen = where(greater(v, w, name="above"), v, 0.5)
+    session = Session(build(loss(one_hot(arg_max(chosen, name="best"), depth=3))))
+    found = fix(session, "w")
+    assert found.change is None
+    assert found.sentence == "No gradient comes back even past best and above."
+
+
+def test_a_repair_names_the_leaves_that_it_reaches():
+    u, v = variable("u", [0.3, 0.1]), variable("v", [0.2, 0.4])
+    stopped = stop_gradient(b.pack(u, v, keys=["u", "v"]), only=[], name="stop")
+    above = greater(b.sin(b.pick(stopped, path="u")), b.pick(stopped, path="v"), name="above")
+    found = fix(Session(build(loss(cast(above, dtype="float32")))), "stop.x")
+    reached = [path for path, gradient in found.leaves.items() if gradient is not None]
+    assert len(reached) == 1
+    assert found.sentence == f"Straight through above: {reached[0]} rms 1.00."

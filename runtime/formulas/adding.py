@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from blocks.errors import BuildError
-from blocks.library.sources import Input
+from blocks.library.sources import Input, Variable
 from runtime.build import names_of, reached
-from runtime.diagram.edits.changes import AddBlock, Batch, Connect
-from runtime.diagram.layout.arranging import arrange
+from runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
 from runtime.diagram.model import MAIN, Diagram, Page, Point, ports
 from runtime.diagram.paths import InstancePath, PortName
 from runtime.engine.lowering import lower
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.diagram.edits.changes import Change
 
+_VARIABLE_LINES = 4
+"""Lines of numbers that are expected on the face of a variable."""
 _WORD = re.compile(r"\w+")
 
 
@@ -93,12 +94,8 @@ def _output(diagram: Diagram, page: str, name: str) -> Expression | None:
 def _change(
     page: str, blocks: Mapping[str, Block], wires: Mapping[PortName, PortName], at: Point
 ) -> Batch:
-    inner = {target: source for target, source in wires.items() if source.block in blocks}
-    places = arrange(Diagram({MAIN: Page(dict(blocks), inner)})).main.layout
-    left, top = (min(getattr(place, axis) for place in places.values()) for axis in "xy")
-    changes: list[Change] = []
-    for name, block in blocks.items():
-        place = Point(at.x + places[name].x - left, at.y + places[name].y - top)
-        changes.append(AddBlock(name, block, place, page))
+    changes: list[Change] = [AddBlock(name, block, at, page) for name, block in blocks.items()]
     changes += [Connect(source, target, page) for target, source in wires.items()]
+    variables = [name for name, block in blocks.items() if isinstance(block, Variable)]
+    changes.append(Arrange(page, tuple(blocks), dict.fromkeys(variables, _VARIABLE_LINES)))
     return Batch("Add formula", tuple(changes))

@@ -44,6 +44,9 @@ class AddHost(Host, Protocol):
     def reveal(self, bounds: Floats) -> None:
         """Pan until a part of the page is visible."""
 
+    def zoom_to_fit(self) -> None:
+        """Show the whole page."""
+
 
 class BlockAdder:
     """Opens and closes the search box of one canvas."""
@@ -136,7 +139,10 @@ class BlockAdder:
             canvas.widget().setFocus()
             canvas.redraw()
             if isinstance(chosen, Addition):
+                is_first = not canvas.view.scene.names
                 self._put(chosen.change, chosen.blocks, shown=True)
+                if is_first:
+                    canvas.zoom_to_fit()
             elif chosen is not None:
                 canvas.favourites.use(chosen.kind)
                 name, change = add(chosen)

@@ -10,7 +10,7 @@ from app.canvas.input.entry.quick_add import QuickAdd
 from app.services.favourites import Favourites
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import AddBlock, Batch, Diagram, PortName
-from tests.app.canvas.pages import LEFT, PLAIN, block, click, double_click, drag, page
+from tests.app.canvas.pages import LEFT, PLAIN, Shell, block, click, double_click, drag, page
 
 EMPTY = QPoint(600, 430)
 
@@ -196,6 +196,13 @@ class TestFormulas:
         low, high = scene.rects[:, :2], scene.rects[:, :2] + scene.rects[:, 2:]
         both = (low[:, None] < high[None]).all(axis=2) & (high[:, None] > low[None]).all(axis=2)
         assert both.sum() == len(scene.rects)  # each covers itself, and no other
+
+    def test_the_first_formula_of_a_page_is_shown_whole(self, canvas):
+        shell = Shell(canvas, Diagram({"main": page({})}))
+        opened = self.open(canvas, "h = tanh(x @ W1 + b1); loss = mean((h @ W2 + b2 - t)**2)")
+        QTest.keyClick(opened.line, Qt.Key.Key_Return)
+        assert canvas.rect().contains(canvas.block_rect("x").united(canvas.block_rect("loss")))
+        assert shell.main.routes
 
     def test_a_mistake_is_pointed_at_and_enter_selects_it(self, canvas, shell):
         opened = self.open(canvas, "y = tanh(a) + foo(a)")

@@ -300,7 +300,9 @@ class Stage(QWidget):
         if bounds is None:
             self.set_camera(Camera(self._actual, 40.0, 40.0))
         else:
-            self.set_camera(Camera.fitting(bounds, self.width(), self.height(), most=self._actual))
+            self.set_camera(
+                Camera.fitting(bounds, self.width(), self.height(), most=2.0 * self._actual)
+            )
         self.jumped.emit()
 
     def _fit_if_wanted(self) -> None:

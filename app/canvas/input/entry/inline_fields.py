@@ -65,7 +65,7 @@ class NameEdit(QLineEdit):
 
 
 class NoteEdit(QPlainTextEdit):
-    """The text of a note. A click elsewhere or Ctrl+Return accepts it, Esc drops it."""
+    """The text of a note. Esc, Ctrl+Return or a click elsewhere ends it: what was typed stays."""
 
     def __init__(
         self, parent: QWidget, text: str, place: QRectF, zoom: float, accept: Callable[[str], None]
@@ -79,7 +79,7 @@ class NoteEdit(QPlainTextEdit):
         self.setFocus()
 
     def close_field(self, *, take: bool) -> None:
-        """Accept the text or drop it, once."""
+        """Accept the text, or drop it because its note is gone, once."""
         accept, self._accept = self._accept, None
         if accept is None:
             return
@@ -89,9 +89,7 @@ class NoteEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         held = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        if event.key() == Qt.Key.Key_Escape:
-            self.close_field(take=False)
-        elif event.key() in _COMMIT and held:
+        if event.key() == Qt.Key.Key_Escape or (event.key() in _COMMIT and held):
             self.close_field(take=True)
         else:
             super().keyPressEvent(event)

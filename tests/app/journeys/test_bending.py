@@ -9,7 +9,6 @@ from PySide6.QtTest import QTest
 from app.canvas.input.bindings import KEYS
 from app.canvas.scene.geometry import Bend
 from runtime.diagram import Connect, MoveBlocks, Point, PortName, load
-from runtime.diagram.edits.clipboard import STEP
 
 LOSS = PortName("loss", "x")
 
@@ -79,7 +78,10 @@ def test_copies_and_pages_keep_them_and_the_file_too(wired, tmp_path):
     (point,) = bends(wired)[LOSS]
     wired.canvas.select({"tanh1", "loss"})
     wired.actions_by_name["duplicate"].trigger()
-    moved = Point(point.x + STEP.x, point.y + STEP.y)
+    layout = wired.document.diagram.main.layout
+    old, new = layout["loss"], layout["loss2"]
+    assert old != new
+    moved = Point(point.x + new.x - old.x, point.y + new.y - old.y)
     assert bends(wired)[PortName("loss2", "x")] == (moved,)
     wired.canvas.select({"tanh1", "loss"})
     wired.actions_by_name["group"].trigger()

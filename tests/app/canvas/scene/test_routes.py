@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.camera import Camera
@@ -9,7 +10,9 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.scene.hits import wire_at
 from app.canvas.scene.polylines import Polylines
 from runtime.diagram import Diagram, Page, Point, PortName
+from runtime.diagram.layout.graph import Graph
 from tests.runtime.diagram.drawing import make, page
+from tests.strategies import diagrams
 
 KEY = "t.x"
 SQUARE = [160, 37, 300, 37, 300, 337, 500, 337]
@@ -89,3 +92,15 @@ def test_bends_of_the_user_win(scene):
     bent = Page(content.blocks, content.wires, content.layout,
                 bends={PortName.parse(KEY): (Point(9.0, 9.0),)}, routes=content.routes)  # fmt: skip
     assert Scene(Diagram({"main": bent}), "main").course_of(KEY).radius is None
+
+
+@given(diagrams())
+def test_the_layout_has_ports_where_the_canvas_shows_them(diagram):
+    for name in diagram.pages:
+        scene, graph = Scene(diagram, name), Graph.of(diagram, name)
+        assert graph.names == scene.names
+        assert (np.array(graph.heights).reshape(-1) >= scene.rects[:, 3]).all()
+        offsets = scene.wire_ends[:, 1::2] - scene.rects[scene.wire_blocks, 1]
+        known = dict(zip(scene.wire_keys, offsets.tolist(), strict=True))
+        for target, line in zip(graph.targets, graph.lines, strict=True):
+            assert known[str(target)] == [line.leaves, line.enters]

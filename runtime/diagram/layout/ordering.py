@@ -7,6 +7,9 @@ output share. Source: Sugiyama, Tagawa & Toda 1981, with barycentres, then sifti
 from __future__ import annotations
 
 import random
+from bisect import bisect_right, insort
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -32,6 +35,8 @@ START_NODES = 5_000
 """Nodes, with dummies, of all starts together: large graphs have fewer."""
 _MOVED_NODES = 2_000
 """Nodes, with dummies, of all attempts to move a long wire together."""
+_MANY = 800
+"""Lines between two layers that are compared pair by pair; layers with more are not sifted."""
 _PORT_SHARE = 0.9 / 1_000.0
 """Of a place, for each px from the top of a node to a port."""
 
@@ -147,7 +152,20 @@ class _Side:
     def crossings(self, inner: _Places, places: _Places) -> int:
         """Number of crossings; ``inner`` (k,) are the places of the nodes in the layer."""
         near, far = inner[self.near] + self.near_port, places[self.other] + self.port
+        if len(near) > _MANY:
+            return _inversions(near.tolist(), far.tolist())
         return int(((near[:, None] < near) & (far[:, None] > far)).sum())
+
+
+def _inversions(near: Sequence[float], far: Sequence[float]) -> int:
+    """How many pairs of lines begin in one order and end in the other, without a matrix of them."""
+    total, ends = 0, list[float]()
+    for _, group in groupby(sorted(zip(near, far, strict=True)), key=itemgetter(0)):
+        heads = [end for _, end in group]
+        total += sum(len(ends) - bisect_right(ends, end) for end in heads)
+        for end in heads:
+            insort(ends, end)
+    return total
 
 
 class _Ordering:
@@ -253,7 +271,7 @@ class _Ordering:
     def _sift_layer(self, i: int) -> bool:
         """Returns whether the order of the layer has changed."""
         nodes = self._nodes[i]
-        if len(nodes) < 2:
+        if len(nodes) < 2 or max(len(self._before[i].near), len(self._after[i].near)) > _MANY:
             return False
         costs: Costs = np.zeros((len(nodes), len(nodes)))
         self._before[i].add_costs(costs, self._places)

@@ -7,6 +7,7 @@ near side to places on its far side, on one track of its own where it turns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from heapq import heappush, heapreplace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from runtime.diagram.layout.sifting import Costs, Order
 
 _ENDLESS = 1e7
+_MANY = 400
+"""Nets of a channel that are compared pair by pair."""
 _OVERLAY_COST = 50.0
 """Cost, in crossings, of two wires that lie on each other where they leave the channel."""
 _SAME = 4.0
@@ -63,6 +66,8 @@ def assign_tracks(nets: Iterable[Net], apart: float) -> int:
     turning = [net for net in nets if not net.is_straight()]
     if not turning:
         return 0
+    if len(turning) > _MANY:
+        return _stack(turning, apart)
     low, high = np.array([net.span() for net in turning]).T
     meet = (low[:, None] < high + apart) & (high[:, None] > low - apart)
     costs = _costs(turning, low, high)
@@ -73,6 +78,19 @@ def assign_tracks(nets: Iterable[Net], apart: float) -> int:
         before = [turning[j].track or 0 for j in order[:at] if meet[i, j]]
         turning[i].track = max(before, default=-1) + 1
     return 1 + max(net.track or 0 for net in turning)
+
+
+def _stack(nets: Sequence[Net], apart: float) -> int:
+    """Give each net the first track that is free where it begins; for very many nets."""
+    ends: list[tuple[float, int]] = []
+    for net in sorted(nets, key=Net.span):
+        low, high = net.span()
+        if ends and ends[0][0] + apart <= low:
+            net.track = heapreplace(ends, (high, ends[0][1]))[1]
+        else:
+            net.track = len(ends)
+            heappush(ends, (high, net.track))
+    return len(ends)
 
 
 def _costs(nets: Sequence[Net], low: Costs, high: Costs) -> Costs:

@@ -3,8 +3,10 @@
 from itertools import combinations, pairwise
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime.diagram import Diagram, Page, Point
+from runtime.diagram.layout import ordering, tracks
 from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.measures import (
     COLUMN_GAP,
@@ -168,3 +170,21 @@ def test_neighbours_are_swapped_where_that_saves_a_crossing():
     places = arrange(content)
     assert places["t"].x == places["add"].x
     assert places["t"].y > places["add"].y
+
+
+def test_very_many_wires_are_laid_out_without_comparing_every_pair(monkeypatch):
+    """As with many more blocks than a page has: by other ways to count and to assign tracks."""
+    content = residual(4)
+    usual = arrange(content)
+    monkeypatch.setattr(ordering, "_MANY", 0)
+    monkeypatch.setattr(tracks, "_MANY", 0)
+    assert overlapping(content, arrange(content)) == []
+    assert arrange(content).keys() == usual.keys()
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12))
+def test_inversions_are_counted_alike_one_by_one_and_in_pairs(lines):
+    near, far = [a for a, _ in lines], [b for _, b in lines]
+    pairs = combinations(lines, 2)
+    expected = sum((a - c) * (b - d) < 0 for (a, b), (c, d) in pairs)
+    assert ordering._inversions(near, far) == expected

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blocks.library.gradient import GradientScale
 from runtime.calculus.primitives import elementwise
+from runtime.diagram import Diagram, Page
 from runtime.diagram.files import parsing, tensors
 from runtime.publish import printable, text
 from tests.fuzz import arguments, diagrams, files, sentences
@@ -175,6 +177,11 @@ def test_damage_is_of_every_sort() -> None:
     assert (
         {len(d) < len(data) for d in found} == {len(d) > len(data) for d in found} == {True, False}
     )
+
+
+def test_a_parameter_that_is_not_a_number_is_no_failure() -> None:
+    page = Page({"a": GradientScale(scale=float("nan"))})
+    assert files.read_and_run(lambda: Diagram({"main": page})) == "read"
 
 
 def test_hard_diagrams_have_special_values_of_two_dtypes() -> None:

@@ -24,6 +24,7 @@ from runtime.flow.tools.contracts import REQUIREMENTS
 from runtime.flow.words.states import STATES
 from tests.assets import house
 from tests.assets.examples import MANUAL, ROOT, fences, run_python, shell_lines
+from tests.fuzz.programs import PROGRAMS
 from tests.runtime.calculus import test_primitives
 
 PAGES = sorted(MANUAL.rglob("*.md"))
@@ -181,6 +182,11 @@ def test_the_design_page_names_every_room():
         if path.is_dir() and not path.name.startswith("__")
     }
     assert named == rooms
+
+
+def test_the_design_page_has_every_fuzz_program():
+    rows = re.findall(r"^\| ([\w-]+) \| (.+) \| [\d,]+ \|$", read("design.md"), re.MULTILINE)
+    assert rows == [(program.name, program.promise) for program in PROGRAMS.values()]
 
 
 # ---- extending, as the pages say ----------------------------------------------------------------

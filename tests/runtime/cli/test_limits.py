@@ -102,3 +102,15 @@ def test_a_chain_of_open_shapes_is_visited_where_something_changed(gradwire, dia
         before = f"n{i}"
     assert gradwire("check", diagram(blocks, wires)).code == 0
     assert len(visited) < 6 * len(blocks)
+
+
+def test_a_chain_of_20_000_blocks_is_run(gradwire, diagram):
+    blocks, wires, before = dict(A), {}, "a"
+    for i in range(20_000):
+        blocks[f"n{i}"], wires[f"n{i}.x"] = {"type": "Sin"}, f"{before}.out"
+        before = f"n{i}"
+    done = gradwire(
+        "run", diagram({**blocks, "l": {"type": "Loss"}}, wires | {"l.x": f"{before}.out"})
+    )
+    assert (done.code, done.err) == (0, "")
+    assert "l.out = 0.01224" in done.out  # √(3/20,000), as the iterated sine tends to it

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from app.panels import labels
 from app.panels.inspector.block_form import BlockForm, form_shape
 from app.panels.inspector.diagram_form import DiagramForm
+from app.panels.inspector.selection_form import SelectionForm
 from app.services.background import Runner, at_once
 from app.services.theme import LIGHT, Theme, follow_theme
-from app.services.translation import editor
 from blocks.errors import GradwireError
 from blocks.values import Tensor
 from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, apply
@@ -110,6 +109,8 @@ class Inspector(QScrollArea):
             form.show_block(self._diagram, self._drafts_of(form))
         elif isinstance(inner := self.widget(), DiagramForm) and not names:
             inner.show_diagram(self._diagram)
+        elif isinstance(inner, SelectionForm) and inner.names == names:
+            inner.show_selection(self._diagram, self._page)
         else:
             self._rebuild()
 
@@ -118,7 +119,9 @@ class Inspector(QScrollArea):
         if len(names) == 1:
             self._show_block_form(names[0])
         elif names:
-            self._show(_several_form(names, self))
+            several = SelectionForm(self._diagram, self._page, names)
+            several.blockRequested.connect(self.blockRequested)
+            self._show(several)
         else:
             form = DiagramForm(self._diagram, self._contracts)
             form.committed.connect(self.changeRequested)
@@ -180,18 +183,3 @@ class Inspector(QScrollArea):
         except GradwireError as error:
             return " ".join(filter(None, (error.what, error.next_step)))
         return None
-
-
-def _several_form(names: list[str], inspector: Inspector) -> QWidget:
-    """A form for several blocks: their number, and links to the first of them."""
-    card = QWidget()
-    column = QVBoxLayout(card)
-    column.setContentsMargins(12, 2, 12, 12)
-    column.addWidget(labels.body(editor.tr("{0} blocks selected").format(len(names))))
-    more = "" if len(names) <= 50 else " …"
-    links = labels.rich(", ".join(labels.link(name) for name in names[:50]) + more)
-    links.linkActivated.connect(inspector.blockRequested)
-    column.addWidget(links)
-    column.addWidget(labels.caption(editor.tr("Select a single block to edit its parameters.")))
-    column.addStretch(1)
-    return card

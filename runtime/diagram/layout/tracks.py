@@ -98,18 +98,13 @@ def _costs(nets: Sequence[Net], low: Costs, high: Costs) -> Costs:
 
     The far ends of net i then cross j, and the near ends of j cross i.
     """
-    counts = [len(net.far) for net in nets]
-    far, near = _ends([net.far for net in nets]), _ends([net.near for net in nets])
-    costs = np.zeros((len(nets), len(nets)))
-    owner, at = far
-    np.add.at(costs, owner, (low < at[:, None]) & (at[:, None] < high))
-    crossed, place = near
-    np.add.at(costs.T, crossed, (low < place[:, None]) & (place[:, None] < high))
-    if any(counts) and len(crossed):
-        overlay = np.zeros_like(costs)
-        close = np.abs(at[:, None] - place) < _SAME
-        np.add.at(overlay, (owner[:, None], crossed), close)
-        costs += _OVERLAY_COST * (overlay > 0)
+    owner, far = _ends([net.far for net in nets])
+    other, near = _ends([net.near for net in nets])
+    costs, overlays = np.zeros((2, len(nets), len(nets)))
+    np.add.at(costs, owner, (low < far[:, None]) & (far[:, None] < high))
+    np.add.at(costs.T, other, (low < near[:, None]) & (near[:, None] < high))
+    np.add.at(overlays, (owner[:, None], other), np.abs(far[:, None] - near) < _SAME)
+    costs += _OVERLAY_COST * (overlays > 0)
     np.fill_diagonal(costs, 0.0)
     return costs
 

@@ -12,15 +12,18 @@ from runtime.engine import Session
 from runtime.flow import dialects, observe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runtime.diagram import Diagram
+    from runtime.flow.observed import ObservedFlow
     from runtime.flow.tools.dialects import SystemReport
-    from tests.runtime.flow.tools.peer_diagrams import Found
+    from tests.runtime.flow.tools.peer_diagrams import Found, Peer
 
 Array = np.ndarray[Any, Any]
 FEWEST = {"examples": 15, "questions": 220, "random": 150, "blocks": 145, "choices": 72}
 """Diagrams of each part that are compared with both systems."""
+MOST_UNKNOWN = {"choices": 0.4}
+"""The share of reports that say that the gradient is not known; 0.01 of other parts."""
 ROUNDING = {"float16": 1e-2}
 """Of gradients, relative to the largest element; 1e-3 of other dtypes."""
 
@@ -47,11 +50,11 @@ def test_no_report_is_wrong(part: str, capsys: pytest.CaptureFixture[str]) -> No
         print(f"\n{part}: {dict(tally)}")
     assert not wrong, "\n".join(wrong)
     assert tally["diagrams in both"] >= FEWEST[part]
+    assert tally["not known"] <= MOST_UNKNOWN.get(part, 0.01) * tally["reports"]
     few = 0.01 * tally["reports"] if part == "random" else 0
     assert tally["ill-conditioned"] <= few
     if part == "random":
         assert tally["differs"] >= 20
-        assert tally["not known"] <= few
 
 
 def wrong_reports(diagram: Diagram, tally: Counter[str]) -> Iterator[str]:
@@ -62,14 +65,14 @@ def wrong_reports(diagram: Diagram, tally: Counter[str]) -> Iterator[str]:
     trained = observed.program.trainable
     reports = {(n, r.system): r for n in trained for r in dialects(observed, n).reports}
     there = 0
-    for system, peer in PEERS.items():
+    for system, peers in PEERS.items():
+        mine = {name: reports[name, system] for name in trained}
         try:
-            found = peer(observed).gradients()
+            peer, found = first_that_agrees(observed, mine, peers)
         except NotThere:
             continue
         there += 1
-        for name in trained:
-            report = reports[name, system]
+        for name, report in mine.items():
             tally["reports"] += 1
             tally["differs"] += bool(report.because)
             tally["not known"] += report.says == "not known"
@@ -81,6 +84,17 @@ def wrong_reports(diagram: Diagram, tally: Counter[str]) -> Iterator[str]:
             else:
                 yield f"{name} {report}, and it is {found and found[name]}"
     tally["diagrams in both"] += there == len(PEERS)
+
+
+def first_that_agrees(
+    observed: ObservedFlow, reports: Mapping[str, SystemReport], peers: Sequence[type[Peer]]
+) -> tuple[type[Peer], Found]:
+    """What gives the numbers of all reports, or else the last, and its gradients."""
+    for peer in peers:
+        found = peer(observed).gradients()
+        if all(right(report, found, name) for name, report in reports.items()):
+            break
+    return peer, found
 
 
 def test_the_diagrams_are_distinct_and_cover_the_table_and_all_blocks() -> None:

@@ -12,13 +12,13 @@ _LENGTH = 200
 """Characters of a name that are compared."""
 
 
-def nearest(name: object, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
     """Up to three of the known names, the most similar first; ``cutoff`` of 0 takes any."""
     candidates = [text for text in islice(known, _COMPARED) if len(text) <= _LENGTH]
-    return get_close_matches(str(name)[:_LENGTH], candidates, n=3, cutoff=cutoff)
+    return get_close_matches(name[:_LENGTH], candidates, n=3, cutoff=cutoff)
 
 
-def did_you_mean(name: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """``Did you mean a or b?``, or None if no name is similar."""
     near = nearest(name, known, cutoff)
     return f"Did you mean {' or '.join(near)}?" if near else None

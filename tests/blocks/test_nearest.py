@@ -1,5 +1,7 @@
 import itertools
 
+import pytest
+
 from blocks.nearest import did_you_mean, nearest
 
 
@@ -15,9 +17,10 @@ def test_there_may_be_none():
     assert did_you_mean("zzz", []) is None
 
 
-def test_a_name_may_be_anything():
-    assert did_you_mean(None, ["gradient"]) is None
-    assert did_you_mean(3.5, ["3.5x"]) == "Did you mean 3.5x?"
+def test_what_is_not_text_is_no_name():
+    for name in (None, 3.5, slice(None)):
+        with pytest.raises(TypeError):
+            did_you_mean(name, ["gradient"])
 
 
 def test_only_so_many_names_are_compared():

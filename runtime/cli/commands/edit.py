@@ -21,7 +21,7 @@ def edit(
 ) -> None:
     """Open the editor; `gradwire FILE` does the same."""
     if file is not None and not file.exists():
-        near = nearest(file, COMMANDS)
+        near = nearest(str(file), COMMANDS)
         raise UsageError(
             f"There is no file {str(file)!r}, and no command of that name.",
             next_step=f"Did you mean gradwire {near[0]}?"

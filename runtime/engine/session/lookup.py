@@ -35,7 +35,7 @@ def require_page(diagram: Diagram, name: str) -> None:
         raise RunError(
             f"There is no page {name!r}.",
             expected="one of " + ", ".join(diagram.pages),
-            next_step=did_you_mean(name, diagram.pages),
+            next_step=did_you_mean(str(name), diagram.pages),
         )
 
 
@@ -45,7 +45,7 @@ def require_choice(argument: str, value: object, choices: Sequence[str]) -> None
         raise RunError(
             f"{argument} can't be {value!r}.",
             expected=" or ".join(map(repr, choices)),
-            next_step=did_you_mean(value, choices),
+            next_step=did_you_mean(str(value), choices),
         )
 
 

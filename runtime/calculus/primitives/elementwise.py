@@ -39,21 +39,29 @@ def _sigmoid_kernel(x: Any, *, out: Any) -> None:
     np.reciprocal(out, out=out)
 
 
-def _sigmoid_of(x: float) -> float:
-    """1/(1+e⁻ˣ) of one number."""
+def _growth(x: float) -> float:
+    """eˣ of one number, ∞ where it overflows."""
     try:
-        return 1 / (1 + math.exp(-x))
+        return math.exp(x)
     except OverflowError:
-        return 0.0
+        return math.inf
 
 
-def _by_number(function: Callable[[float], float]) -> Callable[..., None]:
-    """The kernel that applies a function to one number after the other."""
+def _by_number(function: Callable[[float], float], x: Any) -> Any:
+    """A function of Python's math, of one number after the other."""
+    return np.fromiter(map(function, x.ravel().tolist()), float, x.size).reshape(x.shape)
 
-    def kernel(x: Any, *, out: Any) -> None:
-        out[...] = np.reshape([function(number) for number in x.ravel().tolist()], out.shape)
 
-    return kernel
+def _tanh_of_scalars(x: Any, *, out: Any) -> None:
+    out[...] = _by_number(math.tanh, x)
+
+
+def _sigmoid_of_scalars(x: Any, *, out: Any) -> None:
+    try:
+        grown = _by_number(math.exp, np.negative(x))
+    except OverflowError:
+        grown = _by_number(_growth, np.negative(x))
+    np.copyto(out, np.reciprocal(grown + 1), casting="same_kind")
 
 
 def _softplus_kernel(x: Any, *, out: Any) -> None:
@@ -188,11 +196,11 @@ COS = _function("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x))
 TAN = _function("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
 TANH = replace(
     _function("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out)),
-    scalar_kernel=_by_number(math.tanh),
+    scalar_kernel=_tanh_of_scalars,
 )
 SIGMOID = replace(
     _function("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out))),
-    scalar_kernel=_by_number(_sigmoid_of),
+    scalar_kernel=_sigmoid_of_scalars,
 )
 SOFTPLUS = _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
 RELU = _unary("relu", _relu_kernel, _relu_rule)

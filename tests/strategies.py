@@ -280,7 +280,7 @@ def _changes_of_page(diagram: Diagram, page_name: str) -> st.SearchStrategy[Chan
         led = st.dictionaries(wires, bends(), max_size=3)
         found += [
             st.builds(Disconnect, wires, at),
-            st.builds(BendWire, wires, bends() | st.just(()), at),
+            st.builds(BendWire, wires, bends() | st.just(()), at, routes()),
             st.builds(MoveBlocks, st.just({}), at, bends=led),
         ]
     return st.one_of(found)

@@ -21,6 +21,7 @@ from runtime.diagram.edits.preconditions import (
     require_new,
     require_note,
     require_page,
+    require_route,
     require_wire,
 )
 from runtime.diagram.edits.routes import settle_routes
@@ -29,6 +30,7 @@ from runtime.diagram.model import MAIN, Diagram, Note, Page, Point
 
 if TYPE_CHECKING:
     from blocks.block import Block
+    from runtime.diagram.model import Route
     from runtime.diagram.paths import PortName
 
 
@@ -97,11 +99,15 @@ class Disconnect:
 
 @dataclass(frozen=True, slots=True)
 class BendWire:
-    """Route the wire that drives an input through these points, starting at its source."""
+    """Lead the wire that drives an input through these points, starting at its source.
+
+    Without points it follows ``route``, if there is one.
+    """
 
     target: PortName
     bends: tuple[Point, ...]
     page: str = MAIN
+    route: Route = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +260,10 @@ def _perform(draft: Draft, change: Change) -> None:
         case Disconnect(target, page):
             require_wire(draft.page(page), page, target)
             draft.page(page).remove_wires([target])
-        case BendWire(target, points, page):
+        case BendWire(target, points, page, route):
             _bend(draft.page(page), page, target, points)
+            if route and not points:
+                draft.page(page).give_route(target, require_route(route, Location(page, *target)))
         case SetNote(name, note, page):
             _set_note(draft.page(page), page, name, note)
         case Arrange(page, names, face_lines):

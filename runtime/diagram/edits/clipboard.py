@@ -25,6 +25,7 @@ from runtime.diagram.edits.changes import (
     SetNote,
     apply,
 )
+from runtime.diagram.edits.routes import moved_route
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.storage import dumps, loads
 from runtime.diagram.layout.arranging import arrangement
@@ -37,7 +38,7 @@ STEP = Point(24.0, 24.0)
 """Offset of a copy from the original if no position is given, px at 100 %."""
 
 _FENCE = re.compile(r"\A```[^\n]*\n(.*?)\n?```\Z", re.DOTALL)
-_SECTIONS = frozenset({"blocks", "wires", "layout", "notes"})
+_SECTIONS = frozenset({"blocks", "wires", "routes", "layout", "notes"})
 _FORMS = "a diagram, its blocks and wires, or records of blocks, as JSON"
 
 
@@ -105,6 +106,8 @@ def pasted(
         if target in main.bends:
             bends = tuple(_moved(bend, by) for bend in main.bends[target])
             changes.append(BendWire(end, bends, page))
+        elif target in main.routes and {origin.block, target.block} <= main.layout.keys():
+            changes.append(BendWire(end, (), page, moved_route(main.routes[target], by)))
     for name, note in main.notes.items():
         changes.append(SetNote(notes[name], replace(note, at=_moved(note.at, by)), page))
     return Paste(Batch(label, tuple(changes)), *map(frozenset, (names.values(), notes.values())))

@@ -38,6 +38,8 @@ class PageDraft:
         self._ends: _EndsDraft | None = None
         self.routed_layout: Mapping[str, Point] = page.layout
         """The positions that the routes are in line with."""
+        self.given_routes: dict[PortName, tuple[Point, Point]] = {}
+        """Where the source and the target block were when this edit gave a wire its route."""
 
     @property
     def blocks(self) -> Mapping[str, Block]:
@@ -131,6 +133,14 @@ class PageDraft:
                 self._routes.own[target] = route
         elif target in self.routes:
             del self._routes.own[target]
+            self.given_routes.pop(target, None)
+
+    def give_route(self, target: PortName, route: Route) -> None:
+        """Lead a wire along a route that fits where its blocks are now."""
+        ends = self.layout.get(self.wires[target].block), self.layout.get(target.block)
+        if ends[0] is not None and ends[1] is not None:
+            self.route(target, route)
+            self.given_routes[target] = ends[0], ends[1]
 
     def remove_wires(
         self,

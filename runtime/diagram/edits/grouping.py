@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
@@ -29,7 +29,8 @@ from runtime.diagram.edits.changes import (
     SetNote,
     SetParameters,
 )
-from runtime.diagram.model import Diagram, Note, Page, Point
+from runtime.diagram.edits.routes import moved_route
+from runtime.diagram.model import Diagram, Note, Page, Point, Route
 from runtime.diagram.names import fresh_names
 from runtime.diagram.paths import PortName
 
@@ -75,9 +76,9 @@ def group(
     # Rewire the readers before removing the blocks, so that repeating ports keep their terms.
     for target, source in here.wires.items():
         if source in outputs and target.block not in names:
-            changes += _connect(PortName(title, outputs[source]), target, bends(target), page)
+            changes += _Wire(target, PortName(title, outputs[source]), bends(target)).changes(page)
     for source, (port, target) in inputs.items():
-        changes += _connect(source, PortName(title, port), bends(target), page)
+        changes += _Wire(PortName(title, port), source, bends(target)).changes(page)
     changes.append(RemoveBlocks(tuple(chosen), page=page))
     changes += [SetNote(name, None, page=page) for name in moved]
     return Batch(f"Group into {title}", tuple(changes))
@@ -139,13 +140,19 @@ def _use(diagram: Diagram, page: str, name: str) -> PageBlock:
     return use
 
 
-def _connect(
-    source: PortName, target: PortName, bends: tuple[Point, ...], page: str
-) -> Iterator[Change]:
-    """The changes that add a wire with bends."""
-    yield Connect(source, target, page=page)
-    if bends:
-        yield BendWire(target, bends, page=page)
+class _Wire(NamedTuple):
+    """A new wire with its bends, or its route."""
+
+    target: PortName
+    source: PortName
+    bends: tuple[Point, ...]
+    route: Route = ()
+
+    def changes(self, page: str) -> Iterator[Change]:
+        """The changes that add it."""
+        yield Connect(self.source, self.target, page=page)
+        if self.bends or self.route:
+            yield BendWire(self.target, self.bends, page, self.route)
 
 
 def _bends_outside(here: Page, chosen: Collection[str]) -> Callable[[PortName], tuple[Point, ...]]:
@@ -189,7 +196,9 @@ def _extract(
             wires[PortName(outputs[source], "x")] = source
     inner = {t for t, s in wires.items() if t.block in within and s.block in within}
     kept = {target: bends for target, bends in here.bends.items() if target in inner}
-    return Page(blocks, wires, _spread_ports(layout, blocks), {}, kept), inputs, outputs
+    routes = {target: route for target, route in here.routes.items() if target in inner}
+    page = Page(blocks, wires, _spread_ports(layout, blocks), {}, kept, routes)
+    return page, inputs, outputs
 
 
 def _port_name(preferred: str, taken: Mapping[str, Block]) -> str:
@@ -229,8 +238,8 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
     changes: list[Change] = [
         AddBlock(new, block, at, page=page) for new, block, at in unpacked.blocks()
     ]
-    for target, source, bends in _in_order(unpacked.wires()):
-        changes += _connect(source, target, bends, page)
+    for wire in _in_order(unpacked.wires()):
+        changes += wire.changes(page)
     changes += [SetNote(new, note, page=page) for new, note in unpacked.notes()]
     changes.append(RemoveBlocks((name,), page=page))
     if uses(diagram, use.page) == ((page, name),):
@@ -279,19 +288,26 @@ class _Unpacked:
             taken.add(new)
             yield new, replace(note, at=Point(note.at.x + dx, note.at.y + dy))
 
-    def wires(self) -> Iterator[tuple[PortName, PortName, tuple[Point, ...]]]:
-        """Target, source and bends of inner wires, and of outer wires that read the use."""
+    def wires(self) -> Iterator[_Wire]:
+        """The inner wires, and the outer wires that read the use."""
         for target, source in self._inner.wires.items():
             outer = self._source(source)
             if outer is not None and target.block in self._names:
                 end = PortName(self._names[target.block], target.port)
-                yield end, outer, self._bends_to(source) + self._bends_inside(target)
+                bends = self._bends_to(source) + self._bends_inside(target)
+                yield _Wire(end, outer, bends, self._route_inside(target))
         for target, source in self._here.wires.items():
             if source.block == self._name and target.block != self._name:
                 driver = self._driver(source.port)
                 if driver is not None:
                     bends = self._here.bends.get(target, ())
-                    yield target, driver, self._bends_to_output(source.port) + bends
+                    yield _Wire(target, driver, self._bends_to_output(source.port) + bends)
+
+    def _route_inside(self, target: PortName) -> Route:
+        """The route of an inner wire at its new position; empty if an end of it has none."""
+        ends = {target.block, self._inner.wires[target].block}
+        placed = ends <= self._inner.layout.keys() & self._names.keys()
+        return moved_route(self._inner.routes.get(target, ()), self._shift) if placed else ()
 
     def _bends_inside(self, target: PortName) -> tuple[Point, ...]:
         """Bends of an inner wire at their new positions."""
@@ -340,13 +356,11 @@ class _Unpacked:
         return self._here.wires.get(PortName(self._name, source.block))
 
 
-def _in_order(
-    wires: Iterable[tuple[PortName, PortName, tuple[Point, ...]]],
-) -> list[tuple[PortName, PortName, tuple[Point, ...]]]:
+def _in_order(wires: Iterable[_Wire]) -> list[_Wire]:
     """Wires sorted so that the terms of each repeating port are connected in order."""
 
-    def place(wire: tuple[PortName, PortName, tuple[Point, ...]]) -> tuple[str, str, int]:
-        port, term = split_term(wire[0].port)
-        return wire[0].block, port, int(term) if term.isdigit() else 0
+    def place(wire: _Wire) -> tuple[str, str, int]:
+        port, term = split_term(wire.target.port)
+        return wire.target.block, port, int(term) if term.isdigit() else 0
 
     return sorted(wires, key=place)

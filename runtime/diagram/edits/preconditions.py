@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from runtime.diagram.edits.draft import Draft, PageDraft
-    from runtime.diagram.model import Point
+    from runtime.diagram.model import Point, Route
     from runtime.diagram.paths import PortName
 
 
@@ -64,3 +64,15 @@ def finite(at: Point, location: Location) -> Point:
     if not (math.isfinite(at.x) and math.isfinite(at.y)):
         raise ChangeError("A position must be finite.", location=location, got=str(tuple(at)))
     return at
+
+
+def require_route(route: Route, location: Location) -> Route:
+    """The route unchanged; raises ChangeError unless it is an odd number of finite coordinates."""
+    if len(route) % 2 == 0 or not all(map(math.isfinite, route)):
+        raise ChangeError(
+            "This is not a route.",
+            location=location,
+            expected="an odd number of finite coordinates (x, y, x, …)",
+            got=str(route),
+        )
+    return route

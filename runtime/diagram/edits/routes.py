@@ -29,19 +29,20 @@ def settle_routes(draft: Draft, name: str) -> None:
     """Bring the routes of a page in line with the positions of its blocks.
 
     A route moves along if both ends of its wire moved alike. It is dropped if they did not, or if
-    its wire now runs behind a block that moved otherwise, or is new.
+    its wire now runs behind a block that moved otherwise, or is new. A route that the edit itself
+    gave a wire is dropped if that runs behind any block.
     """
     page = draft.page(name)
     was = page.routed_layout
-    if not page.routes or page.layout is was:
+    if not page.routes or (page.layout is was and not page.given_routes):
         return
     page.routed_layout = dict(page.layout)
     shifts = {
-        block: Point(at.x - was[block].x, at.y - was[block].y) if block in was else None
+        block: _way(was[block], at) if block in was else None
         for block, at in page.layout.items()
         if was.get(block) != at
     }
-    if not shifts:
+    if not (shifts or page.given_routes):
         return
     obstacles = _Obstacles(draft, name, shifts)
     for target, route in list(page.routes.items()):
@@ -49,12 +50,31 @@ def settle_routes(draft: Draft, name: str) -> None:
         if source is None or not {source.block, target.block} <= page.layout.keys():
             page.route(target, ())
             continue
-        begin = shifts.get(source.block, _STILL)
-        if begin is None or begin != shifts.get(target.block, _STILL):
+        given = page.given_routes.get(target)
+        begin, end = (
+            (shifts.get(source.block, _STILL), shifts.get(target.block, _STILL))
+            if given is None
+            else (
+                _way(given[0], page.layout[source.block]),
+                _way(given[1], page.layout[target.block]),
+            )
+        )
+        if begin is None or begin != end:
             page.route(target, ())
             continue
-        along = tuple(at + (begin.y if i % 2 else begin.x) for i, at in enumerate(route))
-        page.route(target, () if obstacles.meet(target, along, begin) else along)
+        along = moved_route(route, begin)
+        met = obstacles.meet(target, along, begin, new=given is not None)
+        page.route(target, () if met else along)
+    page.given_routes.clear()
+
+
+def moved_route(route: Route, by: Point) -> Route:
+    """A route that moves along with its blocks."""
+    return tuple(at + (by.y if i % 2 else by.x) for i, at in enumerate(route))
+
+
+def _way(begin: Point, end: Point) -> Point:
+    return Point(end.x - begin.x, end.y - begin.y)
 
 
 class _Obstacles:
@@ -67,15 +87,16 @@ class _Obstacles:
         self._all: tuple[list[str], _Floats] | None = None
         self._shifts = shifts
 
-    def meet(self, target: PortName, route: Route, shift: Point) -> bool:
+    def meet(self, target: PortName, route: Route, shift: Point, *, new: bool) -> bool:
         """Whether a wire with this route, which has moved by ``shift``, runs behind a block that
-        has not moved alike.
+        has not moved alike; with a ``new`` route, behind any.
         """
-        if shift != _STILL and self._all is None:
+        anywhere = new or shift != _STILL
+        if anywhere and self._all is None:
             self._all = self._rects(
                 [block for block in self._page.layout if block in self._page.blocks]
             )
-        names, rects = self._moved if self._all is None or shift == _STILL else self._all
+        names, rects = self._all if anywhere and self._all is not None else self._moved
         source = self._page.wires[target]
         begin, end = self._page.layout[source.block], self._page.layout[target.block]
         xs = [begin.x + WIDTH, *route[::2], end.x]
@@ -84,7 +105,7 @@ class _Obstacles:
             i
             for i in near
             if names[i] not in (source.block, target.block)
-            and self._shifts.get(names[i], _STILL) != shift
+            and (new or self._shifts.get(names[i], _STILL) != shift)
         ]
         if not apart:
             return False

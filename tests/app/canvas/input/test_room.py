@@ -10,7 +10,7 @@ from app.canvas.input.dropping import BLOCK_MIME
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.room import in_vacancy, with_room
 from app.canvas.scene.geometry import Scene
-from runtime.diagram import AddBlock, Batch, Connect, Note, Point, PortName, apply
+from runtime.diagram import AddBlock, Batch, BendWire, Connect, Note, Point, PortName, apply
 from tests.app.canvas.pages import Shell, block, diagram, drag
 from tests.app.mouse import drop
 
@@ -122,6 +122,26 @@ def test_bends_between_blocks_that_move_move_along():
     moved = page.layout["tanh"].x - 400
     assert page.layout["exp"].x == 600 + moved
     assert page.bends[PortName("exp", "x")] == (Point(580 + moved, 60),)
+
+
+def test_routes_between_blocks_that_move_alike_move_along():
+    shown = narrow()
+    between = PortName("exp", "x"), PortName("tanh", "x")
+    routed = (BendWire(between[0], (), route=(580.0,)), BendWire(between[1], (), route=(380.0,)))
+    shown = apply(shown, Batch("Route", routed)).after
+    assert set(shown.main.routes) == set(between)
+    joined = Batch(
+        "Insert",
+        (
+            AddBlock("b", block("Relu"), Point(400, 0)),
+            Connect(PortName("neg", "out"), PortName("b", "x")),
+            Connect(PortName("b", "out"), PortName("tanh", "x")),
+        ),
+    )
+    page = apply(shown, with_room(Scene(shown, "main"), joined, ["b"])).after.main
+    moved = page.layout["tanh"].x - 400
+    assert moved > 0 and page.layout["exp"].x == 600 + moved
+    assert page.routes == {between[0]: (580.0 + moved,)}
 
 
 def test_frames_move_with_their_contents_or_grow():

@@ -1,14 +1,16 @@
 """Routes of wires move along with their blocks, and are dropped where they would be wrong."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from blocks.errors import FileError
+from blocks.errors import ChangeError, FileError
 from runtime.diagram import (
     AddBlock,
     Arrange,
+    Batch,
     BendWire,
     Connect,
     Diagram,
@@ -22,8 +24,11 @@ from runtime.diagram import (
     apply,
     check,
     dumps,
+    group,
     loads,
+    ungroup,
 )
+from runtime.diagram.edits.clipboard import copied, pasted
 from runtime.diagram.files import writing
 from tests.runtime.diagram.drawing import make, page
 
@@ -145,3 +150,57 @@ class TestFiles:
         (found,) = [problem for problem in check(stray) if problem.code == "stray-layout"]
         assert found.what == "There is a route for a wire that does not exist."
         assert apply(stray, Arrange()).after.main.routes == {}
+
+
+class TestCopies:
+    def test_a_copy_takes_the_routes_of_inner_wires_along(self, diagram):
+        text = copied(diagram, "main", ["w", "t"])
+        paste = pasted(diagram, "main", text, Point(2000.0, 50.0))
+        made = apply(diagram, paste.change).after.main
+        shift = made.layout["t2"].x - diagram.main.layout["t"].x
+        assert made.routes == {WIRE: (300.0,), P("t2.x"): (300.0 + shift,)}
+
+    def test_a_copy_that_is_moved_in_the_same_edit_keeps_them(self, diagram):
+        paste = pasted(diagram, "main", copied(diagram, "main", ["w", "t"]))
+        away = MoveBlocks({"w2": Point(1000.0, 7.0), "t2": Point(1500.0, 307.0)})
+        made = apply(diagram, Batch("Paste", (paste.change, away))).after.main
+        assert made.routes[P("t2.x")] == (1300.0,)
+        apart = MoveBlocks({"w2": Point(1000.0, 8.0), "t2": Point(1500.0, 307.0)})
+        made = apply(diagram, Batch("Paste", (paste.change, apart))).after.main
+        assert P("t2.x") not in made.routes
+
+    def test_a_copy_that_would_run_behind_a_block_is_not_square(self, diagram):
+        text = copied(diagram, "main", ["w", "t"])
+        crowded = apply(diagram, MoveBlocks({"aside": Point(2230.0, 200.0)})).after
+        at = Point(2330.0, 200.0)
+        assert (
+            P("t2.x") in apply(diagram, pasted(diagram, "main", text, at).change).after.main.routes
+        )
+        made = apply(crowded, pasted(crowded, "main", text, at).change).after.main
+        assert made.routes.keys() == {WIRE}
+
+    def test_a_part_of_a_file_may_have_routes(self, diagram):
+        main = json.loads(copied(diagram, "main", ["w", "t"]))["pages"]["main"]
+        paste = pasted(diagram, "main", json.dumps(main), Point(2000.0, 50.0))
+        assert P("t2.x") in apply(diagram, paste.change).after.main.routes
+
+
+class TestPages:
+    def test_a_group_takes_the_routes_of_inner_wires_along_and_gives_them_back(self, diagram):
+        grouped = apply(diagram, group(diagram, "main", ["w", "t"])).after
+        assert grouped.pages["group1"].routes == {WIRE: (300.0,)}
+        assert grouped.main.routes == {}
+        back = apply(grouped, ungroup(grouped, "main", "group1")).after.main
+        assert back.routes == {WIRE: (300.0 + back.layout["w"].x,)}
+
+    def test_a_route_through_a_port_of_the_page_is_dropped(self, diagram):
+        grouped = apply(diagram, group(diagram, "main", ["t"])).after
+        assert grouped.main.routes == grouped.pages["group1"].routes == {}
+        back = apply(grouped, ungroup(grouped, "main", "group1")).after.main
+        assert back.routes == {}
+
+
+@pytest.mark.parametrize("given", [(1.0, 2.0), (float("nan"),)])
+def test_what_is_not_a_route_is_refused(diagram, given):
+    with pytest.raises(ChangeError, match="This is not a route"):
+        apply(diagram, BendWire(WIRE, (), route=given))

@@ -40,6 +40,8 @@ _STALE_AFTER = 150
 _FLOW_EVERY = 50
 """Milliseconds between animation steps of the selected wire's chevrons."""
 _FLOW_STEP = 0.05
+_REFINED = 64
+"""Wires for which detours are looked for between two frames."""
 _MARGIN = 24.0
 """Margin around revealed items, widget px."""
 
@@ -73,6 +75,9 @@ class Stage(QWidget):
         self._flow_timer = QTimer(self)
         self._flow_timer.setInterval(_FLOW_EVERY)
         self._flow_timer.timeout.connect(self._flow)
+        self._refine_timer = QTimer(self)
+        self._refine_timer.setSingleShot(True)
+        self._refine_timer.timeout.connect(self._refine)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(200, 150)
         self.setAccessibleName(self.tr("Diagram"))
@@ -241,6 +246,8 @@ class Stage(QWidget):
                 draw_badges(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)
         if self._faces.behind or not complete:
             QTimer.singleShot(0, self, self.update)
+        if not view.scene.is_refined():
+            self._refine_timer.start(0)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -284,6 +291,13 @@ class Stage(QWidget):
         bounds = view.scene.wire_bounds[[view.scene.wire_index[view.selection.wire or ""]]]
         x0, y0, x1, y1 = view.camera.rows_to_widget(bounds)[0].tolist()
         self.update(QRectF(x0, y0, x1 - x0, y1 - y0).toAlignedRect())
+
+    def _refine(self) -> None:
+        """Look for the next detours of wires while nothing else is to be done."""
+        if self.view.scene.refine(_REFINED):
+            self.update()
+        elif not self.view.scene.is_refined():
+            self._refine_timer.start(0)
 
     def _rename_cameras(self, diagram: Diagram) -> None:
         """Keep the cameras of pages that are renamed in ``diagram``."""

@@ -181,6 +181,7 @@ class PictureCommands(QObject):
             if result.diagram is self._document.diagram:
                 result = replace(result, diagram=diagram)
             stage.set_result(result, self._navigation.use)
+        stage.view.scene.refine()
         return stage
 
     def _size(self, stage: Stage) -> QSizeF:

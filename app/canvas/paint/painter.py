@@ -82,6 +82,7 @@ def paint_fitted(
 
     ``pulse`` is called with the share that is painted; an exception from it ends the painting.
     """
+    view.scene.refine()
     bounds = view.scene.bounds()
     content = legend_content(view.annotations)
     size = legend_size(content)

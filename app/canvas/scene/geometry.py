@@ -6,7 +6,7 @@ Blocks, ports and wires are numbered from 0 in the order of the page.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -14,12 +14,13 @@ import numpy as np
 
 from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints
 from app.canvas.scene.bezier import CORNER, Courses
+from app.canvas.scene.detours import Detours
 from app.canvas.scene.routes import RouteArrays, shrunk
-from blocks.block import Block, Opaque, Source
+from app.canvas.scene.slots import add_named_ports, slots_of
+from blocks.block import Block, Source
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import Diagram, Note, Page, Point
-from runtime.diagram.model import ports as ports_of
 from runtime.diagram.paths import PortName
 
 PORT_RADIUS = 4.0
@@ -37,20 +38,6 @@ class Bend(NamedTuple):
     number: int
 
 
-class Slots:
-    """The names of a block's ports, and their numbers on the block, inputs first."""
-
-    def __init__(
-        self, inputs: tuple[str, ...], outputs: tuple[str, ...], free: tuple[str, ...] = ()
-    ) -> None:
-        self.inputs = inputs
-        """Those in use, then the free port of a repeating input."""
-        self.outputs = outputs
-        self.free = frozenset(free)
-        self.input_at = {name: i for i, name in enumerate(inputs)}
-        self.output_at = {name: i + len(inputs) for i, name in enumerate(outputs)}
-
-
 class Scene:
     """One page of a diagram as arrays. ``update`` follows edits, ``place`` a drag."""
 
@@ -58,6 +45,7 @@ class Scene:
         self.diagram = diagram
         self.page_name = page
         self.page = diagram.pages.get(page, _EMPTY_PAGE)
+        self._detours = Detours()
         self._read_blocks()
         self.rows: Ints = self.least_rows
         """Number of text lines on each face (n,)."""
@@ -115,7 +103,22 @@ class Scene:
         ports = np.flatnonzero(moved[self.port_block])
         self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
         touched = np.flatnonzero(moved[self.wire_blocks].any(axis=1))
+        ends = self._ports[self.wire_ports[touched]].reshape(-1, 4)
+        free = (self.bend_counts[touched] == 0) & ~self._routes.followed(
+            touched, self.wire_blocks[touched], self.rects[:, :2]
+        )
+        self._detours.recheck(self.rects, touched, ends, free)
         self._update_wires(np.union1d(touched, self.bend_wire[bends]))
+
+    def refine(self, most: int | None = None) -> bool:
+        """Look for detours of the next wires, at most so many; True if one was found."""
+        found = self._detours.refine(most)
+        self._update_wires(found)
+        return len(found) > 0
+
+    def is_refined(self) -> bool:
+        """Whether it is known of all wires if they need a detour."""
+        return self._detours.is_complete()
 
     def blocks_in(self, area: Floats) -> Indices:
         """Blocks that touch ``area`` (left, top, right, bottom), ports included."""
@@ -140,18 +143,22 @@ class Scene:
 
     def courses(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         """``wires`` grouped by kind and by number of waypoints, each group with its courses."""
-        if not (len(self.bends) or self._is_routed.any()):
+        if not (len(self.bends) or self._is_routed.any() or self._detour_sizes.any()):
             yield wires, Courses(self.wire_ends[wires])
             return
-        sizes = np.where(self._is_routed[wires], self._routes.sizes[wires], 0)
-        for size in np.unique(sizes).tolist():
+        routed = self._is_routed[wires]
+        sizes = np.where(routed, self._routes.sizes[wires], 0)
+        around = self._detour_sizes[wires]
+        yield from self._curves(wires[(sizes == 0) & (around == 0)])
+        for size in np.unique(sizes[sizes > 0]).tolist():
             alike = wires[sizes == size]
-            if size:
-                ends, tails = self.wire_ends[alike], self.wire_blocks[alike, 0]
-                waypoints = self._routes.waypoints(alike, size, tails, self.rects[:, :2], ends)
-                yield alike, Courses(waypoints, CORNER)
-            else:
-                yield from self._curves(alike)
+            ends, tails = self.wire_ends[alike], self.wire_blocks[alike, 0]
+            waypoints = self._routes.waypoints(alike, size, tails, self.rects[:, :2], ends)
+            yield alike, Courses(waypoints, CORNER)
+        for size in np.unique(around[around > 0]).tolist():
+            alike = wires[around == size]
+            waypoints = self._detours.waypoints(alike, size, self.wire_ends[alike])
+            yield alike, Courses(waypoints, CORNER)
 
     def course_of(self, key: str) -> Courses:
         """The course of one wire."""
@@ -183,7 +190,8 @@ class Scene:
         rects = self.rects if blocks is None else self.rects[blocks]
         if blocks is None:
             bends = np.concatenate([self.bends, np.zeros_like(self.bends)], axis=1)
-            routes = shrunk(self.wire_bounds[self._is_routed], LANE_MARGIN)
+            is_square = self._is_routed | (self._detour_sizes > 0)
+            routes = shrunk(self.wire_bounds[is_square], LANE_MARGIN)
             rects = np.concatenate([rects, self.note_rects(), bends, routes])
         return _around(rects)
 
@@ -229,13 +237,13 @@ class Scene:
         self.names: list[str] = list(page.blocks)
         self.blocks: list[Block] = list(page.blocks.values())
         self.index: dict[str, int] = {name: i for i, name in enumerate(self.names)}
-        self.slots = _slots(self.diagram, self.page_name, page)
+        self.slots = slots_of(self.diagram, self.page_name, page)
         self.least_rows: Ints = _least_rows(self.blocks)
         """Text lines (n,) before values are known: a variable has a line for its gradient."""
         try:
             keys, ends = self._resolve()
         except KeyError:
-            _add_named_ports(page, self.index, self.slots)
+            add_named_ports(page, self.index, self.slots)
             keys, ends = self._resolve()
         self._number_ports()
         self.wire_keys: list[str] = keys
@@ -294,6 +302,9 @@ class Scene:
         self._routes = RouteArrays(self.page, self.wire_index, self.rects[:, :2].copy())
         self._is_routed: Flags = np.zeros(len(self.wire_keys), bool)
         """Wires (m,) that follow their routes."""
+        self._detours = self._detours.for_wires(self.wire_keys)
+        self._detour_sizes: Ints = np.zeros(len(self.wire_keys), np.int32)
+        """Numbers of stretches (m,) of the detours that wires follow, 0 for the others."""
         self._measure()
 
     def _read_bends(self) -> None:
@@ -313,6 +324,9 @@ class Scene:
         lines = np.maximum(self.port_rows, self.rows)
         self.rects[:, 3] = block_height(0) + ROW * lines
         self._ports: Floats = self.rects[self.port_block, :2] + self._port_offset
+        ends = self._ports[self.wire_ports].reshape(-1, 4)
+        free = (self.bend_counts == 0) & (self._routes.sizes == 0)
+        self._detours.settle(self.rects, ends, self.wire_blocks, free)
         self._update_wires(np.arange(len(self.wire_keys)))
 
     def _update_wires(self, wires: Indices) -> None:
@@ -320,6 +334,8 @@ class Scene:
         self.wire_ends[wires] = ends
         blocks = self.wire_blocks[wires]
         self._is_routed[wires] = self._routes.followed(wires, blocks, self.rects[:, :2])
+        around = self._detours.followed(wires, ends)
+        self._detour_sizes[wires] = np.where(self._is_routed[wires], 0, around)
         for group, courses in self.courses(wires):
             hull = courses.hull()
             self.wire_bounds[group, :2] = hull.min(axis=1) - LANE_MARGIN
@@ -332,42 +348,6 @@ def _least_rows(blocks: list[Block]) -> Ints:
         np.int32,
         len(blocks),
     )
-
-
-def _slots(diagram: Diagram, name: str, page: Page) -> list[Slots]:
-    """Slots of every block of the page."""
-    by_type: dict[type[Block], Slots | None] = {}
-    found: list[Slots] = []
-    for block_name, block in page.blocks.items():
-        kind = type(block)
-        if kind not in by_type:
-            by_type[kind] = _fixed_slots(kind)
-        slots = by_type[kind]
-        if slots is None:
-            ports = ports_of(diagram, name, block_name)
-            slots = Slots((*ports.inputs, *ports.free), ports.outputs, ports.free)
-        found.append(slots)
-    return found
-
-
-def _fixed_slots(kind: type[Block]) -> Slots | None:
-    """The slots of a type whose blocks all have the same ports; None if they differ."""
-    if issubclass(kind, PageBlock | Opaque) or any(port.variadic for port in kind.inputs):
-        return None
-    return Slots(tuple(port.name for port in kind.inputs), kind.outputs)
-
-
-def _add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) -> None:
-    """Add ports that wires name but blocks lack, so that every wire has two ends."""
-    for target, source in page.wires.items():
-        i = index.get(target.block)
-        if i is not None and target.port not in slots[i].input_at:
-            old = slots[i]
-            slots[i] = Slots((*old.inputs, target.port), old.outputs, tuple(old.free))
-        i = index.get(source.block)
-        if i is not None and source.port not in slots[i].output_at:
-            old = slots[i]
-            slots[i] = Slots(old.inputs, (*old.outputs, source.port), tuple(old.free))
 
 
 def _corners(known: list[Point | None]) -> list[Point]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from runtime.diagram import Page
 
-_ALIKE = 1e-6
+ALIKE = 1e-6
 """Difference of the shifts of two blocks, scene units, that have moved alike."""
 
 
@@ -42,7 +42,7 @@ class RouteArrays:
         Both ends have moved alike, or not at all; ``corners`` (n, 2) are those of blocks now.
         """
         shifts = (corners - self._corners)[ends]
-        alike = (np.abs(shifts[:, 0] - shifts[:, 1]) < _ALIKE).all(axis=1)
+        alike = (np.abs(shifts[:, 0] - shifts[:, 1]) < ALIKE).all(axis=1)
         return np.asarray(alike & (self.sizes[wires] > 0))
 
     def waypoints(
@@ -53,13 +53,20 @@ class RouteArrays:
         ``tails`` (k,) are the blocks that they leave, ``corners`` (n, 2) those of blocks now, and
         ``ends`` (k, 4) the ports.
         """
-        shift = (corners - self._corners)[tails]
         route = self._stretches[self._first[wires, None] + np.arange(size)]
-        xs = np.repeat(route[:, ::2] + shift[:, :1], 2, axis=1)
-        ys = np.repeat(route[:, 1::2] + shift[:, 1:], 2, axis=1)
-        ys = np.concatenate([ends[:, 1:2], ys, ends[:, 3:]], axis=1)
-        turns = np.stack([xs, ys], axis=2).reshape(len(wires), -1)
-        return np.concatenate([ends[:, :2], turns, ends[:, 2:]], axis=1)
+        return square(route, (corners - self._corners)[tails], ends)
+
+
+def square(route: Floats, shift: Floats, ends: Floats) -> Floats:
+    """The waypoints (k, 2 (s + 3)) of square wires.
+
+    Their routes (k, s) have moved by ``shift`` (k, 2); their ports are at ``ends`` (k, 4).
+    """
+    xs = np.repeat(route[:, ::2] + shift[:, :1], 2, axis=1)
+    ys = np.repeat(route[:, 1::2] + shift[:, 1:], 2, axis=1)
+    ys = np.concatenate([ends[:, 1:2], ys, ends[:, 3:]], axis=1)
+    turns = np.stack([xs, ys], axis=2).reshape(len(route), -1)
+    return np.concatenate([ends[:, :2], turns, ends[:, 2:]], axis=1)
 
 
 def shrunk(sides: Floats, margin: float) -> Floats:

@@ -66,12 +66,12 @@ def test_a_wire_that_only_brushes_the_block_is_not_under_it():
     shown = diagram(
         {"a": block("Variable"), "r": block("Relu"), "t": block("Tanh")},
         {"r.x": "a.out"},
-        {"a": (0, 0), "r": (600, 0), "t": (300, 30)},
+        {"a": (0, 0), "r": (600, 0), "t": (300, 300)},
     )
     scene = Scene(shown, "main")
-    assert wire_under(scene, scene.rects[2], "t") is None
-    scene.place(scene.wires_of(scene.wire_blocks[0])[:0], scene.rects[:0, :2])
     there = scene.rects[2].copy()
+    there[1] = 30.0
+    assert wire_under(scene, there, "t") is None
     there[1] = 10.0
     assert wire_under(scene, there, "t") == "r.x"
     assert wire_under(scene, there, "r") is None

@@ -1,0 +1,127 @@
+"""The detours of a page's wires: routes that are not stored, found little by little.
+
+A wire without bends or route that would pass behind a block is drawn along a way around it. The
+ways depend only on the positions and sizes of blocks, so that the same page always looks the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.canvas.scene.obstacles import REACH, Obstacles
+from app.canvas.scene.routes import ALIKE, square
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+
+AT_ONCE = 256
+"""Wires that are checked at once when a page is shown or changed; the others follow when idle."""
+LIVE = 24
+"""Wires of moved blocks that are checked again in each step of a drag, at most."""
+_FEW = 64
+"""Blocks that may have changed for the wires near them alone to be checked again."""
+
+
+class Detours:
+    """The detours of wires with these ``keys`` (m,)."""
+
+    def __init__(self, keys: Sequence[str] = ()) -> None:
+        self._keys = keys
+        self._sizes: Ints = np.zeros(len(keys), np.int32)
+        """Numbers of stretches (m,) of the detours, 0 for wires that need none."""
+        self._stretches: Floats = np.zeros((len(keys), 3))
+        self._ends: Floats = np.full((len(keys), 4), np.nan)
+        """Ends of the wires (m, 4) when they were checked."""
+        self._pending: Flags = np.ones(len(keys), bool)
+        self._own: Ints = np.zeros((len(keys), 2), np.int32)
+        self._rects: Floats = np.zeros((0, 4))
+        self._obstacles: Obstacles | None = None
+
+    def for_wires(self, keys: Sequence[str]) -> Detours:
+        """The detours of a page after its wires have become these."""
+        if keys is self._keys:
+            return self
+        new, known = Detours(keys), {key: i for i, key in enumerate(self._keys)}
+        here = np.array([i for i, key in enumerate(keys) if key in known], np.intp)
+        there = np.array([known[keys[i]] for i in here.tolist()], np.intp)
+        for name in ("_sizes", "_stretches", "_ends", "_pending"):
+            getattr(new, name)[here] = getattr(self, name)[there]
+        new._rects = self._rects
+        return new
+
+    def settle(self, rects: Floats, ends: Floats, own: Ints, free: Flags) -> None:
+        """Follow the blocks ``rects`` (n, 4) and the ``ends`` (m, 4) of wires between ``own`` (m,
+        2); only the ``free`` (m,) have detours, not those with bends or a route.
+        """
+        self._pending |= (ends != self._ends).any(axis=1)
+        self._pending |= _near(_changed(self._rects, rects), ends)
+        self._ends[self._pending] = ends[self._pending]
+        self._sizes[self._pending | ~free] = 0
+        self._pending &= free
+        self._ends[~free] = np.nan
+        self._rects, self._own, self._obstacles = rects.copy(), own, None
+        self.refine(AT_ONCE)
+
+    def refine(self, most: int | None = None) -> Indices:
+        """Check the next wires, at most so many; returns those that have found a detour."""
+        wires = np.flatnonzero(self._pending)[:most]
+        return self._check(wires) if len(wires) else wires
+
+    def is_complete(self) -> bool:
+        """Whether all wires are checked."""
+        return not self._pending.any()
+
+    def recheck(self, rects: Floats, wires: Indices, ends: Floats, free: Flags) -> None:
+        """Check ``wires`` (k,) again, whose blocks have moved, unless there are many."""
+        if len(wires) <= LIVE:
+            wires, ends = wires[free], ends[free]
+            self._ends[wires], self._obstacles = ends, Obstacles(rects)
+            self._check(wires)
+            self._obstacles = None
+
+    def followed(self, wires: Indices, ends: Floats) -> Ints:
+        """Numbers of stretches (k,) of the detours that ``wires`` follow: 0 if their ends (k, 4)
+        have not moved alike since.
+        """
+        shift = ends - self._ends[wires]
+        alike = (np.abs(shift[:, :2] - shift[:, 2:]) < ALIKE).all(axis=1)
+        return np.where(alike, self._sizes[wires], 0).astype(np.int32)
+
+    def waypoints(self, wires: Indices, size: int, ends: Floats) -> Floats:
+        """The waypoints (k, 2 (size + 3)) of wires with detours of one size."""
+        return square(self._stretches[wires, :size], (ends - self._ends[wires])[:, :2], ends)
+
+    def _check(self, wires: Indices) -> Indices:
+        if self._obstacles is None:
+            self._obstacles = Obstacles(self._rects)
+        self._pending[wires], self._sizes[wires] = False, 0
+        blocked = wires[self._obstacles.blocked(self._ends[wires], self._own[wires])]
+        for wire in blocked.tolist():
+            way = self._obstacles.way(self._ends[wire], self._own[wire])
+            self._sizes[wire] = len(way)
+            self._stretches[wire, : len(way)] = way
+        return blocked[self._sizes[blocked] > 0]
+
+
+def _changed(before: Floats, after: Floats) -> Floats:
+    """The blocks (k, 4) that are only in one of two pages."""
+    if before.shape == after.shape:
+        differ = (before != after).any(axis=1)
+        return np.concatenate([before[differ], after[differ]])
+    old, new = (set(map(tuple, rects.tolist())) for rects in (before, after))
+    return np.array(sorted(old ^ new), np.float64).reshape(-1, 4)
+
+
+def _near(rects: Floats, ends: Floats) -> Flags:
+    """Wires (m,) that one of ``rects`` (k, 4) may be in the way of, or in that of their detour."""
+    found = np.full(len(ends), len(rects) > 2 * _FEW)
+    if not found.all():
+        low = np.minimum(ends[:, :2], ends[:, 2:]) - REACH
+        high = np.maximum(ends[:, :2], ends[:, 2:]) + REACH
+        for rect in rects:
+            found |= ((rect[:2] < high) & (rect[:2] + rect[2:] > low)).all(axis=1)
+    return found

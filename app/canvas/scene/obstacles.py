@@ -1,0 +1,188 @@
+"""Obstacles: whether a wire would pass behind a block, and ways around for those that would.
+
+A way is a route of one or three stretches; see :data:`runtime.diagram.model.Route`. Among those on
+lines beside the edges of blocks near by, the shortest one is taken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.canvas.scene.bezier import flatten
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from runtime.diagram.model import Route
+
+CLEAR = (12.0, 19.0, 26.0)
+"""Distances of ways from the blocks that they go around, by the number of the source block, so that
+wires of several sources around the same block are told apart; scene units.
+"""
+_TIGHT = 7.0
+"""Distance where there is no other way, scene units."""
+REACH = 260.0
+"""How far from the straight line between its ports a way may lead, scene units."""
+_STUB = 16.0
+"""Least distance of a port from the first turn, scene units."""
+_INSET = 2.0
+"""How far a wire may run inside the edge of a block, scene units."""
+_LINES = 12
+"""Number of lines that are considered in each direction."""
+_CELL = 160.0
+_STEP = 20.0
+"""Largest distance of the points of a wire that are looked at, scene units."""
+_STEPS = 24
+_MOST_PIECES = 64
+_FARTHEST = 1e9
+
+
+class Obstacles:
+    """The blocks ``rects`` (n, 4: left, top, width, height) of a page, sorted into cells."""
+
+    def __init__(self, rects: Floats) -> None:
+        corners = np.clip(rects[:, :2], -_FARTHEST, _FARTHEST)
+        self._sides = np.concatenate([corners, corners + rects[:, 2:]], axis=1)
+        first, last = np.split(np.floor(self._sides / _CELL).astype(np.int64), 2, axis=1)
+        columns, rows = (last - first + 1).T
+        block, number = _repeated(columns * rows)
+        cells = first[block] + np.column_stack([number // rows[block], number % rows[block]])
+        keys = _keys(cells)
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._blocks = keys[order], block[order]
+
+    def blocked(self, ends: Floats, own: Ints) -> Flags:
+        """Which curves from port to port (m, 4: x0, y0, x1, y1) run behind a block that is not one
+        of their ``own`` (m, 2).
+        """
+        wire, points = _points_along(flatten(np.clip(ends, -_FARTHEST, _FARTHEST), _STEPS))
+        keys = _keys(np.floor(points / _CELL).astype(np.int64))
+        is_first = np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)]
+        run, keys = np.cumsum(is_first) - 1, keys[is_first]
+        begin = np.searchsorted(self._keys, keys)
+        count = np.searchsorted(self._keys, keys, side="right") - begin
+        at, number = _repeated(count[run])
+        block = self._blocks[begin[run[at]] + number]
+        left, top, right, bottom = self._sides[block].T
+        (x, y), wire = points[at].T, wire[at]
+        inside = (x > left + _INSET) & (x < right - _INSET)
+        inside &= (y > top + _INSET) & (y < bottom - _INSET)
+        inside &= (block != own[wire, 0]) & (block != own[wire, 1])
+        found = np.zeros(len(ends), bool)
+        found[wire[inside]] = True
+        return found
+
+    def way(self, ends: Floats, own: Ints) -> Route:
+        """A route from port to port (4,) around all blocks; empty if none was found.
+
+        ``own`` (2,) are the blocks of the ports, which the wire may touch there.
+        """
+        x0, y0, x1, y1 = ends.tolist()
+        left, top, right, bottom = self._sides.T
+        near = np.flatnonzero(
+            (left < max(x0, x1) + REACH) & (right > min(x0, x1) - REACH)
+            & (top < max(y0, y1) + REACH) & (bottom > min(y0, y1) - REACH)
+        )  # fmt: skip
+        outwards = np.array([-1.0, -1.0, 1.0, 1.0])
+        for clear in (CLEAR[own[0] % len(CLEAR)], _TIGHT):
+            sides = self._sides[near] + clear * outwards
+            found = _Search(sides, near == own[0], near == own[1], ends).best()
+            if found:
+                return found
+        return ()
+
+
+class _Search:
+    """The search for one way between blocks with these sides (k, 4), grown by the clearance."""
+
+    def __init__(self, sides: Floats, begins: Flags, ends: Flags, ports: Floats) -> None:
+        self._left, self._top, self._right, self._bottom = sides.T
+        x0, y0, x1, y1 = self._ports = ports.tolist()
+        ahead = np.concatenate([self._left, self._right, [x0 + _STUB, x1 - _STUB, (x0 + x1) / 2]])
+        ahead = _within(ahead, x0, x1)
+        # The stretches at the ports end before the first block in their way.
+        level = (self._top < y0) & (self._bottom > y0) & ~begins & (self._right > x0)
+        self._wall = np.where(level, self._left, np.inf).min(initial=np.inf)
+        level = (self._top < y1) & (self._bottom > y1) & ~ends & (self._left < x1)
+        self._fence = np.where(level, self._right, -np.inf).max(initial=-np.inf)
+        outs = ahead[(ahead >= x0 + _STUB) & (ahead <= self._wall)]
+        ins = ahead[(ahead <= x1 - _STUB) & (ahead >= self._fence)]
+        self._outs = _nearest(outs, x0 + _STUB, x0 + _STUB)
+        self._ins = _nearest(ins, x1 - _STUB, x1 - _STUB)
+        levels = np.concatenate([self._top, self._bottom, [y0, y1, (y0 + y1) / 2]])
+        self._levels = _nearest(_within(levels, y0, y1), min(y0, y1), max(y0, y1))
+
+    def best(self) -> Route:
+        if not (len(self._outs) and len(self._ins)):
+            return ()
+        return self._three_pieces() or self._five_pieces()
+
+    def _three_pieces(self) -> Route:
+        """Along, across, along: as short as can be."""
+        x0, y0, x1, y1 = self._ports
+        xs = np.union1d(self._outs, self._ins)
+        xs = xs[(xs >= max(x0 + _STUB, self._fence)) & (xs <= min(x1 - _STUB, self._wall))]
+        xs = xs[~self._across(xs, np.array([y0]), y1)[0]]
+        return (float(xs[np.abs(xs - (x0 + x1) / 2).argmin()]),) if len(xs) else ()
+
+    def _five_pieces(self) -> Route:
+        """Along, across, along, across, along: the shortest."""
+        x0, y0, x1, y1 = self._ports
+        outs, ins, levels = self._outs, self._ins, self._levels
+        low, high = np.minimum(outs[:, None], ins), np.maximum(outs[:, None], ins)
+        over = (self._left < high[..., None]) & (self._right > low[..., None])
+        level = (levels[:, None] > self._top) & (levels[:, None] < self._bottom)
+        met = level.astype(np.float32) @ over.reshape(-1, len(self._left)).T.astype(np.float32)
+        taken = met.reshape(len(levels), len(outs), len(ins)) > 0.5
+        taken |= self._across(outs, levels, y0)[:, :, None]
+        taken |= self._across(ins, levels, y1)[:, None, :]
+        if taken.all():
+            return ()
+        length = (np.abs(levels - y0) + np.abs(levels - y1))[:, None, None]
+        length = length + ((outs - x0)[:, None] + (high - low) + (x1 - ins))[None]
+        best = np.where(taken, np.inf, length).argmin()
+        level_at, out, into = np.unravel_index(best, taken.shape)
+        return float(outs[out]), float(levels[level_at]), float(ins[into])
+
+    def _across(self, xs: Floats, levels: Floats, y: float) -> Flags:
+        """Whether a stretch at each of ``xs`` (k,) from each level (l,) to ``y`` hits a block."""
+        low, high = np.minimum(levels, y)[:, None], np.maximum(levels, y)[:, None]
+        beside = (self._top < high) & (self._bottom > low)
+        on = (xs[:, None] > self._left) & (xs[:, None] < self._right)
+        return np.asarray(beside.astype(np.float32) @ on.T.astype(np.float32) > 0.5)
+
+
+def _within(values: Floats, begin: float, end: float) -> Floats:
+    """Those values that are so near to the ports at ``begin`` and ``end`` that all blocks are known
+    there.
+    """
+    low, high = min(begin, end) - REACH, max(begin, end) + REACH
+    return values[(values >= low) & (values <= high)]
+
+
+def _nearest(values: Floats, low: float, high: float) -> Floats:
+    """The few values that are nearest to the stretch from ``low`` to ``high``."""
+    values = np.unique(values)
+    away = np.maximum(np.maximum(low - values, values - high), 0.0)
+    return values[np.argsort(away, kind="stable")[:_LINES]]
+
+
+def _points_along(curves: Floats) -> tuple[Indices, Floats]:
+    """Points (p, 2) close to each other on the lines ``curves`` (m, k, 2), and their curves."""
+    start, along = curves[:, :-1].reshape(-1, 2), np.diff(curves, axis=1).reshape(-1, 2)
+    pieces = np.clip(np.ceil(np.hypot(*along.T) / _STEP), 1, _MOST_PIECES).astype(np.intp)
+    segment, number = _repeated(pieces)
+    share = (number + 0.5) / pieces[segment]
+    return segment // (curves.shape[1] - 1), start[segment] + share[:, None] * along[segment]
+
+
+def _repeated(counts: Indices) -> tuple[Indices, Indices]:
+    """Each index as often as ``counts`` says, and the number of the repetition."""
+    index = np.repeat(np.arange(len(counts)), counts)
+    return index, np.arange(len(index)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _keys(cells: Indices) -> Indices:
+    """One number for each cell (n, 2)."""
+    return np.asarray(cells[:, 0] * (1 << 32) + cells[:, 1])

@@ -1,0 +1,65 @@
+"""The ports of each block of a page, in the order in which the canvas shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from blocks.block import Opaque
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram.model import ports as ports_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from blocks.block import Block
+    from runtime.diagram.model import Diagram, Page
+
+
+class Slots:
+    """The names of a block's ports, and their numbers on the block, inputs first."""
+
+    def __init__(
+        self, inputs: tuple[str, ...], outputs: tuple[str, ...], free: tuple[str, ...] = ()
+    ) -> None:
+        self.inputs = inputs
+        """Those in use, then the free port of a repeating input."""
+        self.outputs = outputs
+        self.free = frozenset(free)
+        self.input_at = {name: i for i, name in enumerate(inputs)}
+        self.output_at = {name: i + len(inputs) for i, name in enumerate(outputs)}
+
+
+def slots_of(diagram: Diagram, name: str, page: Page) -> list[Slots]:
+    """Slots of every block of the page."""
+    by_type: dict[type[Block], Slots | None] = {}
+    found: list[Slots] = []
+    for block_name, block in page.blocks.items():
+        kind = type(block)
+        if kind not in by_type:
+            by_type[kind] = _fixed_slots(kind)
+        slots = by_type[kind]
+        if slots is None:
+            ports = ports_of(diagram, name, block_name)
+            slots = Slots((*ports.inputs, *ports.free), ports.outputs, ports.free)
+        found.append(slots)
+    return found
+
+
+def _fixed_slots(kind: type[Block]) -> Slots | None:
+    """The slots of a type whose blocks all have the same ports; None if they differ."""
+    if issubclass(kind, PageBlock | Opaque) or any(port.variadic for port in kind.inputs):
+        return None
+    return Slots(tuple(port.name for port in kind.inputs), kind.outputs)
+
+
+def add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) -> None:
+    """Add ports that wires name but blocks lack, so that every wire has two ends."""
+    for target, source in page.wires.items():
+        i = index.get(target.block)
+        if i is not None and target.port not in slots[i].input_at:
+            old = slots[i]
+            slots[i] = Slots((*old.inputs, target.port), old.outputs, tuple(old.free))
+        i = index.get(source.block)
+        if i is not None and source.port not in slots[i].output_at:
+            old = slots[i]
+            slots[i] = Slots(old.inputs, (*old.outputs, source.port), tuple(old.free))

@@ -16,7 +16,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.lane_paths import STEPS, lane_points
+from app.canvas.scene.lane_paths import INSET, STEPS, lane_points
 from app.canvas.scene.polylines import Polylines, offset, strokes
 from app.canvas.state.codes import STATE_OF
 from runtime.flow.words.states import Form, State
@@ -32,6 +32,8 @@ _LONG = 240.0
 """Length of a section, widget px, that needs more than a few segments."""
 _CHEVRONS = 34.0
 """From one chevron to the next, px at 100 %."""
+_LAST = 11.0
+"""From the last arrowhead to the end of its lane, px at 100 %, at least."""
 _SQUARE = Qt.PenCapStyle.SquareCap
 
 
@@ -39,15 +41,20 @@ _SQUARE = Qt.PenCapStyle.SquareCap
 class Bundle:
     """Wires with courses of one kind: these, in widget px, their codes (m,), and their lane widths
     (m,) in px at 100 %.
+
+    ``partings`` (m,) are how far they run with others of their port, in widget px; not at all by
+    default.
     """
 
     courses: Courses
     codes: NDArray[np.int8]
     widths: Floats
+    partings: Floats | None = None
 
     def only(self, chosen: Flags) -> Bundle:
         """The chosen wires (m,)."""
-        return Bundle(self.courses.only(chosen), self.codes[chosen], self.widths[chosen])
+        partings = None if self.partings is None else self.partings[chosen]
+        return Bundle(self.courses.only(chosen), self.codes[chosen], self.widths[chosen], partings)
 
 
 def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
@@ -98,8 +105,9 @@ def draw_curves(
         if faded:
             colour = mixed(colour, QColor(theme.canvas), 0.5)
         pen = _Pen(painter, colour, unit)
-        points_of_lane = lane_points(points[chosen], unit, position)
-        _draw_lane(pen, points_of_lane, bundle.widths[chosen], state, phase)
+        lane = lane_points(points[chosen], unit, position)
+        parts = np.zeros(len(lane)) if bundle.partings is None else bundle.partings[chosen]
+        _draw_lane(pen, lane, bundle.widths[chosen], parts, state, phase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +143,11 @@ def _steps(waypoints: Floats, unit: float) -> NDArray[np.intp]:
     return np.where(lengths > _LONG, _SOME, _FEW)
 
 
-def _draw_lane(pen: _Pen, lane: Floats, widths: Floats, state: State, phase: float) -> None:
+def _draw_lane(
+    pen: _Pen, lane: Floats, widths: Floats, partings: Floats, state: State, phase: float
+) -> None:
     path, unit, form = Polylines(lane), pen.unit, state.row.form
+    first = np.clip(partings - INSET * unit, 0.0, np.maximum(path.lengths - _LAST * unit, 0.0))
     if form in (Form.SOLID, Form.LONG_DASH):
         for width in np.unique(widths):
             chosen = widths == width
@@ -147,12 +158,12 @@ def _draw_lane(pen: _Pen, lane: Floats, widths: Floats, state: State, phase: flo
                 pen.dash(Polylines(lane[chosen]), 11.0, 5.0)
         pen.set_width(1.5, _SQUARE)
         every = _CHEVRONS * max(1.0, 0.85 / unit)
-        pen.draw(_chevrons(path, widths, unit, every, 1.0 - phase))
+        pen.draw(_chevrons(path, widths, unit, every, first + (1.0 - phase) * every * unit))
     else:
         _draw_form(pen, lane, path, form)
     if state.row.passes:
         pen.set_width(1.5, _SQUARE)
-        pen.draw(_chevrons(path, widths, unit, 1e6))
+        pen.draw(_chevrons(path, widths, unit, 1e6, first))
 
 
 def _draw_form(pen: _Pen, lane: Floats, path: Polylines, form: Form) -> None:
@@ -204,15 +215,12 @@ def _hatch(path: Polylines, unit: float) -> Floats:
     return np.column_stack([centre - slant, centre + slant])
 
 
-def _chevrons(
-    path: Polylines, widths: Floats, unit: float, every: float, skipped: float = 0.0
-) -> Floats:
+def _chevrons(path: Polylines, widths: Floats, unit: float, every: float, first: Floats) -> Floats:
     """Lines (n, 4) of arrowheads that point back to the source, spaced by ``every`` px of style.
 
-    The first is at the source, or further on by the share ``skipped`` of ``every``.
+    The first is ``first`` (m,) widget px from the source's end of each lane.
     """
-    first = (0.5 + skipped * every) * unit
-    curve, at = path.marks(every * unit, first, 10.0 * unit)
+    curve, at = path.marks(every * unit, first + 0.5 * unit, 10.0 * unit)
     tip = path.at(curve, at)
     along = path.direction(curve, np.maximum(at, 2.0))
     side = np.column_stack([-along[:, 1], along[:, 0]])

@@ -180,8 +180,9 @@ class _PagePainter:
         view, annotations = self.view, self.view.annotations
         for alike, courses in view.scene.courses(wires):
             points = courses.to_widget(view.camera)
+            parts = view.scene.partings(alike) * view.camera.zoom
             for number, loss in enumerate(annotations.lanes):
-                bundle = Bundle(points, loss.drawn[alike], loss.widths[alike])
+                bundle = Bundle(points, loss.drawn[alike], loss.widths[alike], parts)
                 for position in np.unique(loss.positions[alike]).tolist():
                     lanes.draw_curves(
                         self.painter,

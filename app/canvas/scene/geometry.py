@@ -15,6 +15,7 @@ import numpy as np
 from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
+from app.canvas.scene.forks import partings, walks
 from app.canvas.scene.routes import RouteArrays, shrunk
 from app.canvas.scene.slots import add_named_ports, slots_of
 from blocks.block import Block, Source
@@ -164,6 +165,19 @@ class Scene:
         """The course of one wire."""
         return next(self.courses(np.array([self.wire_index[key]])))[1]
 
+    def partings(self, wires: Indices) -> Floats:
+        """How far each of ``wires`` (k,) runs with another one of its port (k,)."""
+        if np.isnan(self._partings[wires]).any():
+            ports = self.wire_ports[:, 0]
+            is_asked = np.zeros(len(self.port_block), bool)
+            is_asked[ports[wires[np.isnan(self._partings[wires])]]] = True
+            alike = np.flatnonzero(is_asked[ports])
+            groups = list(self.courses(alike))
+            order = np.concatenate([group for group, _ in groups])
+            points = np.concatenate([walks(courses) for _, courses in groups])
+            self._partings[order] = partings(ports[order], points)
+        return self._partings[wires]
+
     def _curves(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         counts = self.bend_counts[wires]
         for bends in np.unique(counts).tolist():
@@ -298,6 +312,8 @@ class Scene:
         """Ends of each wire: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
         """Left, top, right, bottom of each wire with its lanes (m, 4)."""
+        self._partings: Floats = np.full(len(self.wire_keys), np.nan)
+        """How far each wire (m,) runs with another one of its port, where known."""
         self._read_bends()
         self._routes = RouteArrays(self.page, self.wire_index, self.rects[:, :2].copy())
         self._is_routed: Flags = np.zeros(len(self.wire_keys), bool)
@@ -332,6 +348,9 @@ class Scene:
     def _update_wires(self, wires: Indices) -> None:
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
+        has_moved = np.zeros(len(self.port_block), bool)
+        has_moved[self.wire_ports[wires, 0]] = True
+        self._partings[has_moved[self.wire_ports[:, 0]]] = np.nan
         blocks = self.wire_blocks[wires]
         self._is_routed[wires] = self._routes.followed(wires, blocks, self.rects[:, :2])
         around = self._detours.followed(wires, ends)

@@ -16,7 +16,7 @@ PITCH = 9.0
 """From one lane to the next, px at 100 %."""
 STEPS = 32
 """Segments that each section of a wire is flattened into."""
-_INSET = 9.0
+INSET = 9.0
 """From a port to the end of a lane, px at 100 %."""
 
 
@@ -31,7 +31,7 @@ def lane_paths(courses: Courses, unit: float, position: int = 0) -> Polylines:
 
 def lane_points(points: Floats, unit: float, position: int) -> Floats:
     """The lanes (m, k, 2) beside the wires ``points`` (m, k, 2), clear of the ports."""
-    return Polylines(offset(points, lane_offset(position) * unit)).trimmed(_INSET * unit)
+    return Polylines(offset(points, lane_offset(position) * unit)).trimmed(INSET * unit)
 
 
 def lane_offset(position: int) -> float:

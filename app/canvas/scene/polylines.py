@@ -91,17 +91,20 @@ class Polylines:
         ahead = self.at(curve, distance + 1.0) - self.at(curve, distance - 1.0)
         return np.asarray(ahead / np.maximum(np.hypot(*ahead.T), 1e-9)[:, None])
 
-    def marks(self, every: float, first: float, last: float = 0.0) -> tuple[Indices, Floats]:
+    def marks(
+        self, every: float, first: float | Floats, last: float = 0.0
+    ) -> tuple[Indices, Floats]:
         """Curve and distance of marks spaced by ``every``.
 
-        The first is ``first`` from the start, the last at least ``last`` before the end. A curve
-        too short for its first mark has none.
+        The first is ``first`` from the start, one number or one for each curve (m,), the last at
+        least ``last`` before the end. A curve too short for its first mark has none.
         """
         room = self.lengths - first - last
         count = np.where(room >= 0, np.floor(room / every) + 1, 0).astype(np.intp)
         curve: Indices = np.repeat(np.arange(len(count)), count)
         number: Indices = np.arange(len(curve)) - np.repeat(np.cumsum(count) - count, count)
-        return curve, np.asarray(first + every * number, np.float64)
+        begin = np.broadcast_to(np.asarray(first, np.float64), self.lengths.shape)
+        return curve, begin[curve] + every * number
 
     def dashes(self, pattern: Sequence[float]) -> Floats:
         """Segments (n, 4) of a dash pattern: lengths on, off, on, off, …."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Signal
 
-from app.canvas.paint.blocks.faces import GUTTER, SYMBOL
+from app.canvas.paint.blocks.faces import GUTTER
+from app.canvas.paint.blocks.symbols import SYMBOL
 from app.canvas.paint.trial import paint_trial
 from app.canvas.scene.hits import block_at
 from app.canvas.stage import Stage

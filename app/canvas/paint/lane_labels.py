@@ -8,6 +8,8 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
 from app.canvas.paint import glyphs
+from app.canvas.paint.legible import legible_scale
+from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.lane_paths import lane_paths
 from app.canvas.state.codes import CODES, STATE_OF
 from runtime.flow.words.states import Form, State
@@ -78,6 +80,8 @@ class _LaneLabels:
         self.lanes = view.annotations.lanes[number]
         self.several = len(view.annotations.lanes) > 1
         self.complete = True
+        self.near = view.camera.zoom >= NUMBERS
+        """Whether there is room for text beside lanes."""
 
     def paint(self, wires: Indices) -> None:
         scene, camera = self.view.scene, self.view.camera
@@ -95,7 +99,7 @@ class _LaneLabels:
 
     def _paint_on(self, wires: Indices, paths: Polylines, selected: int | None) -> None:
         """Paint the labels of ``wires`` (m,), whose lanes are ``paths``."""
-        unit, order = self.view.camera.unit, np.arange(len(wires))
+        unit, order = legible_scale(self.view.camera.unit), np.arange(len(wires))
         centre = paths.lengths / 2.0 - self._shift() * unit
         middle, along = paths.at(order, centre), paths.direction(order, centre)
         end = paths.at(order, paths.lengths)
@@ -104,7 +108,8 @@ class _LaneLabels:
             state = STATE_OF.get(int(self.lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
             self._paint_glyphs(wire, state, middle[i], end[i])
             in_full = wire == selected and not self.several  # the panel lists the size of each
-            if text := self.lanes.label(wire, in_full=in_full):
+            text = self.lanes.label(wire, in_full=in_full)
+            if text and self.near:
                 self._paint_text(text, state, middle[i], along[i])
             if self._is_numbered(wire):
                 self._paint(str(self.number + 1), state, numbered[i], grounded=True)
@@ -139,7 +144,7 @@ class _LaneLabels:
         if self.several:
             self._paint(text, state, middle, grounded=True)
             return
-        unit = self.view.camera.unit
+        unit = legible_scale(self.view.camera.unit)
         box = np.array([glyphs.width(text), glyphs.SIZE]) * unit
         side = np.array([-along[1], along[0]])
         distance = 0.5 * np.abs(side) @ box + 3.0 * unit
@@ -147,7 +152,8 @@ class _LaneLabels:
 
     def _paint(self, glyph: str, state: State, centre: Floats, *, grounded: bool = False) -> None:
         """Paint a glyph or text at a widget point, some on a ground that interrupts the lane."""
-        painter, ratio, unit = self.painter, self.ratio, round(self.view.camera.unit, 3)
+        painter, ratio, unit = self.painter, self.ratio, self.view.camera.unit
+        unit = round(unit if glyph in glyphs.SHAPES else legible_scale(unit), 3)
         colour = self.view.theme.lane(state).name()
         ground = self.view.theme.canvas if grounded or glyph in glyphs.ON_LANE else ""
         x, y = centre.tolist()

@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTextLayout
 
 from app.canvas.paint.blocks.faces import CORNER
+from app.canvas.paint.legible import legible_size
 from app.canvas.scene.camera import PLAIN
 from app.services.theme import BODY, font
 
@@ -57,8 +58,52 @@ def _paint_note(painter: QPainter, view: ViewState, note: Note, *, selected: boo
                 QPointF(box.right() - inset, box.bottom() - 2.0),
                 QPointF(box.right() - 2.0, box.bottom() - inset),
             )
-        painter.setPen(QColor(theme.ink_soft if note.frame else theme.ink))
-        painter.setFont(font(BODY, bold=note.frame))
-        room = box.adjusted(_PAD, _RISE, -_PAD, -_RISE)
-        painter.drawText(room, _FLAGS, note.text)
+    if note.frame:
+        _paint_title(painter, view, note.text, box)
+    elif zoom >= PLAIN:
+        _paint_text(painter, view, note.text, box.adjusted(_PAD, _RISE, -_PAD, -_RISE))
     painter.restore()
+
+
+def _paint_title(painter: QPainter, view: ViewState, text: str, frame: QRectF) -> None:
+    """Paint a frame's title inside it; above it from afar, where the blocks leave no room."""
+    zoom = view.camera.zoom
+    letters = font(legible_size(BODY, zoom), bold=True)
+    painter.setPen(QColor(view.theme.ink_soft))
+    painter.setFont(letters)
+    if letters.pixelSize() == BODY:
+        painter.drawText(frame.adjusted(_PAD, _RISE, -_PAD, -_RISE), _FLAGS, text)
+        return
+    metrics = QFontMetricsF(letters)
+    high, pad = metrics.height(), 2.0 / zoom
+    place = QRectF(pad, -high - pad, frame.width() - 2 * pad, high)
+    if place.width() >= metrics.horizontalAdvance("123…"):
+        line = " ".join(text.split())
+        shown = metrics.elidedText(line, Qt.TextElideMode.ElideRight, place.width())
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft), shown)
+
+
+def _paint_text(painter: QPainter, view: ViewState, text: str, room: QRectF) -> None:
+    """Paint as many lines of a note as fit in ``room``."""
+    letters = font(legible_size(BODY, view.camera.zoom))
+    painter.setPen(QColor(view.theme.ink))
+    painter.setFont(letters)
+    if letters.pixelSize() == BODY:
+        painter.drawText(room, _FLAGS, text)
+        return
+    metrics = QFontMetricsF(letters)
+    layout = QTextLayout(text.replace("\n", "\u2028"), letters)
+    layout.beginLayout()
+    top = 0.0
+    while (line := layout.createLine()).isValid():
+        line.setLineWidth(room.width())
+        if top + line.height() > room.height() + 1.0:
+            break
+        place = QRectF(room.left(), room.top() + top, room.width(), line.height())
+        top += line.height()
+        words = text[line.textStart() : line.textStart() + line.textLength()].strip()
+        if top + line.height() > room.height() + 1.0:  # the last one shows that more follows
+            words = " ".join(text[line.textStart() :].split())
+        shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft), shown)
+    layout.endLayout()

@@ -15,12 +15,14 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from app.canvas.paint import lanes
 from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face, margin
+from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.drawing import draw_lines, draw_rects
 from app.canvas.paint.lane_labels import paint_lane_labels
 from app.canvas.paint.lanes import Bundle
 from app.canvas.paint.legend import legend_content, legend_size, paint_legend
 from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.port_types import paint_port_types
+from app.canvas.paint.problems import paint_problems
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.tracing import paint_siblings, paint_wire_ends
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
@@ -33,6 +35,7 @@ from runtime.diagram.layout.measures import WIDTH
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.state.looks import Look
     from app.services.theme import Theme
 
 Pulse: TypeAlias = Callable[[float], object]
@@ -146,6 +149,7 @@ class _PagePainter:
         self._marks()
         self._selection(blocks)
         self._ports()
+        paint_problems(painter, view, self.visible, ratio=self.ratio, vector=self.faces is None)
         self._focus()
         paint_route(painter, view)
         return self.complete
@@ -224,10 +228,13 @@ class _PagePainter:
 
     # Blocks
 
+    def _look_of(self) -> Callable[[int], Look]:
+        annotations = self.view.annotations
+        return annotations.look if self.view.camera.zoom >= NUMBERS else annotations.plain_look
+
     def _faces(self, blocks: Indices, faces: FaceCache) -> None:
         view, painter, ratio = self.view, self.painter, self.ratio
-        zoom, annotations = view.camera.zoom, view.annotations
-        look_of = annotations.look if zoom >= NUMBERS else annotations.plain_look
+        zoom, look_of = view.camera.zoom, self._look_of()
         corners = np.round(view.camera.to_widget(view.scene.rects[blocks, :2]) * ratio) / ratio
         for i, (x, y) in zip(blocks.tolist(), corners.tolist(), strict=True):
             look = look_of(i)
@@ -248,16 +255,8 @@ class _PagePainter:
                 painter.drawPixmap(place, pixmap, QRectF(pixmap.rect()))
 
     def _plain_blocks(self, blocks: Indices) -> None:
-        scene, painter = self.view.scene, self.painter
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        rects = self.view.camera.rows_to_widget(scene.rects[blocks])
-        rects[:, 2:] = scene.rects[blocks, 2:] * self.view.camera.zoom
-        families = np.array([type(scene.blocks[i]).family for i in blocks.tolist()])
-        painter.setPen(Qt.PenStyle.NoPen)
-        for family in np.unique(families):
-            painter.setBrush(self.view.theme.border(str(family)))
-            draw_rects(painter, rects[families == family])
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        vector = self.faces is None
+        paint_plain_blocks(self.painter, self.view, blocks, ratio=self.ratio, vector=vector)
 
     def _vectors(self, wires: Indices, blocks: Indices) -> None:
         """Paint everything piece by piece, so that a large picture can be cancelled."""
@@ -273,12 +272,13 @@ class _PagePainter:
 
     def _vector_faces(self, blocks: Indices) -> None:
         view, camera, painter = self.view, self.view.camera, self.painter
+        look_of = self._look_of()
         corners = camera.to_widget(view.scene.rects[blocks, :2]).tolist()
         for i, (x, y) in zip(blocks.tolist(), corners, strict=True):
             painter.save()
             painter.translate(x, y)
             painter.scale(camera.zoom, camera.zoom)
-            draw_face(painter, view.annotations.look(i), view.theme, close=camera.zoom >= NUMBERS)
+            draw_face(painter, look_of(i), view.theme, camera.zoom)
             painter.restore()
 
     # Highlights

@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.paint import glyphs
+from app.canvas.paint.legible import legible_scale
 from app.canvas.scene.camera import PLAIN
 from app.services.theme import BODY, font
 
@@ -33,7 +34,7 @@ def paint_route(painter: QPainter, view: ViewState) -> None:
 
 
 def _paint_number(painter: QPainter, view: ViewState, left: float, top: float, text: str) -> None:
-    unit, theme = view.camera.unit, view.theme
+    unit, theme = legible_scale(view.camera.unit, BODY), view.theme
     x, y = view.camera.to_widget(np.array([left, top])).tolist()
     letters = font(BODY, bold=True)
     width = max(2 * _RADIUS, QFontMetricsF(letters).horizontalAdvance(text) + _RADIUS)
@@ -55,9 +56,10 @@ def _paint_cutter(painter: QPainter, view: ViewState, wire: WirePath, glyph: str
     if number is None:
         return
     x, y = view.camera.to_widget(view.scene.port_points(np.array([number])))[0].tolist()
+    unit = legible_scale(view.camera.unit)
     painter.save()
     painter.translate(x, y)
-    painter.scale(view.camera.unit, view.camera.unit)
+    painter.scale(unit, unit)
     painter.setPen(QPen(QColor(view.theme.error), 1.5))
     painter.setBrush(QColor(view.theme.canvas))
     painter.drawEllipse(QPointF(0.0, 0.0), _RADIUS, _RADIUS)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.canvas.state.lanes import Lanes, lanes_of, side_by_side
-from app.canvas.state.looks import Look, look_of
+from app.canvas.state.looks import Look, look_of, summary_of
 from app.canvas.state.page_result import PageResult
 from runtime.diagram.paths import ROOT, InstancePath, PortPath
 
@@ -45,7 +45,7 @@ class Annotations:
         """What the face of block ``i`` shows from afar."""
         known = self._plain_looks.get(i)
         if known is None:
-            known = self._plain_looks[i] = self.look(i).plain()
+            known = self._plain_looks[i] = self.look(i).plain(summary_of(self.page, i))
         return known
 
 

@@ -148,10 +148,32 @@ def spread(array: NDArray[Any]) -> str:
         return f"{others} not finite"
     if not others and (finite == finite[0]).all():
         return f"all {number(finite[0])}"
-    largest = float(np.abs(finite).max())
-    rms = largest * float(np.sqrt(np.mean(np.square(finite / largest)))) if largest else 0.0
-    text = f"rms {number(rms, 3)} · {number(finite.min(), 2)}…{number(finite.max(), 2)}"
+    text = f"rms {number(_rms(finite), 3)} · {number(finite.min(), 2)}…{number(finite.max(), 2)}"
     return f"{text} · {others} not finite" if others else text
+
+
+def one_number(array: NDArray[Any] | None) -> tuple[str, ...]:
+    """An array as one number, in shorter and shorter texts: a scalar's value, or the rms.
+
+    ``None`` stands for a gradient that no path connects to a loss.
+    """
+    if array is None:
+        return ("None",)
+    if not array.size:
+        return ("empty",)
+    if array.size == 1:
+        value = array.reshape(())[()]
+        return number(value, 3), number(value, 2), number(value, 1)
+    text = spread(array).partition(" · ")[0]
+    if not text.startswith("rms "):
+        return (text,)
+    rms = _rms(array[np.isfinite(array)].astype(np.float64))
+    return text, number(rms, 3), number(rms, 2), number(rms, 1)
+
+
+def _rms(finite: NDArray[np.float64]) -> float:
+    largest = float(np.abs(finite).max())
+    return largest * float(np.sqrt(np.mean(np.square(finite / largest)))) if largest else 0.0
 
 
 def dimensions(shape: tuple[int, ...]) -> str:

@@ -16,6 +16,7 @@ from app.canvas.state.formatting import (
     gradient_readout,
     lines,
     number,
+    one_number,
 )
 from app.canvas.state.outlines import counted, outline
 from app.services.translation import editor
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from app.canvas.state.page_result import PageResult
     from runtime.flow import State
 
-_SEVERITIES = ("error", "warning", "info")
 _DASH = Readout((("–",),), prose=True)
 
 
@@ -57,27 +57,27 @@ class Look:
     outputs: tuple[PortLook, ...] = ()
     sections: tuple[Section, ...] = ()
     stale: bool = False
-    severity: str = ""
-    """Severity of the worst problem; empty without one."""
     inside: State | None = None
     """The state of most concern of a wire inside a page."""
     head: bool = False
     """Whether the block is a loss."""
     badges: tuple[BadgeLabel, ...] = ()
+    summary: tuple[str, ...] = ()
+    """One number for a face from afar: texts, each shorter than the one before."""
 
     @property
     def height(self) -> float:
         """Height of the face, scene units."""
         return block_height(self.lines)
 
-    def plain(self) -> Look:
-        """The look from afar: without numbers and without the names of ports."""
+    def plain(self, summary: tuple[str, ...]) -> Look:
+        """The look from afar: one number, no others, and no names of ports."""
         return replace(
             self,
             label="",
             sections=(),
             badges=(),
-            stale=False,
+            summary=summary,
             inputs=tuple(replace(port, text="") for port in self.inputs),
             outputs=tuple(replace(port, text="") for port in self.outputs),
         )
@@ -87,7 +87,6 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
     """The look of block number ``i``; its numbers are faint if ``dimmed``."""
     scene = page.scene
     name, block = scene.names[i], scene.blocks[i]
-    severities = {diagnostic.severity for diagnostic in page.problems_of(name)}
     title = type_name(block)
     labels = badge_labels(page.badges, page.use / name, scene.slots[i].outputs)
     return Look(
@@ -100,11 +99,22 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
         outputs=_output_looks(page, i),
         sections=_sections(page, i),
         stale=dimmed,
-        severity=next((severity for severity in _SEVERITIES if severity in severities), ""),
         inside=page.worst_inside.get(name) if isinstance(block, PageBlock) else None,
         head=type(block).head,
         badges=tuple(label for label, _ in labels),
     )
+
+
+def summary_of(page: PageResult, i: int) -> tuple[str, ...]:
+    """The number of block ``i`` from afar: a variable's gradient, or the value of an output."""
+    scene, name = page.scene, page.scene.names[i]
+    block, outputs = scene.blocks[i], scene.slots[i].outputs
+    if page.result is None or len(outputs) != 1:
+        return ()
+    value = page.value(name, outputs[0])
+    if value is not None and isinstance(block, Source) and block.kind == "variable":
+        return tuple(f"∇ {text}" for text in one_number(page.gradient(name)))
+    return () if value is None else one_number(value)
 
 
 def type_name(block: Block) -> str:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from runtime.flow import State
 
 
+SEVERITIES = ("error", "warning", "info")
+"""Severities of problems, the worst first."""
+
+
 @dataclass(frozen=True, eq=False)
 class PageResult:
     """A result, or none, for one page at its use ``use``."""
@@ -86,6 +90,15 @@ class PageResult:
                 port = (place.port or "") if path == block else ""
                 found.setdefault((block, port), []).append(diagnostic)
         return found
+
+    @cached_property
+    def severities(self) -> Mapping[str, str]:
+        """By block with a problem, the severity of its worst one."""
+        worst: dict[str, str] = {}
+        for (block, _), found in self.problems.items():
+            known = [worst[block]] if block in worst else []
+            worst[block] = min([*known, *(d.severity for d in found)], key=SEVERITIES.index)
+        return worst
 
     def problems_of(self, block: str) -> list[Diagnostic]:
         """All diagnostics of a block and its ports."""

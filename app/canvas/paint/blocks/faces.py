@@ -5,34 +5,33 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap
 
 from app.canvas.paint import glyphs
 from app.canvas.paint.blocks.badges import draw_badges
 from app.canvas.paint.blocks.grids import draw_section
+from app.canvas.paint.blocks.summaries import draw_summary
+from app.canvas.paint.blocks.symbols import draw_symbol, legible_width
+from app.canvas.paint.legible import legible_scale, legible_size
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.geometry import PORT_RADIUS
-from app.services.theme import BODY, SMALL, TITLE, Theme, font
+from app.services.theme import BODY, SMALL, Theme, font
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 
 if TYPE_CHECKING:
     from app.canvas.state.looks import Look, PortLook
     from runtime.flow import State
 
-MARGIN = 9.0
+MARGIN = 11.0
 """Room around a face for ports and badges, px at 100 %."""
 CORNER = 5.0
 GUTTER = 10.0
 """Distance from the edge to the text."""
-SYMBOL = 22.0
-"""Width reserved for the symbol."""
 _AT_LEAST = 4
 """Number of faces that a frame always draws."""
-_LEAST_INK = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,46 +107,40 @@ def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(room, room)
         painter.scale(zoom, zoom)
-        draw_face(painter, look, theme, close=zoom >= NUMBERS)
+        draw_face(painter, look, theme, zoom)
     return pixmap
 
 
-def draw_face(painter: QPainter, look: Look, theme: Theme, *, close: bool) -> None:
-    """Draw a face in scene units, its top left at the origin; with numbers if ``close``."""
-    _Face(painter, look, theme, close).draw()
-
-
-@cache
-def _outline(symbol: str) -> QPainterPath:
-    path = QPainterPath()
-    path.addText(0.0, 0.0, font(TITLE), symbol)
-    return path
+def draw_face(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
+    """Draw a face in scene units, its top left at the origin, to be legible at ``zoom``."""
+    _Face(painter, look, theme, zoom).draw()
 
 
 class _Face:
     """Draws one face, in scene units with its top left corner at the origin."""
 
-    def __init__(self, painter: QPainter, look: Look, theme: Theme, close: bool) -> None:
+    def __init__(self, painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
         self.painter = painter
         self.look = look
         self.theme = theme
-        self.close = close
-        self.small = font(SMALL)
+        self.zoom = zoom
+        self.small = font(legible_size(SMALL, zoom))
+        self.sign_scale = legible_scale(zoom) / zoom
 
     def draw(self) -> None:
         self._ground()
+        if self.zoom < NUMBERS:
+            self._summary()
+            self._dots()
+            return
         self._header()
-        if self.close:
-            left, right = self._port_names()
-            self._numbers(left, right)
+        left, right = self._port_names()
+        self._numbers(left, right)
         self._dots()
         if self.look.inside:
-            self._inside(self.look.inside)
+            self._inside(self.look.inside, self.look.height - 0.5)
         if self.look.badges:
-            foot = QPointF(GUTTER, self.look.height - 0.5)
-            draw_badges(self.painter, self.look.badges, foot, self.theme)
-        if self.look.severity:
-            self._severity()
+            self._badges()
 
     def _ground(self) -> None:
         look, theme = self.look, self.theme
@@ -161,8 +154,10 @@ class _Face:
 
     def _header(self) -> None:
         look, theme = self.look, self.theme
-        self._symbol(QRectF(GUTTER - 2.0, 1.0, SYMBOL, HEADER))
-        left, bold = GUTTER + SYMBOL + 5.0, font(BODY, bold=True)
+        wide = legible_width(look.symbol, self.zoom)
+        place = QRectF(GUTTER - 2.0, 1.0, wide, HEADER)
+        draw_symbol(self.painter, look.symbol, place, theme.symbol(look.family))
+        left, bold = GUTTER + wide + 5.0, font(legible_size(BODY, self.zoom), bold=True)
         room = WIDTH - GUTTER - left
         place = QRectF(left, 0.0, room, HEADER)
         self._elided(place, look.name, bold, theme.ink, Qt.AlignmentFlag.AlignLeft)
@@ -173,18 +168,13 @@ class _Face:
             ink = QColor(theme.ink_soft)
             self._text(place, label, self.small, ink, Qt.AlignmentFlag.AlignRight)
 
-    def _symbol(self, place: QRectF) -> None:
-        """The symbol as an outline, centred by its ink, since fonts place it differently."""
-        outline = _outline(self.look.symbol)
-        ink = outline.boundingRect()
-        size = max(ink.width(), ink.height(), 1.0)
-        scale = min(place.width() / size, 1.0) if size > _LEAST_INK else _LEAST_INK / size
-        self.painter.save()
-        self.painter.translate(place.center())
-        self.painter.scale(scale, scale)
-        self.painter.translate(-ink.center())
-        self.painter.fillPath(outline, self.theme.symbol(self.look.family))
-        self.painter.restore()
+    def _summary(self) -> None:
+        """Draw the name and one number, and the sign of the worst state inside a page."""
+        state, end = self.look.inside, 0.0
+        if state is not None:
+            end = glyphs.width(state.row.sign) * self.zoom * self.sign_scale + 2.0
+            self._inside(state, self.look.height / 2.0)
+        draw_summary(self.painter, self.look, self.theme, self.zoom, end)
 
     def _port_names(self) -> tuple[float, float]:
         """Draw the names of ports; return where the numbers may begin and end."""
@@ -209,7 +199,9 @@ class _Face:
         for section in self.look.sections:
             count = len(section.readout.cells)
             place = QRectF(left, top, right - left, ROW * count)
-            draw_section(self.painter, section, place, self.theme, stale=self.look.stale)
+            draw_section(
+                self.painter, section, place, self.theme, zoom=self.zoom, stale=self.look.stale
+            )
             top += ROW * count
 
     def _dots(self) -> None:
@@ -230,26 +222,25 @@ class _Face:
         self.painter.setBrush(colour if port.kind == "wired" else QColor(theme.canvas))
         self.painter.drawEllipse(centre, PORT_RADIUS - 0.5, PORT_RADIUS - 0.5)
 
-    def _inside(self, state: State) -> None:
-        """Draw the sign of the worst state inside a page, on the lower edge."""
-        sign = state.row.sign
+    def _inside(self, state: State, middle: float) -> None:
+        """Draw the sign of the worst state inside a page, centred at the height ``middle``."""
+        sign, scale = state.row.sign, self.sign_scale
         wide = glyphs.width(sign)
-        left, top = WIDTH - GUTTER - wide, self.look.height - glyphs.SIZE / 2.0 - 0.5
-        place = QRectF(left, top, wide, glyphs.SIZE)
+        gutter = GUTTER if self.zoom >= NUMBERS else 0.4 * GUTTER
+        self.painter.save()
+        self.painter.translate(WIDTH - gutter, middle)
+        self.painter.scale(scale, scale)
+        place = QRectF(-wide, -glyphs.SIZE / 2.0, wide, glyphs.SIZE)
         colour = self.theme.lane(state).name()
         glyphs.draw(self.painter, sign, place, colour, self.theme.canvas)
+        self.painter.restore()
 
-    def _severity(self) -> None:
-        theme = self.theme
-        colours = {"error": theme.error, "warning": theme.warning}
-        self.painter.setPen(QPen(QColor(theme.canvas), 1.5))
-        self.painter.setBrush(QColor(colours.get(self.look.severity, theme.ink_soft)))
-        centre = QPointF(WIDTH - 3.0, 3.0)
-        self.painter.drawEllipse(centre, 7.0, 7.0)
-        place = QRectF(centre.x() - 7.0, centre.y() - 7.5, 14.0, 14.0)
-        bold = font(SMALL, bold=True)
-        sign = "i" if self.look.severity == "info" else "!"
-        self._text(place, sign, bold, QColor(theme.canvas), Qt.AlignmentFlag.AlignCenter)
+    def _badges(self) -> None:
+        self.painter.save()
+        self.painter.translate(GUTTER, self.look.height - 0.5)
+        self.painter.scale(self.sign_scale, self.sign_scale)
+        draw_badges(self.painter, self.look.badges, QPointF(0.0, 0.0), self.theme)
+        self.painter.restore()
 
     def _text(
         self, place: QRectF, text: str, used: QFont, colour: QColor, align: Qt.AlignmentFlag

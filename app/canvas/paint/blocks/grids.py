@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.paint.blocks.charts import draw_chart
+from app.canvas.paint.legible import LEAST, legible_size
 from app.canvas.state.charts import HEIGHT, WIDTH
 from app.services.theme import SMALL, Theme, font
 from runtime.diagram.layout.measures import ROW
@@ -22,14 +23,25 @@ _SLIGHTLY = 0.9
 
 
 def draw_section(
-    painter: QPainter, section: Section, place: QRectF, theme: Theme, *, stale: bool
+    painter: QPainter,
+    section: Section,
+    place: QRectF,
+    theme: Theme,
+    *,
+    zoom: float,
+    stale: bool,
 ) -> None:
-    """Draw a section right-aligned in ``place``, with fewer digits or smaller if needed."""
+    """Draw a section right-aligned in ``place``.
+
+    Where room is short there are fewer digits, then smaller letters as far as they are legible at
+    ``zoom``, then fewer columns; without room for any, nothing.
+    """
     if section.chart is not None:
         box = QRectF(place.left(), place.center().y() - HEIGHT / 2.0, WIDTH, HEIGHT)
         draw_chart(painter, section.chart, box, theme)
         place = place.adjusted(WIDTH + 6.0, 0.0, 0.0, 0.0)
-    shown, metrics = section.readout, QFontMetricsF(font(SMALL))
+    size = legible_size(SMALL, zoom)
+    shown, metrics = section.readout, QFontMetricsF(font(size))
     mark = metrics.horizontalAdvance(section.mark) + 6.0 if section.mark else 0.0
     frame = mark + (2 * _BRACKET if shown.bracketed else 0.0)
     for cells, gap in ((shown.cells, _WIDE_GAP), (shown.cells, _GAP), (shown.short, _GAP)):
@@ -37,11 +49,17 @@ def draw_section(
         width = frame + sum(columns) + gap * (len(columns) - 1)
         if width * _SLIGHTLY <= place.width():
             break
-    shrink = min(1.0, place.width() / width)
+    shrink = min(1.0, max(place.width() / width, LEAST / (size * zoom)))
+    if width * shrink > place.width() + 1e-6:
+        cells = _fewer(cells, place.width() / shrink - frame, metrics, prose=shown.prose)
+        if not cells:
+            return
+        columns = _columns(cells, metrics)
+        width = frame + sum(columns) + gap * (len(columns) - 1)
     painter.save()
     painter.translate(place.right() - width * shrink, place.center().y())
     painter.scale(shrink, shrink)
-    painter.setFont(font(SMALL))
+    painter.setFont(font(size))
     top = -ROW * len(cells) / 2.0
     if section.mark:
         painter.setPen(QColor(theme.ink_faint if stale else theme.accent))
@@ -56,6 +74,25 @@ def draw_section(
             _draw_text(painter, QRectF(x, top + ROW * r, column, ROW), row[c])
         x += column + gap
     painter.restore()
+
+
+def _fewer(cells: Cells, room: float, metrics: QFontMetricsF, *, prose: bool) -> Cells:
+    """The columns that fit ``room`` with an ellipsis after them; of prose, the first phrases."""
+    if prose:
+        fitting = tuple((_beginning(row[0], room, metrics),) for row in cells)
+        return fitting if any(row[0] for row in fitting) else ()
+    for count in range(len(cells[0]) - 1, 0, -1):
+        fewer = tuple((*row[:count], "…") for row in cells)
+        if sum(_columns(fewer, metrics)) + _GAP * count <= room:
+            return fewer
+    return ()
+
+
+def _beginning(text: str, room: float, metrics: QFontMetricsF) -> str:
+    """As many of the phrases of ``text`` as fit: a number cut in two would mislead."""
+    phrases = text.split(" · ")
+    beginnings = (" · ".join(phrases[:count]) for count in range(len(phrases), 0, -1))
+    return next((part for part in beginnings if metrics.horizontalAdvance(part) <= room), "")
 
 
 def _columns(cells: Cells, metrics: QFontMetricsF) -> list[float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QRect
-from PySide6.QtGui import QBrush, QFont, QPen, QTransform
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QBrush, QFont, QFontMetricsF, QPen, QTransform
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,6 +80,47 @@ class Recorder:
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments: self.calls.append((name, arguments))
+
+
+@dataclass
+class Text:
+    """Words that were drawn, the size of their letters and the place of their ink, widget px."""
+
+    words: str
+    pixels: float
+    ink: QRectF
+
+
+def texts(found: Recorder) -> list[Text]:
+    """All text that was drawn, with the transformations that were in force."""
+    drawn, transform, saved, font = [], QTransform(), [], QFont()
+    for called, arguments in found.calls:
+        if called == "save":
+            saved.append((QTransform(transform), font))
+        elif called == "restore":
+            transform, font = saved.pop()
+        elif called == "translate":
+            point = arguments[0] if len(arguments) == 1 else QPointF(*arguments)
+            transform = QTransform.fromTranslate(point.x(), point.y()) * transform
+        elif called == "scale":
+            transform = QTransform.fromScale(*arguments) * transform
+        elif called == "setFont":
+            font = arguments[0]
+        elif called == "drawText":
+            place, flags, words = arguments
+            ink = transform.mapRect(_ink(QRectF(place), int(flags), words, font))
+            drawn.append(Text(words, font.pixelSize() * transform.m11(), ink))
+    return drawn
+
+
+def _ink(place: QRectF, flags: int, words: str, font: QFont) -> QRectF:
+    metrics = QFontMetricsF(font)
+    box = metrics.boundingRect(place, flags, words)
+    if flags & int(Qt.TextFlag.TextWordWrap):
+        return box
+    tight = metrics.tightBoundingRect(words)
+    top = box.top() + metrics.ascent() + tight.top()
+    return QRectF(box.left(), top, box.width(), tight.height())
 
 
 def recorder(monkeypatch, *modules) -> Recorder:

@@ -12,6 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor
 
 from app.canvas.paint import lanes, painter
+from app.canvas.paint.blocks import plain
 from app.canvas.paint.blocks.faces import Picture, draw_picture, margin
 from app.canvas.paint.legend import LegendContent, legend_size
 from app.canvas.paint.painter import Limits, paint, paint_fitted
@@ -104,7 +105,10 @@ class TestWhatStandsOut:
 
     def test_from_afar_a_selected_block_is_full(self, drawn, view, monkeypatch):
         filled = []
-        monkeypatch.setattr(painter, "draw_rects", lambda made, rects: filled.append(rects.copy()))
+        for module in (painter, plain):
+            monkeypatch.setattr(
+                module, "draw_rects", lambda made, rects: filled.append(rects.copy())
+            )
         far = replace(view, camera=Camera(PLAIN / 2.0, 0.0, 0.0))
         drawn(far)
         assert sum(map(len, filled)) == len(view.scene.names)

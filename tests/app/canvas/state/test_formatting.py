@@ -13,6 +13,7 @@ from app.canvas.state.formatting import (
     gradient_readout,
     lines,
     number,
+    one_number,
     power_of_ten,
     readout,
     spread,
@@ -128,3 +129,22 @@ def test_tooltips_show_the_head():
     assert text.startswith("100 × 10 float64\n")
     assert "..." in text
     assert dimensions(()) == "scalar"
+
+
+@pytest.mark.parametrize(
+    ("array", "shown"),
+    [
+        (np.float32(0.12345), ("0.123", "0.12", "0.1")),
+        (np.array([[-2.0]]), ("−2", "−2", "−2")),
+        (np.array([3.0, -4.0]), ("rms 3.54", "3.54", "3.5", "4")),
+        (np.array([1e-9, 0.0]), ("rms 7.07e−10", "7.07e−10", "7.1e−10", "7e−10")),
+        (np.array([np.inf, 3.0, 4.0]), ("rms 3.54", "3.54", "3.5", "4")),
+        (np.ones((2, 3)), ("all 1",)),
+        (np.array([True, False]), ("1 of 2 true",)),
+        (np.array([np.nan, np.nan]), ("2 not finite",)),
+        (np.zeros((0, 3)), ("empty",)),
+        (None, ("None",)),
+    ],
+)
+def test_one_number_stands_for_an_array_in_ever_shorter_texts(array, shown):
+    assert one_number(None if array is None else np.asarray(array)) == shown

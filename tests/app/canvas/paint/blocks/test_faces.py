@@ -8,14 +8,16 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QTransform
 
 from app.canvas.paint.blocks.faces import FaceCache, draw_face, draw_picture, margin
+from app.canvas.paint.blocks.symbols import legible_width
+from app.canvas.paint.legible import LEAST
 from app.canvas.scene.geometry import PORT_RADIUS
 from app.canvas.state.badge_labels import BadgeLabel
 from app.canvas.state.formatting import Readout, Section
 from app.canvas.state.looks import Look, PortLook
-from app.services.theme import BODY, DARK, HIGH_CONTRAST, LIGHT, SMALL, font
+from app.services.theme import BODY, DARK, HIGH_CONTRAST, LIGHT, SMALL, TITLE, font
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 from runtime.flow import State
-from tests.app.canvas.paint.recording import Recorder
+from tests.app.canvas.paint.recording import Recorder, texts
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
@@ -68,12 +70,6 @@ class TestDrawing:
         look = replace(LOOK, inputs=(PortLook("a", "wired", trouble=True),))
         assert at(image(look, ratio=2.0), 0, HEADER + 0.5 * ROW, ratio=2.0) == LIGHT.error
 
-    @pytest.mark.parametrize(("badge", "colour"), [("error", "error"), ("warning", "warning")])
-    def test_a_badge_stands_at_the_corner(self, qapp, badge, colour):
-        picture = image(replace(LOOK, severity=badge), ratio=2.0)
-        assert at(picture, WIDTH - 7.5, 3, ratio=2.0) == getattr(LIGHT, colour)
-        assert at(image(ratio=2.0), WIDTH - 7.5, 3, ratio=2.0) != getattr(LIGHT, colour)
-
     def test_numbers_are_drawn_from_a_zoom_on(self, qapp):
         bare = replace(LOOK, sections=())
         assert image() != image(bare)
@@ -99,10 +95,10 @@ class TestDrawing:
         assert edge(replace(LOOK, head=True)) < edge(LOOK)
 
 
-def drawn(look: Look = LOOK, close: bool = True, zoom: float = 1.0) -> Recorder:
+def drawn(look: Look = LOOK, zoom: float = 1.0) -> Recorder:
     """The calls that draw a face."""
     painter = Recorder(scaled=QTransform.fromScale(zoom, zoom))
-    draw_face(painter, look, LIGHT, close=close)
+    draw_face(painter, look, LIGHT, zoom)
     return painter
 
 
@@ -141,10 +137,12 @@ class TestPlaces:
         (centre,), (offset,) = painter.of("translate")[:2]
         (scale, _), *_ = painter.of("scale")
         ((outline, colour),) = painter.of("fillPath")
-        assert centre == QPointF(8.0 + 11.0, 1.0 + HEADER / 2.0)
+        width = legible_width(symbol, 1.0)
+        assert centre == QPointF(8.0 + width / 2.0, 1.0 + HEADER / 2.0)
         assert offset == -outline.boundingRect().center()
         size = max(outline.boundingRect().width(), outline.boundingRect().height())
-        assert 4.99 <= size * scale <= 22.01
+        assert 4.99 <= size * scale <= width + 0.01
+        assert scale * TITLE >= LEAST - 1e-6
         assert colour == LIGHT.symbol("arithmetic")
 
     def test_the_name_stands_beside_the_symbol(self, qapp):
@@ -180,18 +178,17 @@ class TestPlaces:
         named = replace(LOOK, inputs=(PortLook("a = 3", "open"),), lines=1)
         room = drawn(named).of("translate")[-1]
         assert room[0] <= WIDTH - 10.0
-        wide = Readout((tuple(["−1.234e−38"] * 4),), bracketed=True)
+        wide = Readout((tuple(["−1.23"] * 9),), bracketed=True)
         look = replace(named, sections=(Section("", wide),))
-        place, shrink = drawn(look).of("translate")[-1][0], drawn(look).of("scale")[-1][0]
-        assert shrink < 1.0
-        assert place == pytest.approx(10.0 + advance("a = 3") + 8.0)
         outputs = (PortLook("first", "wired"), PortLook("q", "wired"))
         twice = replace(look, outputs=outputs, sections=(Section("", wide),) * 2)
-        first, second = [at for at in drawn(twice).of("translate") if len(at) == 2]
-        shrink = drawn(twice).of("scale")[-1][0]
-        assert first[0] == second[0] == place
-        assert second[1] - first[1] == ROW
-        assert shrink < drawn(look).of("scale")[-1][0]
+        for shown, right in ((look, WIDTH - 10.0), (twice, WIDTH - 18.0 - advance("first"))):
+            numbers = [each for each in texts(drawn(shown)) if each.words in ("−1.23", "…")]
+            assert {each.words for each in numbers} == {"−1.23", "…"}
+            assert min(each.pixels for each in numbers) >= LEAST - 1e-6
+            assert min(each.ink.left() for each in numbers) >= 10.0 + advance("a = 3") + 8.0
+            assert max(each.ink.right() for each in numbers) <= right
+        assert len({round(each.ink.bottom()) for each in numbers if each.words == "…"}) == 2
 
     def test_numbers_stand_on_the_rows_of_their_outputs(self, qapp):
         one = Readout((("1",),))
@@ -226,32 +223,26 @@ class TestPlaces:
         assert dot.brush.color() == (colour if full else QColor(LIGHT.canvas))
 
     def test_the_worst_state_inside_stands_at_the_lower_right(self, qapp):
-        call, box = text(drawn(replace(LOOK, inside=State.NONFINITE)), State.NONFINITE.row.sign)
-        assert box.right() == WIDTH - 10.0
-        assert box.center().y() == LOOK.height - 0.5
+        sign = State.NONFINITE.row.sign
+        call, _ = text(drawn(replace(LOOK, inside=State.NONFINITE)), sign)
         assert call.pen.color().name() == LIGHT.lane(State.NONFINITE).name()
+        for zoom in (1.0, 0.7):
+            shown = texts(drawn(replace(LOOK, inside=State.NONFINITE), zoom=zoom))
+            (found,) = [each for each in shown if each.words == sign]
+            assert WIDTH - 20.0 <= found.ink.right() <= WIDTH - 10.0
+            assert found.ink.center().y() == pytest.approx(LOOK.height - 0.5, abs=1.5)
 
     def test_badges_stand_at_the_lower_left(self, qapp):
-        _, box = text(drawn(replace(LOOK, badges=(BadgeLabel("STALE"),))), "STALE")
-        assert box.left() == 10.0
-        assert box.center().y() == LOOK.height - 0.5
+        for zoom in (1.0, 0.7):
+            shown = texts(drawn(replace(LOOK, badges=(BadgeLabel("STALE"),)), zoom=zoom))
+            (badge,) = [each for each in shown if each.words == "STALE"]
+            assert badge.pixels * zoom >= LEAST - 1e-6
+            assert 10.0 <= badge.ink.left() <= 20.0
+            assert badge.ink.center().y() == pytest.approx(LOOK.height - 0.5, abs=1.5)
 
-    @pytest.mark.parametrize(
-        ("severity", "sign", "colour"),
-        [("error", "!", "error"), ("warning", "!", "warning"), ("info", "i", "ink_soft")],
-    )
-    def test_a_problem_stands_at_the_upper_right(self, qapp, severity, sign, colour):
-        painter = drawn(replace(LOOK, severity=severity))
-        disc = painter.drawn("drawEllipse")[-1]
-        assert disc.arguments == (QPointF(WIDTH - 3.0, 3.0), 7.0, 7.0)
-        assert disc.brush.color() == QColor(getattr(LIGHT, colour))
-        call, box = text(painter, sign)
-        assert abs(box.center().x() - (WIDTH - 3.0)) < 1e-9
-        assert call.pen.color() == QColor(LIGHT.canvas)
-
-    def test_from_afar_nothing_but_the_name_is_written(self, qapp):
-        words = [call.arguments[-1] for call in drawn(close=False).drawn("drawText")]
-        assert words == ["mul1"]
+    def test_from_afar_only_the_name_and_one_number_are_written(self, qapp):
+        painter = drawn(replace(LOOK, summary=("rms 2.12", "2.12")), zoom=0.5)
+        assert [call.arguments[-1] for call in painter.drawn("drawText")] == ["mul1", "rms 2.12"]
 
 
 class TestCache:

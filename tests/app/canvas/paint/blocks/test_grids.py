@@ -22,9 +22,9 @@ def application(qapp):
     """Text is measured."""
 
 
-def painted(monkeypatch, section, place=PLACE, *, stale=False):
+def painted(monkeypatch, section, place=PLACE, *, zoom=1.0, stale=False):
     painter = recorder(monkeypatch)
-    draw_section(painter, section, place, LIGHT, stale=stale)
+    draw_section(painter, section, place, LIGHT, zoom=zoom, stale=stale)
     return painter
 
 
@@ -98,7 +98,32 @@ def test_where_there_is_little_room_gaps_shrink_then_digits_go_then_all_shrinks(
         pytest.approx(0.9 * (full + 7.0) / (full + 6.0)),
     )
     assert drawn(brief + 6.0) == ("1.2", pytest.approx(6.0), 1.0)
-    assert drawn(20.0) == ("1.2", pytest.approx(6.0), pytest.approx(20.0 / (brief + 6.0)))
+    room = 0.85 * (brief + 6.0)
+    assert drawn(room) == ("1.2", pytest.approx(6.0), pytest.approx(0.85))
+    least = 9.0 / 11.0
+    few = least * (wide("1.2") + wide("…") + 6.0)
+    assert drawn(few) == ("1.2", pytest.approx(6.0), pytest.approx(least))
+
+
+def test_where_no_number_is_legible_there_is_none(monkeypatch):
+    readout = Readout((("1.234567", "2.345678"),), fewer=(("1.2", "2.3"),))
+    narrow = QRectF(0.0, 0.0, 15.0, ROW)
+    assert not painted(monkeypatch, Section("", readout), narrow).of("drawText")
+    room = QRectF(0.0, 0.0, wide("1.234567") + wide("2.345678") + 9.0, ROW)
+    near = painted(monkeypatch, Section("", readout), room)
+    far = painted(monkeypatch, Section("", readout), room, zoom=0.6)
+    assert [each.font.pixelSize() for each in near.drawn("drawText")] == [11, 11]
+    assert {each.arguments[2] for each in near.drawn("drawText")} == {"1.234567", "2.345678"}
+    assert {each.font.pixelSize() for each in far.drawn("drawText")} == {15}
+    assert {each.arguments[2] for each in far.drawn("drawText")} == {"1.2", "2.3"}
+
+
+def test_words_are_cut_between_phrases_and_never_within_a_number(monkeypatch):
+    words = Section("", Readout((("rms 1.49 · −12.5…3.4",),), prose=True))
+    for room, shown in ((wide("rms 1.49"), ["rms 1.49"]), (0.5 * wide("rms 1.49"), [])):
+        place = QRectF(0.0, 0.0, room, ROW)
+        drawn = painted(monkeypatch, words, place).drawn("drawText")
+        assert [each.arguments[2] for each in drawn] == shown
 
 
 def test_a_chart_stands_at_the_left_in_the_middle_of_the_height(monkeypatch):

@@ -1,0 +1,130 @@
+"""Draws what remains of a face from afar: its name and one number, as large as fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF
+
+from app.canvas.paint.blocks.symbols import draw_scaled_symbol, symbol_scale
+from app.canvas.paint.legible import LEAST
+from app.services.theme import Theme, font
+from runtime.diagram.layout.measures import WIDTH
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QFont, QPainter
+
+    from app.canvas.state.looks import Look
+
+_PAD, _GAP = 3.0, 4.0
+_LARGEST = 12
+"""Largest size of the text, widget px."""
+_PITCH = 9.5
+"""Least distance of two lines, widget px."""
+_LINE = 1.17
+"""Height of a line relative to its letters."""
+_BEGINNING = 2.0
+"""Least width of an elided name relative to its letters' size."""
+_LEFT = Qt.AlignmentFlag.AlignLeft
+_RIGHT = Qt.AlignmentFlag.AlignRight
+
+
+def draw_summary(painter: QPainter, look: Look, theme: Theme, zoom: float, end: float) -> None:
+    """Draw name and number of a look in scene units, with the face's top left at the origin.
+
+    Everything ends ``end`` widget px before the right edge.
+    """
+    painter.save()
+    painter.scale(1.0 / zoom, 1.0 / zoom)
+    room = QRectF(_PAD, 0.0, WIDTH * zoom - 2 * _PAD - end, look.height * zoom)
+    if look.summary and room.height() >= 2 * _PITCH:
+        _draw_two_lines(painter, look, theme, room)
+    else:
+        _draw_line(painter, look, theme, room)
+    painter.restore()
+
+
+def _draw_two_lines(painter: QPainter, look: Look, theme: Theme, room: QRectF) -> None:
+    size = _size(room.height() / 2.0)
+    pitch = min(room.height() / 2.0, 1.3 * size)
+    upper = QRectF(room.left(), room.center().y() - pitch, room.width(), pitch)
+    lower = upper.translated(0.0, pitch)
+    _draw_name(painter, look, theme, upper, _fitting(look.name, size, room.width()))
+    number, letters = _longest(look.summary, size, room.width())
+    _draw_number(painter, look, theme, lower, number, letters)
+    width = min(room.width() - _width(number, letters) - _GAP, 2.0 * size)
+    scale = symbol_scale(look.symbol, QSizeF(width, 0.95 * size))
+    if scale is not None:
+        place = QRectF(lower.topLeft(), QSizeF(width, pitch))
+        draw_scaled_symbol(painter, look.symbol, place, scale, theme.symbol(look.family))
+
+
+def _draw_line(painter: QPainter, look: Look, theme: Theme, room: QRectF) -> None:
+    size = _size(room.height())
+    if look.summary:
+        both = f"{look.name} {look.summary[0]}"
+        size = _fitting(both, size, room.width() - _GAP).pixelSize()
+    full = _width(look.name, font(size, bold=True))
+    number, letters = _longest(look.summary, size, room.width() - full - _GAP)
+    if not number:
+        number, letters = _longest(look.summary, size, room.width() - _BEGINNING * size - _GAP)
+    _draw_number(painter, look, theme, room, number, letters)
+    if number:
+        room = room.adjusted(0.0, 0.0, -_width(number, letters) - _GAP, 0.0)
+    _draw_name(painter, look, theme, room, _fitting(look.name, size, room.width()))
+
+
+def _size(line: float) -> int:
+    return max(LEAST, min(int(line / _LINE), _LARGEST))
+
+
+def _fitting(text: str, size: int, room: float) -> QFont:
+    """Bold letters of at most ``size``, smaller where ``text`` would be cut."""
+    made = [font(pixels, bold=True) for pixels in range(size, LEAST - 1, -1)]
+    return next((letters for letters in made if _width(text, letters) <= room), made[-1])
+
+
+def _width(text: str, letters: QFont) -> float:
+    return QFontMetricsF(letters).horizontalAdvance(text)
+
+
+def _longest(texts: tuple[str, ...], size: int, room: float) -> tuple[str, QFont]:
+    """The first of ``texts``, which become shorter, that fits, in the largest letters that do.
+
+    Empty if none does.
+    """
+    made = [font(pixels) for pixels in range(size, LEAST - 1, -1)]
+    fitting = (
+        (text, letters) for text in texts for letters in made if _width(text, letters) <= room
+    )
+    return next(fitting, ("", made[-1]))
+
+
+def _draw_name(painter: QPainter, look: Look, theme: Theme, place: QRectF, letters: QFont) -> None:
+    metrics = QFontMetricsF(letters)
+    shown = metrics.elidedText(look.name, Qt.TextElideMode.ElideRight, place.width())
+    _draw_text(painter, place, shown, letters, theme.ink, _LEFT)
+
+
+def _draw_number(
+    painter: QPainter, look: Look, theme: Theme, place: QRectF, text: str, letters: QFont
+) -> None:
+    fresh = theme.accent if text.startswith("∇") else theme.ink_soft
+    colour = theme.ink_faint if look.stale else fresh
+    _draw_text(painter, place, text, letters, colour, _RIGHT)
+
+
+def _draw_text(
+    painter: QPainter,
+    place: QRectF,
+    text: str,
+    letters: QFont,
+    colour: str,
+    align: Qt.AlignmentFlag,
+) -> None:
+    if text:
+        painter.setFont(letters)
+        painter.setPen(QColor(colour))
+        flags = align | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+        painter.drawText(place, int(flags), text)

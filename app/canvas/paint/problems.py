@@ -1,0 +1,91 @@
+"""Marks the blocks with problems; the marks keep their size when the page is far away."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
+
+from app.canvas.scene.camera import NUMBERS
+from app.canvas.state.page_result import SEVERITIES
+from app.services.theme import SMALL, font
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.state.view_state import ViewState
+
+RADIUS = 7.0
+_SIZE = 2 * RADIUS + 2.0
+_INSET = 3.0
+"""From the upper right corner of a block to the centre of its mark, px at 100 %."""
+
+
+def paint_problems(
+    painter: QPainter, view: ViewState, area: Floats, *, ratio: float, vector: bool
+) -> None:
+    """Mark the blocks with problems within ``area`` of the scene.
+
+    Below :data:`NUMBERS` these are the culprits alone: the blocks with the worst problems. Of
+    marks that would lie on each other, one is painted.
+    """
+    severities, scene = view.annotations.page.severities, view.scene
+    if not severities:
+        return
+    worst = min(severities.values(), key=SEVERITIES.index)
+    unit = max(1.0, view.camera.unit)
+    for severity in (worst,) if view.camera.zoom < NUMBERS else reversed(SEVERITIES):
+        names = [name for name, found in severities.items() if found == severity]
+        blocks = np.array([scene.index[name] for name in names], np.intp)
+        centres = _centres(view, blocks, area, unit)
+        colour = getattr(view.theme, {"info": "ink_soft"}.get(severity, severity))
+        sign = "i" if severity == "info" else "!"
+        for x, y in centres.tolist():
+            if vector:
+                painter.save()
+                painter.translate(x, y)
+                painter.scale(unit, unit)
+                _draw(painter, sign, colour, view.theme.canvas)
+                painter.restore()
+                continue
+            picture = _picture(sign, colour, view.theme.canvas, round(unit, 3), ratio)
+            half = picture.deviceIndependentSize().width() / 2.0
+            painter.drawPixmap(QPointF(x - half, y - half), picture)
+
+
+def _centres(view: ViewState, blocks: Indices, area: Floats, unit: float) -> Floats:
+    """Widget points (n, 2) of the marks of ``blocks`` that lie in ``area``, well apart."""
+    rects, camera = view.scene.rects[blocks], view.camera
+    corners = np.column_stack([rects[:, 0] + rects[:, 2] - _INSET, rects[:, 1] + _INSET])
+    reach = _SIZE * unit / camera.zoom
+    near = ((corners > area[:2] - reach) & (corners < area[2:] + reach)).all(axis=1)
+    cells = np.floor(corners[near] * camera.zoom / (_SIZE * unit))
+    _, first = np.unique(cells, axis=0, return_index=True)
+    return camera.to_widget(corners[near][np.sort(first)])
+
+
+@lru_cache(maxsize=64)
+def _picture(sign: str, colour: str, ground: str, unit: float, ratio: float) -> QPixmap:
+    side = math.ceil(_SIZE * unit * ratio)
+    pixmap = QPixmap(side, side)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    with QPainter(pixmap) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(side / ratio / 2.0, side / ratio / 2.0)
+        painter.scale(unit, unit)
+        _draw(painter, sign, colour, ground)
+    return pixmap
+
+
+def _draw(painter: QPainter, sign: str, colour: str, ground: str) -> None:
+    painter.setPen(QPen(QColor(ground), 1.5))
+    painter.setBrush(QColor(colour))
+    painter.drawEllipse(QPointF(0.0, 0.0), RADIUS, RADIUS)
+    painter.setFont(font(SMALL, bold=True))
+    painter.setPen(QColor(ground))
+    flags = int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextDontClip)
+    painter.drawText(QRectF(-RADIUS, -RADIUS - 0.5, 2 * RADIUS, 2 * RADIUS), flags, sign)

@@ -40,7 +40,7 @@ _STALE_AFTER = 150
 _FLOW_EVERY = 50
 """Milliseconds between animation steps of the selected wire's chevrons."""
 _FLOW_STEP = 0.05
-_REFINED = 64
+_REFINED = 32
 """Wires for which detours are looked for between two frames."""
 _MARGIN = 24.0
 """Margin around revealed items, widget px."""

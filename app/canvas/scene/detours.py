@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.obstacles import REACH, Obstacles
+from app.canvas.scene.arrays import NO_INDICES
+from app.canvas.scene.obstacles import REACH, Obstacles, clearance
 from app.canvas.scene.routes import ALIKE, square
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Detours:
         new, known = Detours(keys), {key: i for i, key in enumerate(self._keys)}
         here = np.array([i for i, key in enumerate(keys) if key in known], np.intp)
         there = np.array([known[keys[i]] for i in here.tolist()], np.intp)
-        for name in ("_sizes", "_stretches", "_ends", "_pending"):
+        for name in ("_sizes", "_stretches", "_ends", "_pending", "_own"):
             getattr(new, name)[here] = getattr(self, name)[there]
         new._rects = self._rects
         return new
@@ -57,10 +58,16 @@ class Detours:
         """Follow the blocks ``rects`` (n, 4) and the ``ends`` (m, 4) of wires between ``own`` (m,
         2); only the ``free`` (m,) have detours, not those with bends or a route.
         """
-        self._pending |= (ends != self._ends).any(axis=1)
-        self._pending |= _near(_changed(self._rects, rects), ends)
-        self._ends[self._pending] = ends[self._pending]
-        self._sizes[self._pending | ~free] = 0
+        shift = _common_shift(self._rects, rects)
+        if shift is None:
+            self._pending |= _near(_changed(self._rects, rects), ends)
+        else:
+            self._ends += np.tile(shift, 2)
+            self._stretches += shift[[0, 1, 0]]
+        moved = ~(np.abs(ends - self._ends) < ALIKE).all(axis=1)
+        self._pending |= moved | (clearance(own) != clearance(self._own))
+        self._ends[moved] = ends[moved]
+        self._sizes[moved | ~free] = 0
         self._pending &= free
         self._ends[~free] = np.nan
         self._rects, self._own, self._obstacles = rects.copy(), own, None
@@ -79,7 +86,7 @@ class Detours:
         """Check ``wires`` (k,) again, whose blocks have moved, unless there are many."""
         if len(wires) <= LIVE:
             wires, ends = wires[free], ends[free]
-            self._ends[wires], self._obstacles = ends, Obstacles(rects)
+            self._ends[wires], self._obstacles = ends, Obstacles(rects, _within(rects, ends))
             self._check(wires)
             self._obstacles = None
 
@@ -107,8 +114,28 @@ class Detours:
         return blocked[self._sizes[blocked] > 0]
 
 
+def _common_shift(before: Floats, after: Floats) -> Floats | None:
+    """By how much all blocks (n, 4) have moved (2,); None if they have not moved alike."""
+    if before.shape != after.shape or not len(after):
+        return None
+    shift = after - before
+    alike = (np.abs(shift - shift[0]) < ALIKE).all() and (before[:, 2:] == after[:, 2:]).all()
+    return shift[0, :2] if alike else None
+
+
+def _within(rects: Floats, ends: Floats) -> Indices:
+    """The blocks near the wires with these ends (k, 4)."""
+    if not len(ends):
+        return NO_INDICES
+    low = ends.reshape(-1, 2).min(axis=0) - REACH
+    high = ends.reshape(-1, 2).max(axis=0) + REACH
+    return np.flatnonzero(((rects[:, :2] < high) & (rects[:, :2] + rects[:, 2:] > low)).all(axis=1))
+
+
 def _changed(before: Floats, after: Floats) -> Floats:
     """The blocks (k, 4) that are only in one of two pages."""
+    if abs(len(before) - len(after)) > 2 * _FEW:
+        return np.concatenate([before, after])
     if before.shape == after.shape:
         differ = (before != after).any(axis=1)
         return np.concatenate([before[differ], after[differ]])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import chain, count
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import partings, walks
 from app.canvas.scene.routes import RouteArrays, shrunk
-from app.canvas.scene.slots import add_named_ports, slots_of
-from blocks.block import Block, Source
+from app.canvas.scene.slots import add_named_ports, least_rows, slots_of
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import Diagram, Note, Page, Point
 from runtime.diagram.paths import PortName
+
+if TYPE_CHECKING:
+    from blocks.block import Block
 
 PORT_RADIUS = 4.0
 OVERHANG = 12.0
@@ -252,7 +254,7 @@ class Scene:
         self.blocks: list[Block] = list(page.blocks.values())
         self.index: dict[str, int] = {name: i for i, name in enumerate(self.names)}
         self.slots = slots_of(self.diagram, self.page_name, page)
-        self.least_rows: Ints = _least_rows(self.blocks)
+        self.least_rows: Ints = least_rows(self.blocks)
         """Text lines (n,) before values are known: a variable has a line for its gradient."""
         try:
             keys, ends = self._resolve()
@@ -266,6 +268,9 @@ class Scene:
         """Source and target block of each wire (m, 2)."""
         self.wire_ports: Ints = self.first_port[self.wire_blocks] + ends[:, 2:]
         """Source and target port of each wire (m, 2)."""
+        readers = np.bincount(self.wire_ports[:, 0], minlength=1)
+        self._is_forked: Flags = readers[self.wire_ports[:, 0]] > 1
+        """Wires (m,) that others share their port with."""
         self.is_driven: Flags = np.zeros(len(self.port_block), bool)
         """Ports that a wire ends at."""
         self.is_driven[self.wire_ports[:, 1]] = True
@@ -312,7 +317,7 @@ class Scene:
         """Ends of each wire: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
         """Left, top, right, bottom of each wire with its lanes (m, 4)."""
-        self._partings: Floats = np.full(len(self.wire_keys), np.nan)
+        self._partings: Floats = np.zeros(len(self.wire_keys))
         """How far each wire (m,) runs with another one of its port, where known."""
         self._read_bends()
         self._routes = RouteArrays(self.page, self.wire_index, self.rects[:, :2].copy())
@@ -350,7 +355,7 @@ class Scene:
         self.wire_ends[wires] = ends
         has_moved = np.zeros(len(self.port_block), bool)
         has_moved[self.wire_ports[wires, 0]] = True
-        self._partings[has_moved[self.wire_ports[:, 0]]] = np.nan
+        self._partings[has_moved[self.wire_ports[:, 0]] & self._is_forked] = np.nan
         blocks = self.wire_blocks[wires]
         self._is_routed[wires] = self._routes.followed(wires, blocks, self.rects[:, :2])
         around = self._detours.followed(wires, ends)
@@ -359,14 +364,6 @@ class Scene:
             hull = courses.hull()
             self.wire_bounds[group, :2] = hull.min(axis=1) - LANE_MARGIN
             self.wire_bounds[group, 2:] = hull.max(axis=1) + LANE_MARGIN
-
-
-def _least_rows(blocks: list[Block]) -> Ints:
-    return np.fromiter(
-        (2 if isinstance(block, Source) and block.wants_gradient else 1 for block in blocks),
-        np.int32,
-        len(blocks),
-    )
 
 
 def _corners(known: list[Point | None]) -> list[Point]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from runtime.diagram.model import Route
 
-CLEAR = (12.0, 19.0, 26.0)
+CLEAR = np.array([12.0, 19.0, 26.0])
 """Distances of ways from the blocks that they go around, by the number of the source block, so that
 wires of several sources around the same block are told apart; scene units.
 """
@@ -39,9 +39,14 @@ _FARTHEST = 1e9
 
 
 class Obstacles:
-    """The blocks ``rects`` (n, 4: left, top, width, height) of a page, sorted into cells."""
+    """The blocks ``rects`` (n, 4: left, top, width, height) of a page, sorted into cells.
 
-    def __init__(self, rects: Floats) -> None:
+    Only those ``among`` them count, all by default.
+    """
+
+    def __init__(self, rects: Floats, among: Indices | None = None) -> None:
+        self._numbers = np.arange(len(rects)) if among is None else among
+        rects = rects[self._numbers]
         corners = np.clip(rects[:, :2], -_FARTHEST, _FARTHEST)
         self._sides = np.concatenate([corners, corners + rects[:, 2:]], axis=1)
         first, last = np.split(np.floor(self._sides / _CELL).astype(np.int64), 2, axis=1)
@@ -68,6 +73,7 @@ class Obstacles:
         (x, y), wire = points[at].T, wire[at]
         inside = (x > left + _INSET) & (x < right - _INSET)
         inside &= (y > top + _INSET) & (y < bottom - _INSET)
+        block = self._numbers[block]
         inside &= (block != own[wire, 0]) & (block != own[wire, 1])
         found = np.zeros(len(ends), bool)
         found[wire[inside]] = True
@@ -84,13 +90,19 @@ class Obstacles:
             (left < max(x0, x1) + REACH) & (right > min(x0, x1) - REACH)
             & (top < max(y0, y1) + REACH) & (bottom > min(y0, y1) - REACH)
         )  # fmt: skip
+        begins, arrives = (self._numbers[near] == end for end in own.tolist())
         outwards = np.array([-1.0, -1.0, 1.0, 1.0])
-        for clear in (CLEAR[own[0] % len(CLEAR)], _TIGHT):
+        for clear in (float(clearance(own)), _TIGHT):
             sides = self._sides[near] + clear * outwards
-            found = _Search(sides, near == own[0], near == own[1], ends).best()
+            found = _Search(sides, begins, arrives, ends).best()
             if found:
                 return found
         return ()
+
+
+def clearance(own: Ints) -> Floats:
+    """The distance (…,) that ways between blocks ``own`` (…, 2) keep from others; see CLEAR."""
+    return np.asarray(CLEAR[own[..., 0] % len(CLEAR)])
 
 
 class _Search:

@@ -1,16 +1,19 @@
-"""The ports of each block of a page, in the order in which the canvas shows them."""
+"""The ports of each block of a page, in the order in which the canvas shows them, and its rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.block import Opaque
+import numpy as np
+
+from blocks.block import Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.model import ports as ports_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from app.canvas.scene.arrays import Ints
     from blocks.block import Block
     from runtime.diagram.model import Diagram, Page
 
@@ -63,3 +66,12 @@ def add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) ->
         if i is not None and source.port not in slots[i].output_at:
             old = slots[i]
             slots[i] = Slots(old.inputs, (*old.outputs, source.port), tuple(old.free))
+
+
+def least_rows(blocks: list[Block]) -> Ints:
+    """Text lines (n,) on faces before values are known: a variable has one for its gradient."""
+    return np.fromiter(
+        (2 if isinstance(block, Source) and block.wants_gradient else 1 for block in blocks),
+        np.int32,
+        len(blocks),
+    )

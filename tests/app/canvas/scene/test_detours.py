@@ -1,5 +1,7 @@
 """Wires without bends or routes lead around blocks that are in their way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,16 @@ from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.scene.hits import wire_at
 from app.canvas.scene.obstacles import CLEAR, Obstacles
-from runtime.diagram import Batch, BendWire, MoveBlocks, Point, PortName, RemoveBlocks, apply
+from runtime.diagram import (
+    AddBlock,
+    Batch,
+    BendWire,
+    MoveBlocks,
+    Point,
+    PortName,
+    RemoveBlocks,
+    apply,
+)
 from tests.app.canvas.pages import block, diagram
 
 KEY = "t.x"
@@ -121,6 +132,18 @@ def test_the_same_page_looks_the_same_whatever_led_there(shown, scene):
     assert scene.course_of(KEY).radius is None
 
 
+def test_it_looks_the_same_after_a_block_is_removed(shown, scene):
+    more = AddBlock("first", block("Variable"), Point(0.0, 3000.0))
+    edited(scene, ONTO, more)
+    blocks = {"first": scene.page.blocks["first"], **shown.main.blocks}
+    scene = Scene(scene.diagram.with_page("main", replace(scene.page, blocks=blocks)), "main")
+    before = scene.course_of(KEY).waypoints.tolist()
+    edited(scene, RemoveBlocks(["first"]))
+    fresh = Scene(scene.diagram, "main")
+    assert scene.course_of(KEY).waypoints.tolist() == fresh.course_of(KEY).waypoints.tolist()
+    assert scene.course_of(KEY).waypoints.tolist() != before
+
+
 def test_a_taller_face_is_in_the_way(scene):
     edited(scene, MoveBlocks({"aside": Point(300.0, -60.0)}))
     assert scene.course_of(KEY).radius is None
@@ -149,6 +172,19 @@ def test_both_ends_dragged_take_their_detour_along(scene, monkeypatch):
     assert np.allclose(scene.course_of(KEY).waypoints, before + 5.0)
     scene.place(np.array([1]), scene.rects[1:2, :2] + 5.0)
     assert scene.course_of(KEY).radius is None
+
+
+def test_all_blocks_that_move_alike_take_their_detours_along_unchecked(scene, monkeypatch):
+    edited(scene, ONTO)
+    before = scene.course_of(KEY).waypoints.copy()
+    monkeypatch.setattr(detours, "AT_ONCE", 0)
+    places = {name: Point(x + 30.0, y + 40.0) for name, (x, y) in scene.page.layout.items()}
+    edited(scene, MoveBlocks(places))
+    assert scene.is_refined()
+    moved = (scene.course_of(KEY).waypoints - before).reshape(-1, 2)
+    assert np.allclose(moved, (30.0, 40.0))
+    edited(scene, MoveBlocks({"w": Point(0.0, 0.0)}))
+    assert not scene.is_refined()
 
 
 def test_many_wires_are_refined_step_by_step(shown, monkeypatch):

@@ -116,7 +116,8 @@ class Scene:
     def refine(self, most: int | None = None) -> bool:
         """Look for detours of the next wires, at most so many; True if one was found."""
         found = self._detours.refine(most)
-        self._update_wires(found)
+        if len(found):
+            self._update_wires(found)
         return len(found) > 0
 
     def is_refined(self) -> bool:

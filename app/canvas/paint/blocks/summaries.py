@@ -81,8 +81,9 @@ def _size(line: float) -> int:
 
 def _fitting(text: str, size: int, room: float) -> QFont:
     """Bold letters of at most ``size``, smaller where ``text`` would be cut."""
-    made = [font(pixels, bold=True) for pixels in range(size, LEAST - 1, -1)]
-    return next((letters for letters in made if _width(text, letters) <= room), made[-1])
+    while size > LEAST and _width(text, font(size, bold=True)) > room:
+        size -= 1
+    return font(size, bold=True)
 
 
 def _width(text: str, letters: QFont) -> float:
@@ -94,11 +95,12 @@ def _longest(texts: tuple[str, ...], size: int, room: float) -> tuple[str, QFont
 
     Empty if none does.
     """
-    made = [font(pixels) for pixels in range(size, LEAST - 1, -1)]
-    fitting = (
-        (text, letters) for text in texts for letters in made if _width(text, letters) <= room
-    )
-    return next(fitting, ("", made[-1]))
+    for text in texts:
+        for pixels in range(size, LEAST - 1, -1):
+            letters = font(pixels)
+            if _width(text, letters) <= room:
+                return text, letters
+    return "", font(LEAST)
 
 
 def _draw_name(painter: QPainter, look: Look, theme: Theme, place: QRectF, letters: QFont) -> None:

@@ -45,14 +45,11 @@ def push_aside(rects: Floats, new: Collection[int], following: Collection[int] =
     others = np.setdiff1d(np.arange(len(rects)), own)
     shifts[own] = _past_what_comes_before(rects, own, others)
     came = _shifted(rects[own], shifts[own])
-    needed = _clearance(came, rects[after])
-    if needed > 0.0:
-        covered = [block for block in after.tolist() if len(_near(came, rects[block]))]
-        after = after[rects[after, 0] >= rects[covered, 0].min()]
-        shifts[after] = needed
+    covered = [block for block in after.tolist() if len(_near(came, rects[block]))]
+    after = after[rects[after, 0] >= rects[covered, 0].min()] if covered else after[:0]
+    if len(after):
+        shifts[after] = _until_clear(came, _outlined(rects[after]))
         came = np.vstack([came, _shifted(rects[after], shifts[after])])
-    else:
-        after = after[:0]
     rest = np.setdiff1d(others, after)
     if not any(len(_near(rects[rest], block)) for block in _outlined(came)):
         return shifts

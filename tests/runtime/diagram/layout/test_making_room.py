@@ -40,6 +40,15 @@ def test_what_follows_to_the_left_of_what_is_covered_stays():
     assert push_aside(blocks, [1], [2, 3]).tolist() == [0, 0, 140, 0]
 
 
+def test_what_follows_moves_past_all_new_blocks():
+    blocks = rects((0, 0), (0, 0), (0, 0), (50, 0), (0, 0), (0, 0), (25, 0))
+    blocks[:, 0] += push_aside(blocks, [0, 3], [1, 2, 6])
+    assert not {(0, 6), (3, 6)} & covers(blocks)
+    blocks = rects((0, 0), (400, 0), (350, 300), (170, 0))
+    blocks[:, 0] += push_aside(blocks, [0, 1, 2], [3])
+    assert not covers(blocks)
+
+
 def test_blocks_that_are_pushed_push_others():
     blocks = rects((0, 0), (100, 0), (300, 0), (700, 0))
     assert push_aside(blocks, [0]).tolist() == [0, 80, 60, 0]

@@ -104,7 +104,7 @@ def _already_cut(cutters: Sequence[Cutter]) -> str:
 def _why_nothing_arrives(flow: Flow, port: PortPath) -> str:
     if others := flow.cutters_downstream(port):
         return f"{_already_cut(others)} its routes"
-    if set(flow.losses) >= set(flow.program.heads()):
+    if not flow.losses or set(flow.losses) >= set(flow.program.heads()):
         return "no loss depends on its output"
     asked = sentences.names([loss.block for loss in flow.losses])
     return f"{asked} {'does' if len(flow.losses) == 1 else 'do'} not depend on its output"

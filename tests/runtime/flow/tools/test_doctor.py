@@ -86,3 +86,8 @@ def test_a_stop_that_a_gradient_block_differentiates_through_is_not_idle():
     slope = b.gradient(wave + b.sum(b.square(x)), x)
     listed = found(b.loss(b.sum(b.square(slope))))
     assert [key for complaint, key, _ in listed if complaint is IDLE_STOP] == []
+
+
+def test_of_no_loss_at_all_a_stop_is_not_an_error():
+    session = Session(b.build(b.loss(b.stop_gradient(b.variable("w", 2.0)))))
+    diagnose(session, [])

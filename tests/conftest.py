@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 
@@ -41,3 +42,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     debugged; None, which is a worker for each core, for the whole suite. ``-n`` overrules both.
     """
     return 0 if config.args_source is pytest.Config.ArgsSource.ARGS else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Collect garbage where Python's own collector is off, as it is once a test of the editor has
+    run in this process (see app/services/garbage.py).
+    """
+    if not gc.isenabled():
+        oldest = gc.get_count()[2]
+        gc.collect(2 if oldest > gc.get_threshold()[2] else 1)

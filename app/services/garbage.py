@@ -11,11 +11,14 @@ INTERVAL = 500
 
 
 class GarbageCollector(QObject):
-    """Collects cyclic garbage in the thread of the event loop, in place of Python.
+    """Collects cyclic garbage in the thread of the event loop, in place of Python and for good.
 
-    Python collects in whichever thread happens to allocate. An evaluator would destroy objects of
-    Qt there: it holds a lock of Qt and waits for the interpreter, the window holds the interpreter
-    and waits for the lock, and neither ever goes on.
+    Python collects wherever something happens to allocate. In an evaluator's thread that would
+    destroy objects of Qt: the evaluator holds a lock of Qt and waits for the interpreter, the
+    window holds the interpreter and waits for the lock, and neither ever goes on. In the window's
+    own thread the destructor of a QObject allocates while it holds such a lock: if the garbage
+    includes another QObject, the thread waits for itself. So Python's collector stays off as long
+    as the process may destroy a QObject, which is until it ends.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -31,8 +34,3 @@ class GarbageCollector(QObject):
         due = [generation for generation, (count, most) in enumerate(counts) if count > most]
         if due:
             gc.collect(due[-1])
-
-    def stop(self) -> None:
-        """Let Python collect again."""
-        self._timer.stop()
-        gc.enable()

@@ -36,13 +36,10 @@ def qtbot(qapp, request) -> PatientBot:
     return PatientBot(request)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def collector(qapp):
-    """Garbage is collected as in the editor."""
-    made = GarbageCollector()
-    made.collect()
-    yield
-    made.stop()
+    """Garbage is collected as in the editor, and after each test (see tests/conftest.py)."""
+    return GarbageCollector(qapp)
 
 
 @pytest.fixture(autouse=True)

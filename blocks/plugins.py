@@ -93,8 +93,6 @@ REPEAT = 0.05
 """Seconds until code that goes on is broken off again: an exception that comes inside of __del__
 or a callback of the garbage collector is lost, and careless code catches everything.
 """
-HEARTBEAT = 0.5
-"""Seconds until the watching thread looks again in any case, once it has been needed."""
 _lock = threading.RLock()  # written in C, so an exception cannot come between its halves
 _guards: dict[int, list[_Guard]] = {}
 """The guards that each thread is in, the outermost first."""
@@ -199,8 +197,7 @@ def _watch() -> None:
     while True:
         with suppress(Empty, BrokenOff):  # should an interpreter deliver it late
             wait = _look()
-            _wakes.get(timeout=min(wait, HEARTBEAT))
-        _absorb()  # resets the flag, should it have been left set in spite of all
+            _wakes.get(timeout=None if wait == math.inf else wait)
 
 
 def _look() -> float:

@@ -328,7 +328,7 @@ def contain(cls: type[Block], origin: str, report: Report) -> None:
     for name in _UNBOUNDED:
         if (method := getattr(cls, name, None)) is not None and _is_foreign(method):
             setattr(cls, name, _guarded_method(method))
-    read = cls.from_record.__func__  # type: ignore[attr-defined]
+    read = cls.from_record.__func__  # type: ignore[attr-defined]  # of a classmethod
     setattr(cls, "from_record", classmethod(_guarded_method(read, HOOK_SECONDS)))  # noqa: B010
     setattr(cls, "to_record", _guarded_method(cls.to_record, HOOK_SECONDS))  # noqa: B010
 

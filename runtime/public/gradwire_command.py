@@ -11,7 +11,7 @@ FAILED = 3
 def main() -> int:
     """Run the command line and return the exit code."""
     try:
-        import gradwire  # noqa: F401  # raises ImportError where another package hides one of ours
+        import gradwire  # noqa: F401  # for its check: raises ImportError where another package hides one of ours
         from runtime.cli import main as run
     except ImportError as error:
         print(f"gradwire: error: {error}", file=sys.stderr)

@@ -13,6 +13,7 @@ from app.services import theme
 from app.services.garbage import GarbageCollector
 from app.services.settings import Settings
 from app.shell.main_window import MainWindow
+from runtime.diagram import save
 from tests.app.closing import give_up
 
 PATIENCE = 60_000
@@ -70,6 +71,31 @@ def window(qtbot, settings):
     yield made
     for each in windows.listed:
         give_up(each)
+
+
+@pytest.fixture
+def opened(qtbot, settings, tmp_path):
+    """Open a diagram in a window of its own, wait for its numbers, and return the window."""
+    made = []
+
+    def open_diagram(diagram):
+        window = MainWindow(settings)
+        made.append(window)
+        window.resize(1300, 850)
+        window.show()
+        qtbot.waitExposed(window)
+        path = tmp_path / "diagram.gradwire.json"
+        save(diagram, path)
+        assert window.open_path(path)
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
+        window.canvas.zoom_to_fit()
+        window.canvas.setFocus()
+        return window
+
+    yield open_diagram
+    for window in made:
+        give_up(window)
+        window.deleteLater()
 
 
 @pytest.fixture(autouse=True)

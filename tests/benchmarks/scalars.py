@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,7 @@ def variable(drawing: Drawing, name: str, value: float, dtype: str) -> str:
 WORK: dict[str, Callable[[], Diagram]] = {
     "1,000 mixed (W2)": lambda: w2().diagram,
     **{
-        f"{name}, {dtype}": lambda make=make, dtype=dtype: make(dtype)  # type: ignore[misc]
+        f"{name}, {dtype}": partial(make, dtype)
         for dtype in ("float32", "float64")
         for name, make in {
             "chain of × +": lambda dtype: chain(ARITHMETIC, dtype),

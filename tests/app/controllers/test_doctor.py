@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt
 
 from runtime.build import build, loss, sqrt, stop_gradient, variable
 from runtime.diagram import SetParameters, SetTitle
-from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 from tests.app.mouse import LEFT
 
 
@@ -36,14 +35,14 @@ def row_of(rows, words):
     return next(i for i, row in enumerate(rows) if words in row[2])
 
 
-def test_it_looks_only_while_it_is_in_view(opened, qtbot):  # noqa: F811
+def test_it_looks_only_while_it_is_in_view(opened, qtbot):
     window = opened(ill())
     assert window.doctor.panel.table.rowCount() == 0
     assert not window.doctor.worker.is_pending("doctor")
     assert looked(qtbot, window)
 
 
-def test_the_gravest_comes_first(opened, qtbot):  # noqa: F811
+def test_the_gravest_comes_first(opened, qtbot):
     window = opened(ill())
     rows = looked(qtbot, window)
     assert rows[0][0] == "✕"
@@ -52,7 +51,7 @@ def test_the_gravest_comes_first(opened, qtbot):  # noqa: F811
     assert window.docks.by_name["doctor"].windowTitle() == f"Doctor ({len(rows)})"
 
 
-def test_a_click_leads_to_the_wire_and_its_route(opened, qtbot):  # noqa: F811
+def test_a_click_leads_to_the_wire_and_its_route(opened, qtbot):
     window = opened(ill())
     rows = looked(qtbot, window)
     click(qtbot, window, 0)
@@ -60,7 +59,7 @@ def test_a_click_leads_to_the_wire_and_its_route(opened, qtbot):  # noqa: F811
     assert window.canvas.route().wire == rows[0][1]
 
 
-def test_a_click_or_enter_leads_to_the_variable(opened, qtbot):  # noqa: F811
+def test_a_click_or_enter_leads_to_the_variable(opened, qtbot):
     window = opened(ill())
     row = row_of(looked(qtbot, window), "No gradient")
     click(qtbot, window, row)
@@ -72,7 +71,7 @@ def test_a_click_or_enter_leads_to_the_variable(opened, qtbot):  # noqa: F811
     assert window.canvas.selection() == {"w"}
 
 
-def test_the_route_to_the_variable_is_numbered_from_the_loss(opened, qtbot):  # noqa: F811
+def test_the_route_to_the_variable_is_numbered_from_the_loss(opened, qtbot):
     window = opened(ill())
     click(qtbot, window, row_of(looked(qtbot, window), "No gradient"))
     route = window.canvas.route()
@@ -83,7 +82,7 @@ def test_the_route_to_the_variable_is_numbered_from_the_loss(opened, qtbot):  # 
     assert window.why.isVisible()
 
 
-def test_after_an_edit_it_looks_again(opened, qtbot):  # noqa: F811
+def test_after_an_edit_it_looks_again(opened, qtbot):
     window = opened(ill())
     before = looked(qtbot, window)
     window.edit.change(SetParameters("y", {"value": [4.0]}))
@@ -93,7 +92,7 @@ def test_after_an_edit_it_looks_again(opened, qtbot):  # noqa: F811
     assert all("NaN" not in row[2] for row in after)
 
 
-def test_a_diagram_that_is_well_is_said_to_be(opened, qtbot):  # noqa: F811
+def test_a_diagram_that_is_well_is_said_to_be(opened, qtbot):
     window = opened(build(loss(variable("w", [2.0]), name="loss")))
     assert looked(qtbot, window)[0][2] == ("Nothing wrong: every trained variable gets a gradient.")
     click(qtbot, window, 0)
@@ -101,11 +100,11 @@ def test_a_diagram_that_is_well_is_said_to_be(opened, qtbot):  # noqa: F811
 
 
 def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
-    opened,  # noqa: F811
+    opened,
     qtbot,
     tmp_path,
 ):
-    (tmp_path / "why.contracts").write_text("flows(loss -> w)", encoding="utf-8")
+    (tmp_path / "diagram.contracts").write_text("flows(loss -> w)", encoding="utf-8")
     window = opened(ill())
     rows = looked(qtbot, window)
     broken = rows[row_of(rows, "is broken")]
@@ -120,7 +119,7 @@ def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
     assert "Line 1 of the diagram's contracts is not a contract" in told
 
 
-def test_a_cancelled_diagnosis_leaves_no_findings_of_another_diagram(opened, qtbot, monkeypatch):  # noqa: F811
+def test_a_cancelled_diagnosis_leaves_no_findings_of_another_diagram(opened, qtbot, monkeypatch):
     window = opened(ill())
     assert looked(qtbot, window)
     permits, began = threading.Semaphore(0), threading.Event()

@@ -8,14 +8,12 @@ from PySide6.QtGui import QColor
 from app.canvas.state.route import route_of
 from app.panels.why.answers import Repair, sign
 from app.services.theme import LIGHT
-from app.shell.main_window import MainWindow
 from runtime.build import argmax, build, loss, relu, stop_gradient, variable
-from runtime.diagram import SetParameters, save
+from runtime.diagram import SetParameters
 from runtime.diagram.paths import InstancePath
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block as made
 from tests.app.canvas.pages import page
-from tests.app.closing import give_up
 from tests.app.mouse import LEFT, click_block
 from tests.app.shell.test_main_window import nested
 
@@ -27,30 +25,6 @@ def stopped():
     w, v = variable("w", [2.0]), variable("v", [1.0])
     body = relu(w, name="gate") * 3.0
     return build(loss(stop_gradient(body, name="sg") + v, name="loss"), title="Stopped")
-
-
-@pytest.fixture
-def opened(qtbot, settings, tmp_path):
-    made = []
-
-    def open_diagram(diagram):
-        window = MainWindow(settings)
-        made.append(window)
-        window.resize(1300, 850)
-        window.show()
-        qtbot.waitExposed(window)
-        path = tmp_path / "why.gradwire.json"
-        save(diagram, path)
-        assert window.open_path(path)
-        qtbot.waitUntil(lambda: not window.evaluator.busy)
-        window.canvas.zoom_to_fit()
-        window.canvas.setFocus()
-        return window
-
-    yield open_diagram
-    for window in made:
-        give_up(window)
-        window.deleteLater()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from app.canvas.state.tooltips import block_tip
 from blocks.library.activations import Tanh
 from runtime.build import block, build, loss, relu, variable
 from runtime.diagram import SetParameters
-from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 from tests.app.evaluation.test_badges import pills
 
 
@@ -20,7 +19,7 @@ def checked():
 
 
 @pytest.fixture
-def window(opened):  # noqa: F811
+def window(opened):
     return opened(checked())
 
 
@@ -60,7 +59,7 @@ def test_they_go_with_the_next_change(window, qtbot):
     assert pills(window, "smooth") == []
 
 
-def test_a_diagram_that_cannot_run_says_so(opened, qtbot):  # noqa: F811
+def test_a_diagram_that_cannot_run_says_so(opened, qtbot):
     misfit = block("MatMul", variable("q", [[1.0, 2.0]]), [[1.0, 2.0, 3.0]], name="misfit")
     window = opened(build(loss(misfit, name="loss")))
     check(qtbot, window)

@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, Qt
 from app.evaluation.evaluator import MAX_LOSSES
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import RemoveBlocks, SetParameters
-from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 from tests.app.mouse import LEFT
 
 
@@ -20,7 +19,7 @@ def shared():
 
 
 @pytest.fixture
-def window(opened, qtbot):  # noqa: F811
+def window(opened, qtbot):
     made = opened(shared())
     made.docks.by_name["matrix"].raise_()
     settled(qtbot, made)
@@ -114,7 +113,7 @@ def test_a_screen_reader_is_told_which_cell_it_is(window):
     assert said.startswith(f"{table.index(0, 0).data()}, L1: ")
 
 
-def test_without_a_loss_and_with_too_many_it_says_so(opened, qtbot):  # noqa: F811
+def test_without_a_loss_and_with_too_many_it_says_so(opened, qtbot):
     window = opened(build(variable("w", [1.0]) * 2.0 + [0.0, 1.0]))
     window.docks.by_name["matrix"].raise_()
     settled(qtbot, window)

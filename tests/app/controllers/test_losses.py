@@ -13,7 +13,6 @@ from blocks.registry import registry
 from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
 from runtime.diagram import AddBlock, Connect, Diagram, PortName, SetParameters, apply, group, save
 from runtime.flow import State
-from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 
 
 def numeric() -> Diagram:
@@ -156,7 +155,7 @@ class TestSideBySide:
         result = evaluate(build(*heads)).side_by_side()
         assert [about.loss for about in result.apart] == ["L0.out", "L1.out", "L2.out", "L3.out"]
 
-    def test_of_too_many_to_run_each_no_lanes_are_offered(self, opened):  # noqa: F811
+    def test_of_too_many_to_run_each_no_lanes_are_offered(self, opened):
         w = variable("w", [1.0])
         heads = [loss(w * float(i + 1), name=f"L{i}") for i in range(MAX_LOSSES + 1)]
         window = opened(build(*heads))
@@ -190,7 +189,7 @@ class TestDuringATrial:
         assert window.losses.chosen == "L1.out"
 
 
-def test_a_flood_is_drawn_as_one_in_the_window(qtbot, opened):  # noqa: F811
+def test_a_flood_is_drawn_as_one_in_the_window(qtbot, opened):
     x = variable("x", [1.0])
     big, small = (loss(x * size, name=name) for size, name in ((3e5, "big"), (1.0, "small")))
     window = opened(build(big, small))

@@ -10,7 +10,6 @@ from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import SetParameters
 from runtime.flow import Difference, State
 from tests.app.canvas.pages import move
-from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 from tests.app.mouse import LEFT, pull
 
 X = Qt.Key.Key_X
@@ -23,7 +22,7 @@ def twice():
 
 
 @pytest.fixture
-def window(opened):  # noqa: F811
+def window(opened):
     return opened(twice())
 
 

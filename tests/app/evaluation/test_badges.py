@@ -14,7 +14,6 @@ from app.evaluation.evaluator import evaluate
 from app.services.theme import LIGHT
 from runtime.build import block, build, loss, stop_gradient, variable
 from runtime.diagram import SetParameters, apply
-from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 
 
 def badged():
@@ -65,7 +64,7 @@ class TestResult:
 
 
 @pytest.fixture
-def window(opened):  # noqa: F811
+def window(opened):
     return opened(badged())
 
 
@@ -109,7 +108,7 @@ class TestOnTheCanvas:
             view.annotations.page, view.scene.port("w", "out")
         )
 
-    def test_that_of_a_wire_says_how_many_leaves_carry(self, opened, qtbot):  # noqa: F811
+    def test_that_of_a_wire_says_how_many_leaves_carry(self, opened, qtbot):
         canvas = opened(tree()).canvas
         at = canvas.wire_position("freeze.x")
         event = QHelpEvent(QEvent.Type.ToolTip, at, canvas.mapToGlobal(at))
@@ -122,7 +121,7 @@ class TestOnTheCanvas:
         said = describe(window.canvas.view.annotations, Focus(FocusKind.BLOCK, "idle"))
         assert "This stop cuts nothing" in said
 
-    def test_leaves_stand_on_the_wire(self, opened):  # noqa: F811
+    def test_leaves_stand_on_the_wire(self, opened):
         view = opened(tree()).canvas.view
         assert view.annotations.total.label(view.scene.wire_index["freeze.x"]).startswith("2/4")
 

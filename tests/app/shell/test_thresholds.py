@@ -10,7 +10,6 @@ from app.panels.dialogs.thresholds import ThresholdsDialog
 from app.services.settings import Settings
 from runtime.build import build, loss, relu, variable
 from runtime.flow import State, Thresholds
-from tests.app.controllers.test_explanation import opened  # noqa: F401  # a fixture
 from tests.app.mouse import LEFT, retype
 
 
@@ -21,7 +20,7 @@ def scaled():
 
 
 @pytest.fixture
-def window(opened):  # noqa: F811
+def window(opened):
     return opened(scaled())
 
 
@@ -111,7 +110,7 @@ class TestKept:
         settings._store.setValue("thresholds/flood", stored)
         assert settings.thresholds == Thresholds()
 
-    def test_a_new_window_judges_by_them(self, settings, qtbot, opened):  # noqa: F811
+    def test_a_new_window_judges_by_them(self, settings, qtbot, opened):
         settings.thresholds = Thresholds(flood=1000.0)
         window = opened(scaled())
         assert lane(window, "mul1.a") is State.FLOOD

@@ -5,13 +5,13 @@ from PySide6.QtWidgets import QLabel
 
 from app.canvas.state.looks import row_counts
 from app.canvas.state.tooltips import port_tip
-from tests.app.controllers.test_explanation import answered, click_wire, opened  # noqa: F401  # a fixture
+from tests.app.controllers.test_explanation import answered, click_wire
 from tests.app.evaluation.test_badges import tree
 from tests.app.mouse import click_block
 
 
 @pytest.fixture
-def window(opened):  # noqa: F811
+def window(opened):
     return opened(tree())
 
 

@@ -558,4 +558,4 @@ def test_a_page_that_does_not_exist_is_refused_with_those_that_do() -> None:
 
 def test_what_becomes_of_unconnected_variables_is_one_of_two() -> None:
     with pytest.raises(RunError, match="'none' or 'zero'"):
-        Session(seed()).backward(unconnected="zeros")  # type: ignore[arg-type]
+        Session(seed()).backward(unconnected="zeros")  # type: ignore[arg-type]  # as untyped callers may

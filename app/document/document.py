@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Hashable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.document.file_watch import Stamp, stamp
+from app.document.loading import Loaded, read_file
 from app.services.background import Cancelled, Runner, at_once
 from blocks.errors import GradwireError
 from runtime import diagram as files
@@ -24,20 +25,6 @@ MERGE_SECONDS = 1.0
 
 LARGE_DIAGRAM = 1_000
 """Number of blocks from which changes to the whole diagram run in the background."""
-
-
-class Loaded(NamedTuple):
-    """A diagram read from a file. A copy has no path, so that saving can't overwrite the file."""
-
-    diagram: Diagram
-    path: Path | None
-    stamp: Stamp | None
-    notice: str = ""
-    """What reading a file of an older version changed to keep its meaning."""
-
-    def copy(self) -> Loaded:
-        """The same diagram without a file."""
-        return Loaded(self.diagram, None, None, self.notice)
 
 
 class Document(QObject):
@@ -153,7 +140,7 @@ class Document(QObject):
     def read(self, path: Path) -> Loaded | None:
         """Read a file; emit ``problem`` and return None if that fails."""
         try:
-            return self._work(self.tr("Opening {0}").format(path.name), partial(_read, path))
+            return self._work(self.tr("Opening {0}").format(path.name), partial(read_file, path))
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not opened. {1}").format(path.name, error))
         except Cancelled:
@@ -178,7 +165,7 @@ class Document(QObject):
         assert path is not None
         try:
             text = self.tr("Reloading {0}").format(path.name)
-            diagram, _, before, notice = self._work(text, partial(_read, path))
+            diagram, _, before, notice = self._work(text, partial(read_file, path))
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not reloaded. {1}").format(path.name, error))
             return False
@@ -205,7 +192,7 @@ class Document(QObject):
         assert path is not None
 
         def compare(pulse: files.Pulse) -> Stamp | None:
-            found = _read(path, pulse)
+            found = read_file(path, pulse)
             return found.stamp if found.diagram == diagram else None
 
         try:
@@ -360,12 +347,6 @@ class _Swap(QUndoCommand):
             return False
         self._after = other._after
         return True
-
-
-def _read(path: Path, pulse: files.Pulse) -> Loaded:
-    before = stamp(path)  # first: a write during the read counts as a change
-    notices: list[str] = []
-    return Loaded(files.load(path, pulse, notices.append), path, before, "\n".join(notices))
 
 
 def _size(diagram: Diagram) -> int:

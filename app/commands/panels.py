@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 STEP = 30
 """Change of a panel's size per key press, px."""
 _Area = Qt.DockWidgetArea
+_BY_KEY = Qt.FocusReason.ShortcutFocusReason
 _SIDES = (_Area.LeftDockWidgetArea, _Area.BottomDockWidgetArea, _Area.RightDockWidgetArea)
 
 
@@ -48,6 +49,14 @@ class PanelCommands(QObject):
         """Move the keyboard focus to the previous visible panel, or back to the canvas."""
         self._go(-1)
 
+    def show_panel(self, name: str) -> None:
+        """Show a panel in front of the others, with the keyboard focus."""
+        dock = self._docks[name]
+        dock.show()
+        dock.raise_()
+        # Its widgets are visible, and so accept the focus, only after the dock was laid out.
+        QTimer.singleShot(0, dock, lambda: _first(dock.widget()).setFocus(_BY_KEY))
+
     def larger_panel(self) -> None:
         """Enlarge the panel."""
         self._resize(STEP)
@@ -77,7 +86,7 @@ class PanelCommands(QObject):
         place = stops.index(here) if here in stops else 0
         target = stops[(place + by) % len(stops)]
         found = self._canvas if target is None else _first(target.widget())
-        found.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        found.setFocus(_BY_KEY)
 
     def _resize(self, by: int) -> None:
         dock = self._dock()

@@ -23,6 +23,9 @@ _T = TypeVar("_T")
 MERGE_SECONDS = 1.0
 """Successive nudges of the same blocks, or edits of the same field, within this time merge."""
 
+UNDO_LIMIT = 1_000
+"""Changes that can be undone; the oldest are dropped beyond that."""
+
 LARGE_DIAGRAM = 1_000
 """Number of blocks from which changes to the whole diagram run in the background."""
 
@@ -45,6 +48,8 @@ class Document(QObject):
     """Whether the file matches the diagram."""
     upgraded = Signal(str)
     """What reading a file of an older version changed."""
+    historyChanged = Signal()
+    """A change was made, undone, redone or merged, or another state matches the file."""
     saved = Signal()
     """The file matches the diagram: it was written, or read again."""
     restored = Signal(object, object)
@@ -60,8 +65,12 @@ class Document(QObject):
         self._path: Path | None = None
         self._stamp: Stamp | None = None
         self._last_edit: tuple[Hashable, float] | None = None
+        self._jumping = False
         self.undo_stack = QUndoStack(self)
+        self.undo_stack.setUndoLimit(UNDO_LIMIT)
         self.undo_stack.cleanChanged.connect(self.cleanChanged)
+        self.undo_stack.cleanChanged.connect(self.historyChanged)
+        self.undo_stack.indexChanged.connect(self.historyChanged)
 
     @property
     def diagram(self) -> Diagram:
@@ -125,6 +134,16 @@ class Document(QObject):
         if edit.after != self._diagram:
             self._push(edit.after, edit.label, _merge_key(change))
         return True
+
+    def jump(self, index: int) -> None:
+        """Undo or redo until ``index`` changes are done; what lies between is never shown."""
+        before, self._jumping = self._diagram, True
+        try:
+            self.undo_stack.setIndex(index)
+        finally:
+            self._jumping = False
+        if self._diagram is not before:
+            self._finish_restore(before)
 
     def compute(self, text: str, job: Callable[[], _T], *, large: bool) -> _T:
         """Run ``job`` and return its result; a ``large`` job runs in the background.
@@ -311,9 +330,14 @@ class Document(QObject):
         self._show(diagram)
 
     def _restore(self, diagram: Diagram) -> None:
-        before = self._diagram
-        self._swap_to(diagram)
-        self.restored.emit(before, diagram)
+        before, self._diagram = self._diagram, diagram
+        if not self._jumping:
+            self._finish_restore(before)
+
+    def _finish_restore(self, before: Diagram) -> None:
+        after = self._diagram
+        self._swap_to(after)
+        self.restored.emit(before, after)
 
 
 class _Swap(QUndoCommand):

@@ -1,10 +1,12 @@
-"""Enables and disables actions as the selection and the current page require."""
+"""Enables and disables actions as the selection, the page and the history require."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
+
+from app.services.plain_text import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from app.canvas.state.view_state import Selection
     from app.canvas.view import CanvasView
+    from app.document.document import Document
     from app.document.navigation import Navigation
 
 
@@ -24,6 +27,7 @@ class ActionStates(QObject):
         by_name: Mapping[str, QAction],
         canvas: CanvasView,
         navigation: Navigation,
+        document: Document,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
@@ -31,6 +35,9 @@ class ActionStates(QObject):
         self._navigation = navigation
         canvas.selectionChanged.connect(self.show_selection)
         navigation.changed.connect(self._show_page)
+        self._history = document.undo_stack
+        document.historyChanged.connect(self._show_history)
+        self._show_history()
         self.show_selection(canvas.view.selection)
         self._show_page()
 
@@ -46,6 +53,13 @@ class ActionStates(QObject):
 
     def _show_page(self) -> None:
         self._enable(bool(self._navigation.use), "leave_page")
+
+    def _show_history(self) -> None:
+        stack, undo, redo = self._history, self._by_name["undo"], self._by_name["redo"]
+        undo.setEnabled(stack.canUndo())
+        redo.setEnabled(stack.canRedo())
+        undo.setText(self.tr("&Undo {0}").format(unmarked(stack.undoText())).rstrip())
+        redo.setText(self.tr("&Redo {0}").format(unmarked(stack.redoText())).rstrip())
 
     def _enable(self, enabled: bool, *names: str) -> None:
         for name in names:

@@ -21,6 +21,7 @@ class Place(NamedTuple):
 
 PLACES = {
     "palette": Place(editor.noop("Blocks"), _Area.LeftDockWidgetArea),
+    "history": Place(editor.noop("History"), _Area.LeftDockWidgetArea),
     "inspector": Place(editor.noop("Inspector"), _Area.RightDockWidgetArea),
     "why": Place(editor.noop("Why"), _Area.RightDockWidgetArea),
     "variables": Place(editor.noop("Variables"), _Area.BottomDockWidgetArea),
@@ -28,7 +29,9 @@ PLACES = {
     "doctor": Place(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
     "matrix": Place(editor.noop("Losses"), _Area.BottomDockWidgetArea),
 }
-"""Panels by name, in the order of F6; those at the bottom are tabs."""
+"""Panels by name, in the order of F6; those at the bottom and on the left are tabs."""
+HIDDEN = ("history",)
+"""Panels that stay out of the way of the canvas until they are wanted."""
 
 
 class Docks(QObject):
@@ -54,6 +57,10 @@ class Docks(QObject):
 
     def _arrange(self, frame: QMainWindow) -> None:
         made = self.by_name
+        frame.tabifyDockWidget(made["palette"], made["history"])
+        made["palette"].raise_()
+        for name in HIDDEN:
+            made[name].hide()
         frame.tabifyDockWidget(made["variables"], made["problems"])
         frame.tabifyDockWidget(made["problems"], made["doctor"])
         frame.tabifyDockWidget(made["doctor"], made["matrix"])

@@ -36,6 +36,7 @@ from app.panels.bars.progress import Progress
 from app.panels.dialogs.welcome import Welcome
 from app.panels.inspector.inspector import Inspector
 from app.panels.palette.palette import Palette
+from app.panels.tables.history import History
 from app.panels.tables.losses import Losses
 from app.panels.tables.problems import Problems
 from app.panels.tables.variables import Variables
@@ -43,7 +44,7 @@ from app.panels.why.why import Why
 from app.services import theme
 from app.services.background import Background
 from app.services.examples import examples
-from app.services.plain_text import unmarked, window_title
+from app.services.plain_text import window_title
 from app.services.settings import Settings
 from app.services.style_sheet import sheet
 from app.shell import actions
@@ -176,6 +177,7 @@ class MainWindow(QMainWindow):
         self.canvas.favourites = self.windows.favourites
         theme.follow_theme(self.canvas)
         self.palette_panel = Palette(registry(), self.windows.favourites, self)
+        self.history = History(self.document, self)
         self.inspector = Inspector(self, self.background.run)
         self.why = Why(self)
         self.problems = Problems(self)
@@ -238,7 +240,7 @@ class MainWindow(QMainWindow):
             ),
         )
         self.actions_by_name["picture_legend"].setChecked(settings.picture_legend)
-        ActionStates(self.actions_by_name, canvas, navigation, self)
+        ActionStates(self.actions_by_name, canvas, navigation, document, self)
         self.menus = Menus(menus, self.docks.by_name, self.losses, self.windows, self)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
@@ -261,6 +263,7 @@ class MainWindow(QMainWindow):
             self,
             {
                 "palette": self.palette_panel,
+                "history": self.history,
                 "inspector": self.inspector,
                 "why": self.why,
                 "variables": self.variables,
@@ -285,13 +288,6 @@ class MainWindow(QMainWindow):
         self.background.ended.connect(self.progress.hide)
         self.progress.cancelled.connect(self.background.cancel)
         self.files.fileChosen.connect(self.open_path)
-        stack = document.undo_stack
-        for changed in (
-            stack.canUndoChanged, stack.canRedoChanged, stack.undoTextChanged,
-            stack.redoTextChanged,
-        ):  # fmt: skip
-            changed.connect(self._show_history)
-        self._show_history()
 
     def _connect_canvas(self) -> None:
         canvas = self.canvas
@@ -381,14 +377,6 @@ class MainWindow(QMainWindow):
     def _show_inspector(self) -> None:
         self.docks.bring_up("inspector")
         self.inspector.focus_name()
-
-    def _show_history(self) -> None:
-        stack, by_name = self.document.undo_stack, self.actions_by_name
-        undo, redo = by_name["undo"], by_name["redo"]
-        undo.setEnabled(stack.canUndo())
-        redo.setEnabled(stack.canRedo())
-        undo.setText(self.tr("&Undo {0}").format(unmarked(stack.undoText())).rstrip())
-        redo.setText(self.tr("&Redo {0}").format(unmarked(stack.redoText())).rstrip())
 
     def _show_menu(self, at: QPoint) -> None:
         menu = actions.context_menu(self, self.actions_by_name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import platform
 import socket
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,16 @@ from pathlib import Path
 
 UNSEEN = frozenset({"offscreen", "minimal", "minimalegl"})
 """Qt platforms that show nothing to anybody."""
+INSTALL = {
+    "debian": "sudo apt install libdbus-1-3 libegl1 libfontconfig1 libgl1 libglib2.0-0"
+    " libwayland-client0 libwayland-cursor0 libx11-xcb1 libxcb-cursor0 libxcb-icccm4 libxcb-image0"
+    " libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0 libxcb-xkb1"
+    " libxkbcommon-x11-0",
+    "fedora": "sudo dnf install dbus-libs fontconfig glib2 libX11-xcb libglvnd-egl libglvnd-glx"
+    " libwayland-client libwayland-cursor libxkbcommon-x11 xcb-util-cursor xcb-util-image"
+    " xcb-util-keysyms xcb-util-renderutil xcb-util-wm",
+}
+"""The command that installs every system library that Qt needs, by family of distributions."""
 
 
 def why_no_window(*, unseen: bool = False) -> str | None:
@@ -23,19 +34,20 @@ def why_no_window(*, unseen: bool = False) -> str | None:
     qt = importlib.util.find_spec("PySide6")
     if qt is None or qt.origin is None:
         return 'The editor needs PySide6, which is not installed (pip install "gradwire[app]").'
-    platform = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0].partition(";")[0]
-    if platform in UNSEEN:
-        return None if unseen else f"QT_QPA_PLATFORM={platform} shows no window."
-    if platform not in ("", "xcb") or not sys.platform.startswith("linux"):
-        return None  # a platform asked for by name, or one that always has a screen
-    if not platform and _wayland_answers(os.environ):
-        return None
+    libraries = Path(qt.origin).parent / "Qt"
+    chosen = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0].partition(";")[0]
+    if chosen in UNSEEN and not unseen:
+        return f"QT_QPA_PLATFORM={chosen} shows no window."
+    if not sys.platform.startswith("linux"):
+        return None  # it always has a screen
+    if chosen not in ("", "xcb") or (not chosen and _wayland_answers(os.environ)):
+        return _missing_library(libraries / "lib" / "libQt6Gui.so.6")
     display = os.environ.get("DISPLAY", "")
     if not display:
         return "There is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)."
     if not _x11_answers(display):
         return f"The display {display!r} does not answer."
-    return _missing_library(Path(qt.origin).parent)
+    return _missing_library(libraries / "plugins" / "platforms" / "libqxcb.so")
 
 
 def _wayland_answers(environment: Mapping[str, str]) -> bool:
@@ -67,13 +79,23 @@ def _connects(family: socket.AddressFamily, address: str | tuple[str, int]) -> b
     return True
 
 
-def _missing_library(pyside: Path) -> str | None:
-    """What Qt's X11 platform lacks on this system, found by loading it as Qt would."""
-    plugin = pyside / "Qt" / "plugins" / "platforms" / "libqxcb.so"
-    if not plugin.exists():
+def _missing_library(part: Path) -> str | None:
+    """What a part of Qt lacks on this system, found by loading it as Qt would."""
+    if not part.exists():
         return None
     try:
-        ctypes.CDLL(str(plugin))
+        ctypes.CDLL(str(part))
     except OSError as error:
-        return f"A system library that Qt needs is missing: {error}."
+        return f"A system library that Qt needs is missing: {error}.{_how_to_install()}"
     return None
+
+
+def _how_to_install() -> str:
+    """The command that installs all of them on this system; empty where it is not known."""
+    try:
+        system = platform.freedesktop_os_release()
+    except OSError:
+        return ""
+    families = [system.get("ID", ""), *system.get("ID_LIKE", "").split()]
+    command = next((INSTALL[family] for family in families if family in INSTALL), None)
+    return f" To install all of them: {command}" if command else ""

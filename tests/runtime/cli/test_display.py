@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
-from runtime.cli.display import why_no_window
+from runtime.cli.display import INSTALL, why_no_window
 
 
 @pytest.fixture(autouse=True)
@@ -54,11 +55,52 @@ def test_a_wayland_socket_that_answers(monkeypatch, tmp_path):
         assert why_no_window() is None
 
 
-def test_a_display_that_answers_but_a_library_is_missing(monkeypatch):
+@pytest.fixture
+def refused(monkeypatch):
+    """What was loaded of a Qt that lacks a library, on a system with a display."""
+    loaded = []
+
     def refuse(path: str) -> None:
+        loaded.append(path)
         raise OSError("libxcb-cursor.so.0: cannot open shared object file")
 
     monkeypatch.setattr("runtime.cli.display._x11_answers", lambda display: True)
     monkeypatch.setattr("ctypes.CDLL", refuse)
     monkeypatch.setenv("DISPLAY", ":0")
-    assert "libxcb-cursor.so.0" in (why_no_window() or "")
+    return loaded
+
+
+@pytest.mark.parametrize(
+    ("system", "told"),
+    [
+        ({"ID": "debian"}, INSTALL["debian"]),
+        ({"ID": "linuxmint", "ID_LIKE": "ubuntu debian"}, INSTALL["debian"]),
+        ({"ID": "rocky", "ID_LIKE": "rhel centos fedora"}, INSTALL["fedora"]),
+        ({"ID": "gentoo"}, None),
+        (None, None),
+    ],
+)
+def test_a_display_that_answers_but_a_library_is_missing(monkeypatch, refused, system, told):
+    def release() -> dict[str, str]:
+        if system is None:
+            raise OSError("no os-release file")
+        return system
+
+    monkeypatch.setattr("platform.freedesktop_os_release", release)
+    reason = why_no_window() or ""
+    assert "libxcb-cursor.so.0" in reason
+    assert reason.endswith(f" To install all of them: {told}" if told else "shared object file.")
+
+
+@pytest.mark.parametrize(
+    ("platform", "part"), [("", "libqxcb.so"), ("offscreen", "libQt6Gui.so.6")]
+)
+def test_what_is_looked_at_is_what_qt_would_load(monkeypatch, refused, platform, part):
+    monkeypatch.setenv("QT_QPA_PLATFORM", platform)
+    assert "is missing" in (why_no_window(unseen=True) or "")
+    assert [Path(each).name for each in refused] == [part]
+
+
+def test_readme_gives_the_line_for_debian():
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    assert INSTALL["debian"] in " ".join(readme.replace("\\\n", " ").split())

@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from blocks.docstrings import field_docstrings
-from blocks.errors import BlockDefinitionError
+from blocks.errors import BlockDefinitionError, BlockError
 from blocks.parameter_errors import parameter_error
 from blocks.terms import split_term
 from blocks.values import PortLiteral
@@ -28,7 +29,9 @@ OpenShape: TypeAlias = tuple[int | None, ...]
 TreeUse: TypeAlias = Literal["refused", "by leaf", "whole"]
 """How a block treats a tree: it raises, runs forward for each leaf, or passes the whole tree."""
 
-RESERVED = frozenset({"type", "literals"})
+RESERVED = frozenset({"type", "literals", "owned"})
+_OWN = "variable"
+"""The key of a record that gives an input a variable of its own."""
 
 
 class _Required:
@@ -92,11 +95,17 @@ class Block(BaseModel):
     """How the block treats a tree (see blocks.trees) at one of its inputs."""
     plugin: ClassVar[str] = ""
     """The plug-in that the class comes from; empty for the library."""
+    ownable: ClassVar[Mapping[str, Source]] = {}
+    """The inputs that may own a variable, with the variable that a new block gets there.
+
+    The shape of such a variable is what ``infer`` finds for the input."""
     abstract: ClassVar[bool] = False
     """Whether this is a base class and not a block; not inherited by subclasses."""
 
     literals: Mapping[str, PortLiteral] = Field(default_factory=dict, repr=False)
     """Values of unwired ports in place of their defaults, by port name."""
+    owned: SkipJsonSchema[Mapping[str, Any]] = Field(default_factory=dict, repr=False)
+    """Variables inside this block that drive unwired ports, by port name (a Source each)."""
 
     def __init__(self, /, **values: Any) -> None:
         """Set parameters and literals; raises ParameterError."""
@@ -144,7 +153,7 @@ class Block(BaseModel):
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
         """Names of the parameters, in order of definition."""
-        return tuple(name for name in cls.model_fields if name != "literals")
+        return tuple(name for name in cls.model_fields if name not in RESERVED)
 
     @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:
@@ -168,17 +177,22 @@ class Block(BaseModel):
         return (inspect.getdoc(cls) or "").split("\n", 1)[0]
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Block:
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
         """The block that a file's record (without ``type``) describes; raises ParameterError."""
         return cls(**record)
 
     def to_record(self) -> dict[str, Any]:
-        """Parameters that differ from their defaults, then literals, as a file stores them."""
-        record = self.model_dump(mode="json", exclude={"literals"}, exclude_defaults=True)
-        return record | {name: literal.to_json() for name, literal in self.literals.items()}
+        """Parameters that differ from their defaults, then literals and own variables, as a file
+        stores them.
+        """
+        record = self.model_dump(mode="json", exclude={"literals", "owned"}, exclude_defaults=True)
+        record |= {name: literal.to_json() for name, literal in self.literals.items()}
+        return record | {name: {_OWN: source.to_record()} for name, source in self.owned.items()}
 
-    def with_parameters(self, **changes: Any) -> Block:
-        """A copy with parameters or literals changed, validated; a literal of None is removed."""
+    def with_parameters(self, **changes: Any) -> Self:
+        """A copy with parameters, literals or own variables changed, validated; None removes a
+        literal or an own variable.
+        """
         record = self.to_record()
         for name, value in changes.items():
             if value is None and self.port(name) is not None:
@@ -187,24 +201,52 @@ class Block(BaseModel):
                 record[name] = value
         return type(self).from_record(record)
 
+    @classmethod
+    def new(cls) -> Self:
+        """The block as it is placed: with a variable for each input that may own one."""
+        return cls.from_record(dict(cls.ownable))
+
+    def is_given(self, port: str) -> bool:
+        """Whether an input has a literal or a variable of its own."""
+        return port in self.literals or port in self.owned
+
     @model_validator(mode="before")
     @classmethod
-    def _sort_out_literals(cls, data: Any) -> Any:
+    def _sort_out_ports(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
         fields = {k: v for k, v in data.items() if k in cls.model_fields}
-        literals = dict(fields.pop("literals", {}))
+        literals, owned = dict(fields.pop("literals", {})), dict(fields.pop("owned", {}))
         for name, value in data.items():
             if name in cls.model_fields:
                 continue
             if cls.port(name) is None:
                 fields[name] = value
                 continue
+            if isinstance(value, Source) or (isinstance(value, Mapping) and set(value) == {_OWN}):
+                owned[name] = cls._own_variable(name, value)
+                continue
             try:
                 literals[name] = PortLiteral(value)
             except (ValueError, TypeError) as error:
                 raise ValueError(f"literal for input {name!r}: {error}") from None
-        return fields | {"literals": MappingProxyType(literals)} if literals else fields
+        given = {"literals": MappingProxyType(literals)} if literals else {}
+        return fields | given | ({"owned": MappingProxyType(owned)} if owned else {})
+
+    @classmethod
+    def _own_variable(cls, port: str, value: Source | Mapping[str, Any]) -> Source:
+        """The variable of an input, made from its record; raises ValueError."""
+        if port not in cls.ownable:
+            raise ValueError(f"input {port!r} can't own a variable")
+        kind = type(cls.ownable[port])
+        if isinstance(value, kind):
+            return value
+        if isinstance(value, Source) or not isinstance(value[_OWN], Mapping):
+            raise ValueError(f"variable of input {port!r}: this is not a {kind.type_name()}")
+        try:
+            return kind.from_record(value[_OWN])
+        except BlockError as error:
+            raise ValueError(f"variable of input {port!r}: {error}") from None
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -302,6 +344,10 @@ def _check(cls: type[Block]) -> None:
         raise BlockDefinitionError(f"{cls.__name__}.outputs {outputs} are not distinct names.")
     if not inspect.getdoc(cls) or cls.__doc__ is None:
         raise BlockDefinitionError(f"{cls.__name__} has no docstring; the palette shows it.")
+    for name in cls.ownable:
+        port = cls.port(name)
+        if port is None or port.variadic:
+            raise BlockDefinitionError(f"{cls.__name__}.ownable: {name!r} is no single input.")
     for name in cls.parameter_names():
         if cls.model_fields[name].is_required():
             raise BlockDefinitionError(

@@ -7,8 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from blocks.block import Block, Shape
+from blocks.block import Block, Shape, Source
 from blocks.errors import ShapeError
+from blocks.library.sources import Variable
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
@@ -21,15 +22,22 @@ class Conv2D(Block):
     """Cross-correlation of images with filters, plus bias.
 
     x (N, C, H, W), weight (O, C/groups, kh, kw), bias (O,), out (N, O, H', W') with
-    ``H' = (H + padding - dilation * (kh - 1) - 1) // stride + 1``; without a wire to bias there
-    is none. Variables of open shape take theirs from x, ``filters`` and ``kernel``. Raises
-    ShapeError where the shapes don't fit.
+    ``H' = (H + padding - dilation * (kh - 1) - 1) // stride + 1``; a bias that is neither wired
+    nor owned is left out. Variables of open shape take theirs from x, ``filters`` and ``kernel``.
+    Its own weight is He uniform, its own bias 0. Raises ShapeError where the shapes don't fit.
+
+    Source: He et al. 2015.
     """
 
     symbol: ClassVar[str] = "∗"
     formula: ClassVar[str] = (
         r"y_{n o i j} = b_o + \sum_{c, k, l} w_{o c k l} \, x_{n,\, c,\, s i + k,\, s j + l}"
     )
+
+    ownable: ClassVar[Mapping[str, Source]] = {
+        "weight": Variable(initialiser="he_uniform"),
+        "bias": Variable(initialiser="zeros"),
+    }
 
     filters: Positive | None = None
     """Number of output channels O; null to take it from weight."""

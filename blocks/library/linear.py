@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from blocks.block import Block, Shape
+from blocks.block import Block, Shape, Source
 from blocks.elementwise import Elementwise
 from blocks.errors import ShapeError
+from blocks.library.sources import Variable
 
 
 class MatMul(Block):
@@ -81,13 +82,19 @@ class CosineSimilarity(Elementwise):
 class Linear(Block):
     """Affine map of the last axis, ``out = x @ weight.T + bias``.
 
-    x (…, features), weight (units, features), bias (units,), out (…, units); without a wire to
-    bias there is none. Variables of open shape take theirs from x and ``units``. Raises
-    ShapeError where the shapes don't fit.
+    x (…, features), weight (units, features), bias (units,), out (…, units); a bias that is
+    neither wired nor owned is left out. Variables of open shape take theirs from x and ``units``.
+    Its own weight is Glorot uniform, its own bias 0. Raises ShapeError where the shapes don't fit.
+
+    Source: Glorot & Bengio 2010.
     """
 
     symbol: ClassVar[str] = "Wx+b"
     formula: ClassVar[str] = r"y = x W^{\top} + b"
+    ownable: ClassVar[Mapping[str, Source]] = {
+        "weight": Variable(initialiser="glorot_uniform"),
+        "bias": Variable(initialiser="zeros"),
+    }
 
     units: Annotated[int, Field(ge=1)] | None = None
     """Length of the last axis of the output; null to take it from weight or bias."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blocks.library.pages import Page as PageBlock
-from runtime.diagram.model import MAIN, Diagram
+from runtime.diagram.files.records import changed_block
+from runtime.diagram.model import MAIN, Diagram, DiagramView
 from runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
@@ -17,18 +18,45 @@ MOST_USES = 10_000
 
 
 class Address(NamedTuple):
-    """A block of the document. It runs once for each use of its page, each at its own path."""
+    """A block of the document, or the own variable of its input ``owned``.
+
+    It runs once for each use of its page, each at its own path.
+    """
 
     page: str
     name: str
+    owned: str = ""
+
+    def block(self, diagram: DiagramView) -> Block:
+        """The block, or the own variable."""
+        block = diagram.pages[self.page].blocks[self.name]
+        return block.owned[self.owned] if self.owned else block
+
+    def replaced(self, diagram: DiagramView, block: Block) -> Block:
+        """The block of the page once ``block`` is at this address."""
+        if not self.owned:
+            return block
+        return changed_block(diagram.pages[self.page].blocks[self.name], {self.owned: block})
+
+    def parameters(self, diagram: DiagramView, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The parameters to set of the block of the page, to set ``values`` at this address.
+
+        Raises ParameterError.
+        """
+        if not self.owned:
+            return values
+        return {self.owned: changed_block(self.block(diagram), values)}
 
 
 def resolve(diagram: Diagram, path: InstancePath) -> Address | None:
-    """The block of the document that runs at a path, or None."""
+    """The block or own variable of the document that runs at a path, or None."""
     page = page_at(diagram, path.use)
-    if page is None or path.name not in diagram.pages[page].blocks:
+    if page is not None:
+        return Address(page, path.name) if path.name in diagram.pages[page].blocks else None
+    owner = resolve(diagram, path.use) if path.use else None
+    if owner is None or path.name not in owner.block(diagram).owned:
         return None
-    return Address(page, path.name)
+    return owner._replace(owned=path.name)
 
 
 def page_at(diagram: Diagram, use: InstancePath, root: str = MAIN) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -27,7 +27,8 @@ class Instance:
     """One instance of a block: its path and, for each connected input, the wire and its source.
 
     ``wires`` maps input port → (wire, source port). A wire into a use of a page belongs to the
-    PageInput behind that port but keeps its own path, ``enc.x``.
+    PageInput behind that port but keeps its own path, ``enc.x``. The own variable of ``fc.weight``
+    is an instance at ``fc/weight``, with a wire like that of any other variable.
     """
 
     path: InstancePath
@@ -36,6 +37,13 @@ class Instance:
     block: Block
     inputs: tuple[str, ...]
     wires: dict[str, tuple[WirePath, PortPath]] = field(default_factory=dict)
+    owned: str = ""
+    """The input of the block ``name`` whose own variable this is; empty for the block itself."""
+
+    @property
+    def owner(self) -> PortName:
+        """The input on its page that it is the own variable of."""
+        return PortName(self.name, self.owned)
 
     def port(self, name: str) -> PortPath:
         """The path of a port of this block."""
@@ -51,16 +59,19 @@ class Flat:
 
     Uses of a page share its variables. A shared variable is one instance; its canonical path is
     that in the first use: the least nested, then the first in the document. ``shared`` maps its
-    other paths to the canonical one, ``aliases`` their outputs to its output.
+    other paths to the canonical one, ``aliases`` their outputs to its output. ``owned`` maps an
+    input (``fc.weight``) to the variable that its block owns (``fc/weight``).
     """
 
     instances: dict[InstancePath, Instance] = field(default_factory=dict)
+    owned: dict[str, InstancePath] = field(default_factory=dict)
     aliases: dict[PortPath, PortPath] = field(default_factory=dict)
     uses: dict[str, list[InstancePath]] = field(default_factory=dict)
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
 
     def canonical(self, name: str) -> str:
-        """The path of a block or port, with that of a shared variable made canonical."""
+        """The path of a block or port, with that of an own or shared variable made canonical."""
+        name = self.owned.get(name, name)
         path = PortPath(name)
         variable = self.shared.get(path.block)
         if variable is None:
@@ -113,7 +124,7 @@ class _Use:
 def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
     """Expand all uses from ``page`` on, except where checks report recursion or an excess."""
     flat = Flat()
-    variables: dict[Scope, dict[tuple[int, ...], InstancePath]] = {}
+    variables: dict[Hashable, dict[tuple[int, ...], InstancePath]] = {}
     expansion = Expansion(diagram)
     pending = [_Use(ROOT, page)] if page in diagram.pages else []
     while pending:
@@ -124,7 +135,10 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
             if not isinstance(block, PageBlock):
                 flat.instances[instance.path] = instance
                 if isinstance(block, Source) and block.kind == "variable":
-                    variables.setdefault(identity, {})[use.position] = instance.path
+                    uses = variables.setdefault((*identity, instance.owned), {})
+                    uses[use.position] = instance.path
+                if instance.owned:
+                    flat.owned[use.path.port_inside(instance.owner)] = instance.path
                 continue
             for output in ports(diagram, use.page, instance.name).outputs:
                 flat.aliases[instance.port(output)] = (instance.path / output).port("out")
@@ -161,8 +175,13 @@ def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:
         for port in inputs:
             source = page.wires.get(PortName(name, port))
             if source is not None:
-                wire = instance.path.wire(port)
-                instance.wires[port] = (wire, use.path.port_inside(source))
+                instance.wires[port] = (instance.path.wire(port), use.path.port_inside(source))
+            elif port in block.owned:
+                variable = Instance(
+                    instance.path / port, use.page, name, block.owned[port], (), owned=port
+                )
+                instance.wires[port] = (instance.path.wire(port), variable.port("out"))
+                yield variable
         if isinstance(block, PageInput):
             if name in use.wires:
                 instance.wires["x"] = use.wires[name]

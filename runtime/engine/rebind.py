@@ -15,6 +15,7 @@ from blocks.library.sources import Variable
 from blocks.values import Tensor
 from runtime.calculus.dtypes import holders
 from runtime.diagram.checks.checks import check
+from runtime.diagram.pages import Address
 from runtime.diagram.paths import InstancePath
 from runtime.engine.flatten import flatten
 from runtime.engine.program import Leaf
@@ -105,6 +106,17 @@ def _uses(program: Program, edited: Iterable[_Edited]) -> Iterator[tuple[Instanc
                 continue  # a shared variable whose instance is in an earlier use
             elif instance.block is before:  # false for a PageInput with a literal of its use
                 yield path, after
+                yield from _owned_by(program, path, before, after)
+
+
+def _owned_by(
+    program: Program, path: InstancePath, before: Block, after: Block
+) -> Iterator[tuple[InstancePath, Block]]:
+    """The own variables of an edited block; those of wired inputs have no instance."""
+    for port, variable in after.owned.items():
+        inner = program.instances.get(path / port)
+        if inner is not None and inner.block is before.owned[port]:
+            yield inner.path, variable
 
 
 def _literals_inside(
@@ -175,6 +187,10 @@ def _same_but_numbers(a: Block, b: Block) -> bool:
             b.leaf_dtype,
             b.wants_gradient,
         )
+    if a.owned.keys() != b.owned.keys():
+        return False
+    if not all(_same_but_numbers(own, b.owned[port]) for port, own in a.owned.items()):
+        return False
     return all(getattr(a, name) == getattr(b, name) for name in a.parameter_names())
 
 
@@ -202,10 +218,10 @@ def with_values(
 
     Raises RunError if independent uses of a page have different values: a page stores only one.
     """
-    chosen: dict[tuple[str, str], tuple[str, NDArray[Any]]] = {}
+    chosen: dict[Address, tuple[str, NDArray[Any]]] = {}
     for path in (*assigned, *values):
         instance = program.instances[InstancePath(path)]
-        key = instance.page, instance.name
+        key = Address(instance.page, instance.name, instance.owned)
         if not isinstance(instance.block, Variable) or (path not in assigned and key not in chosen):
             continue
         first, value = chosen.setdefault(key, (path, values[path]))
@@ -215,9 +231,9 @@ def with_values(
                 "and have different values, but the page can store only one.",
                 next_step="Give one of the uses a page of its own, or let them share variables.",
             )
-    for (page, name), (_, value) in chosen.items():
-        content = diagram.pages[page]
-        block = content.blocks[name].with_parameters(value=Tensor(value))
-        blocks = {**content.blocks, name: block}
-        diagram = diagram.with_page(page, replace(content, blocks=blocks))
+    for address, (_, value) in chosen.items():
+        content = diagram.pages[address.page]
+        variable = address.block(diagram).with_parameters(value=Tensor(value))
+        blocks = {**content.blocks, address.name: address.replaced(diagram, variable)}
+        diagram = diagram.with_page(address.page, replace(content, blocks=blocks))
     return diagram

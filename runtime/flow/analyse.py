@@ -303,7 +303,8 @@ class Flow:
 
     def _value(self, key: str) -> Value | None:
         """The traced value of a wire or variable; None if it could not be traced."""
-        if (leaf := self.program.leaves.get(self.program.flat.canonical(key))) is not None:
+        leaf = self.program.leaves.get(self.program.flat.canonical(key))
+        if leaf is not None and key not in self.program.wire_sources:
             return leaf.value
         return self.program.wires.get(self.require_wire(key))
 

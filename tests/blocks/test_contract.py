@@ -76,6 +76,18 @@ def test_json_schema(cls: type[Block]) -> None:
 
 
 @every_class
+def test_a_new_block_owns_what_it_may(cls: type[Block]) -> None:
+    block = cls.new()
+    assert block.owned == cls.ownable
+    assert cls.from_record(json.loads(json.dumps(block.to_record()))) == block
+    for port in cls.inputs:
+        if port.name not in cls.ownable:
+            with pytest.raises(ParameterError, match="can't own a variable"):
+                name = port.name + ".0" if port.variadic else port.name
+                cls.from_record({name: {"variable": {}}})
+
+
+@every_class
 def test_literals_round_trip(cls: type[Block]) -> None:
     for port in cls.inputs:
         name = f"{port.name}.0" if port.variadic else port.name

@@ -145,14 +145,9 @@ class _PageCheck:
             yield from self._check_page_block(name, block)
         else:
             yield from self._check_inputs(name, block)
-        if isinstance(block, Variable) and block.trainable and not block.wants_gradient:
-            yield Diagnostic(
-                "warning",
-                Location(self._name, name),
-                f"A variable of {block.dtype} can't be trained: it has no gradient.",
-                next_step="Give it a floating dtype, or set trainable to false.",
-                code="untrainable",
-            )
+        yield from _untrainable(block, Location(self._name, name))
+        for port, own in block.owned.items():
+            yield from _untrainable(own, Location(self._name, name, port))
 
     def _check_page_block(self, name: str, block: PageBlock) -> Iterator[Diagnostic]:
         if block.page not in self._page_blocks:
@@ -180,7 +175,7 @@ class _PageCheck:
             if port.variadic:
                 yield from self._check_gaps(name, block, port.name)
             elif port.required and not (
-                driven_outside or port.name in wired or port.name in block.literals
+                driven_outside or port.name in wired or block.is_given(port.name)
             ):
                 yield _missing(Location(self._name, name, port.name))
         yield from self._check_literals(name, block)
@@ -288,6 +283,17 @@ def _missing(location: Location) -> Diagnostic:
         next_step="Wire it, or write a number into it.",
         code="missing-input",
     )
+
+
+def _untrainable(block: Block, location: Location) -> Iterator[Diagnostic]:
+    if isinstance(block, Variable) and block.trainable and not block.wants_gradient:
+        yield Diagnostic(
+            "warning",
+            location,
+            f"A variable of {block.dtype} can't be trained: it has no gradient.",
+            next_step="Give it a floating dtype, or set trainable to false.",
+            code="untrainable",
+        )
 
 
 def _why_opaque(block: Opaque, location: Location) -> Diagnostic:

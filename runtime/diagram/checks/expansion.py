@@ -10,6 +10,7 @@ from blocks.library.pages import Page as PageBlock
 from blocks.limits import MAX_INSTANCES, MAX_NESTING, MAX_PATH_CHARACTERS
 from runtime.diagram.checks.dependencies import Dependencies, strong_components
 from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,9 @@ class Expansion:
                 yield _too_large(page, size, inner)
 
     def _size(self, page: str, found: dict[str, Size]) -> Size:
-        names = self._pages[page].blocks
+        blocks = self._pages[page].blocks
+        own = (PortName(name, port) for name, block in blocks.items() for port in block.owned)
+        names = [*blocks, *map(str, own)]
         instances, characters, nesting = len(names), len(names) + sum(map(len, names)), 0
         for name, used in self._uses[page].items():
             inner = found[used]

@@ -180,7 +180,15 @@ class _Reader:
         return self._open_arrays(name)
 
     def _resolved(self, value: Any, path: Path) -> Any:
-        """The value with an array reference, also in a typed literal, replaced by the array."""
+        """The value with its array reference replaced by the array, also in a typed literal or an
+        own variable.
+        """
+        if isinstance(value, dict) and set(value) == {"variable"}:
+            own = value["variable"]
+            if not isinstance(own, dict) or "value" not in own:
+                return value
+            array = self._resolved(own["value"], (*path, "variable", "value"))
+            return {"variable": own | {"value": array}}
         if isinstance(value, dict) and set(value) == {"dtype", "value"}:
             return value | {"value": self._resolved(value["value"], (*path, "value"))}
         if self._tensors is None or not is_reference(value):

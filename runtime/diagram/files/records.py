@@ -60,7 +60,7 @@ def lenient_block(type_name: str, record: Mapping[str, Any]) -> Block:
 
 
 def changed_block(block: Block, values: Mapping[str, Any]) -> Block:
-    """A copy with parameters or literals changed; None removes a literal.
+    """A copy with parameters, literals or own variables changed; None removes one of the latter.
 
     An opaque block becomes a real one as soon as its record fits its type. Raises ParameterError.
     """
@@ -83,6 +83,7 @@ def large_tensors(block: Block) -> dict[str, Tensor]:
     else:
         values = {key: getattr(block, key) for key in type(block).parameter_names()}
         values |= {key: literal.tensor for key, literal in block.literals.items()}
+        values |= {key: getattr(own, "value", None) for key, own in block.owned.items()}
     return {
         key: value
         for key, value in values.items()
@@ -96,14 +97,22 @@ def without_arrays(block: Block, large: Collection[str]) -> Block:
         key: PortLiteral(0, literal.dtype if literal.typed else None) if key in large else literal
         for key, literal in block.literals.items()
     }
-    parameters = {key: Tensor(1) for key in large if key not in literals}
-    return block.model_copy(update=parameters | {"literals": literals})
+    owned = {
+        key: own.model_copy(update={"value": Tensor(1)}) if key in large else own
+        for key, own in block.owned.items()
+    }
+    parameters = {key: Tensor(1) for key in large if not block.is_given(key)}
+    return block.model_copy(update=parameters | {"literals": literals, "owned": owned})
 
 
 def _inner(value: Any) -> Any:
-    """The value of a typed literal of an opaque record; other values unchanged."""
-    typed = isinstance(value, dict) and set(value) == {"dtype", "value"}
-    return value["value"] if typed else value
+    """The value of a typed literal or own variable of an opaque record; others unchanged."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"variable"}:
+        own = value["variable"]
+        return own.get("value") if isinstance(own, dict) else own
+    return value["value"] if set(value) == {"dtype", "value"} else value
 
 
 def _changed(block: Block, values: Mapping[str, Any]) -> Block:
@@ -111,7 +120,8 @@ def _changed(block: Block, values: Mapping[str, Any]) -> Block:
     large = large_tensors(block)
     if not large:
         return block.with_parameters(**values)
-    kept = {key: block.literals.get(key, tensor) for key, tensor in large.items()}
+    given = {**block.literals, **block.owned}
+    kept = {key: given.get(key, tensor) for key, tensor in large.items()}
     record = {**without_arrays(block, large).to_record(), **kept, **values}
     gone = {key for key, value in values.items() if value is None and block.port(key)}
     return block.from_record({key: value for key, value in record.items() if key not in gone})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from blocks.library.pages import Page as PageBlock
+from blocks.library.sources import Variable
 from blocks.registry import registry
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.reading import FARTHEST, MAX_ROUTE
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 _NONFINITE = {"enum": ["nan", "inf", "-inf"]}
 _ANY_LITERAL = {"$ref": "#/$defs/literal"}
+_OWN_VARIABLE = {
+    "description": "A variable of the block's own, with the fields of a Variable.",
+    "type": "object",
+    "properties": {"variable": {"$ref": "#/$defs/variable"}},
+    "required": ["variable"],
+    "additionalProperties": False,
+}
 _TENSOR_REFERENCE = {
     "description": "An array in the file given by the diagram's tensors field.",
     "type": "object",
@@ -75,7 +83,8 @@ def json_schema() -> dict[str, Any]:
                 "allOf": [_when_of_type(name) for name in classes],
             },
         }
-        | {f"block-{name}": _block(cls, generated[name]) for name, cls in classes.items()},
+        | {f"block-{name}": _block(cls, generated[name]) for name, cls in classes.items()}
+        | {"variable": _without_type(_block(Variable, generated[Variable.type_name()]))},
     }
 
 
@@ -176,7 +185,12 @@ def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
         for name, field in cls.parameters().items()
         for schema in (_described(generated["properties"][name], field.description),)
     }
-    single = {port.name: _ANY_LITERAL for port in cls.inputs if not port.variadic}
+    may_own = {"anyOf": [_ANY_LITERAL, _OWN_VARIABLE]}
+    single = {
+        port.name: may_own if port.name in cls.ownable else _ANY_LITERAL
+        for port in cls.inputs
+        if not port.variadic
+    }
     repeating = {
         rf"^{port.name}\.(0|[1-9][0-9]*)$": _ANY_LITERAL for port in cls.inputs if port.variadic
     }
@@ -187,6 +201,11 @@ def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
         "patternProperties": repeating,
         "additionalProperties": _ANY_LITERAL if issubclass(cls, PageBlock) else False,
     }
+
+
+def _without_type(block: dict[str, Any]) -> dict[str, Any]:
+    fields = {name: schema for name, schema in block["properties"].items() if name != "type"}
+    return block | {"properties": fields}
 
 
 def _described(schema: dict[str, Any], text: str | None) -> dict[str, Any]:

@@ -131,11 +131,20 @@ def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, Any]:
 
 def _with_array(value: Any, ref: dict[str, Any] | None) -> Any:
     """A value of a record, with its array written out or replaced by a reference."""
+    if isinstance(value, dict) and set(value) == {"variable"}:
+        return {"variable": _with_value(value["variable"], ref)}
     if isinstance(value, dict) and set(value) == {"dtype", "value"}:
-        return value | {"value": _with_array(value["value"], ref)}
+        return _with_value(value, ref)
     if ref is not None:
         return ref
     return value.to_json() if isinstance(value, Tensor) else value
+
+
+def _with_value(record: Any, ref: dict[str, Any] | None) -> Any:
+    """A record whose array, if it has one, is under ``value``."""
+    if not isinstance(record, dict) or "value" not in record:
+        return record
+    return record | {"value": _with_array(record["value"], ref)}
 
 
 def _point(at: Point) -> list[float]:

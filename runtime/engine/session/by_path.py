@@ -12,7 +12,9 @@ T = TypeVar("T")
 
 
 class ByPath(Mapping[str, T], Generic[T]):
-    """Iterates over each result once, but finds the shared ``enc1/W`` also as ``enc2/W``."""
+    """Iterates over each result once, but finds the shared ``enc1/W`` also as ``enc2/W``, and the
+    own variable ``fc/weight`` also as ``fc.weight``.
+    """
 
     def __init__(self, results: Mapping[str, T], flat: Flat) -> None:
         self._results = results
@@ -32,5 +34,5 @@ class ByPath(Mapping[str, T], Generic[T]):
 
 
 def by_path(results: Mapping[str, T], flat: Flat) -> Mapping[str, T]:
-    """Wrap results in a ByPath unless no variable is shared."""
-    return ByPath(results, flat) if flat.shared else results
+    """Wrap results in a ByPath unless each variable has only one name."""
+    return ByPath(results, flat) if flat.shared or flat.owned else results

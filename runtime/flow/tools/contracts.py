@@ -273,8 +273,9 @@ def _subjects(pattern: str, flow: Flow) -> Sequence[str]:
 
 
 def _names(pattern: str, variable: str, program: Program) -> bool:
-    """Whether a pattern names a variable, by its path in any use that shares it."""
-    return any(matches(pattern, path) for path in program.flat.names(variable))
+    """Whether a pattern names a variable, by its path in any use that shares it or its input."""
+    known = program.flat.canonical(pattern)
+    return any(matches(known, path) for path in program.flat.names(variable))
 
 
 def _nothing(pattern: str, what: str, known: Iterable[str]) -> str:

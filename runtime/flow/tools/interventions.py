@@ -145,8 +145,8 @@ def _address(diagram: Diagram, path: str) -> Address:
 
 def _stop(diagram: Diagram, path: str, how: str) -> tuple[str, str, StopGradient]:
     """The page, the name and the block of a StopGradient; raises ChangeError for another block."""
-    page, name = _address(diagram, path)
-    block = diagram.pages[page].blocks[name]
+    found = _address(diagram, path)
+    page, name, block = found.page, found.name, found.block(diagram)
     if isinstance(block, StopGradient):
         return page, name, block
     raise ChangeError(
@@ -171,9 +171,16 @@ def _cut(diagram: Diagram, wire: str) -> Batch:
         raise ChangeError(
             f"{wire!r} is not a wire.", expected="its target (mul1.a) or both ends (w.out→mul1.a)"
         ) from None
-    page, name = _address(diagram, path.block)
+    address = _address(diagram, path.block)
+    page, name = address.page, address.name
     here, target = diagram.pages[page], path.name
     found = here.wires.get(target)
+    if found is None and path.port in address.block(diagram).owned:
+        raise ChangeError(
+            f"{path} has a variable of its own, not a wire that could be cut.",
+            location=Location(page, name, path.port),
+            next_step="Freeze the variable, or move it out of the block first.",
+        )
     source = None if found is None else path.block.use.port_inside(found)
     if found is None or wanted not in (None, source):
         raise ChangeError(
@@ -193,11 +200,13 @@ def _cut(diagram: Diagram, wire: str) -> Batch:
 
 
 def _train(diagram: Diagram, variable: str, trainable: bool) -> Batch:
-    page, name = _address(diagram, variable)
-    if not isinstance(diagram.pages[page].blocks[name], Variable):
-        raise ChangeError(f"{variable!r} is not a variable.", location=Location(page, name))
+    found = _address(diagram, variable)
+    if not isinstance(found.block(diagram), Variable):
+        place = Location(found.page, found.name)
+        raise ChangeError(f"{variable!r} is not a variable.", location=place)
     label = f"{'Train' if trainable else 'Freeze'} {variable}"
-    return Batch(label, (SetParameters(name, {"trainable": trainable}, page),))
+    values = found.parameters(diagram, {"trainable": trainable})
+    return Batch(label, (SetParameters(found.name, values, found.page),))
 
 
 def _bridge(diagram: Diagram, bridge: Bridge) -> Batch:

@@ -52,6 +52,14 @@ def test_so_do_literals_and_numbers_that_json_lacks(validator):
     assert flaws(validator, dumps(diagram)) == []
 
 
+def test_so_do_own_variables_with_the_fields_of_a_variable_alone(validator):
+    own = {"value": [[1, "nan"]], "trainable": False}
+    text = dumps(draw({"it": make("Linear", weight={"variable": own}, bias={"variable": {}})}))
+    assert flaws(validator, text) == []
+    for wrong in ('"variable": {"type": "Variable", ', '"variable": {"colour": 1, '):
+        assert flaws(validator, text.replace('"variable": {', wrong, 1)) != []
+
+
 def test_so_do_large_arrays(validator, tmp_path):
     diagram = draw({"w": make("Variable", value=[1.5] * 2000), "m": make("Mul", a=[2.5] * 2000)})
     assert list(large_arrays(diagram)) == ["w.value", "m.a"]
@@ -68,6 +76,11 @@ def test_so_do_large_arrays(validator, tmp_path):
         ('"type": "Mul", "a": 3', '"type": "Mul", "a": "x"', "pages.main.blocks.mul.a"),
         ('"type": "Mul", "a": 3', '"a": 3', "pages.main.blocks.mul"),
         ('"a": {"type": "Variable"', '"a.b": {"type": "Variable"', "pages.main.blocks"),
+        (
+            '"type": "Mul", "a": 3',
+            '"type": "Mul", "a": {"variable": {}}',
+            "pages.main.blocks.mul.a",
+        ),
         ('"stop.x": "mul.out"', '"stop": "mul.out"', "pages.main.wires"),
         ('"stop.x": "mul.out"', '"stop.x": "mul"', "pages.main.wires.stop.x"),
     ],

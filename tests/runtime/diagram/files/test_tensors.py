@@ -6,8 +6,9 @@ import struct
 import pytest
 
 from blocks.errors import FileError
-from runtime.diagram import load
+from runtime.diagram import SetParameters, apply, load, save
 from runtime.diagram.files.tensors import file_name
+from tests.runtime.diagram.drawing import draw, make
 
 SHAPE = [2, 2]
 
@@ -87,3 +88,16 @@ def test_an_array_for_which_there_is_no_memory_is_refused(diagram, monkeypatch):
 
     monkeypatch.setattr("safetensors.safe_open", load_tensor)
     assert "There is not enough memory for 'W.value'" in refusal(diagram(content("F32", 16)))
+
+
+def test_the_array_of_an_own_variable_is_beside_the_diagram(tmp_path):
+    own = {"value": [[0.5] * 2000], "trainable": False}
+    diagram = draw({"fc": make("Linear", weight={"variable": own}, bias={"variable": {}})})
+    save(diagram, tmp_path / "net.gradwire.json")
+    text = (tmp_path / "net.gradwire.json").read_text(encoding="utf-8")
+    reference = {"tensor": "fc.weight", "dtype": "float32", "shape": [1, 2000]}
+    record = json.loads(text)["pages"]["main"]["blocks"]["fc"]["weight"]
+    assert record == {"variable": {"value": reference, "trainable": False}}
+    assert load(tmp_path / "net.gradwire.json") == diagram
+    edit = apply(diagram, SetParameters("fc", {"units": 1}))
+    assert edit.after.main.blocks["fc"].owned["weight"] == diagram.main.blocks["fc"].owned["weight"]

@@ -28,6 +28,7 @@ from runtime.expressions import (
     Expression,
     Node,
     Operand,
+    OwnVariable,
     Scope,
     block,
     require_scope,
@@ -43,6 +44,7 @@ __all__ = [
     "constant",
     "input",
     "loss",
+    "own",
     "page",
     "stop_gradient",
     "variable",
@@ -65,6 +67,16 @@ def constant(name: str, value: Any, **parameters: Any) -> Expression:
 def input(name: str, value: Any = None, **parameters: Any) -> Expression:
     """An Input: data that is fed to each run; ``value`` is the default."""
     return _source("Input", name, value, parameters)
+
+
+@explained
+def own(value: Any = None, **parameters: Any) -> OwnVariable:
+    """A variable inside the block that it is passed to.
+
+    ``linear(x, own(seed=1), units=4)`` has a weight of its own, and no bias. Takes what
+    ``variable`` does, but no name: it is ``fc.weight`` of a block named ``fc``.
+    """
+    return OwnVariable({**({} if value is None else {"value": value}), **parameters})
 
 
 @explained

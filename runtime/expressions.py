@@ -24,7 +24,7 @@ from runtime.diagram.names import NAME_RULE, is_name
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from blocks.block import Block, Source
 
 _OWN_MODULES = (__name__, "runtime.page_functions", "runtime.build", "blocks.arguments")
 _serial = itertools.count()
@@ -155,8 +155,19 @@ class Expression:
         return block(numpy_block(function.__name__).type_name(), *inputs, **options)
 
 
-Operand: TypeAlias = Expression | float | Sequence[Any] | NDArray[Any] | Tensor | PortLiteral
-"""What an input accepts: an expression, or numbers, which become a literal."""
+@dataclass(frozen=True, slots=True)
+class OwnVariable:
+    """A variable inside the block that it is passed to; ``parameters`` are those of a Variable
+    that differ from what the block's input starts with.
+    """
+
+    parameters: Mapping[str, Any]
+
+
+Operand: TypeAlias = (
+    Expression | OwnVariable | float | Sequence[Any] | NDArray[Any] | Tensor | PortLiteral
+)
+"""What an input accepts: an expression, numbers, which become a literal, or an own variable."""
 
 
 def _operation(kind: str, left: Operand, right: Operand) -> Expression:
@@ -223,7 +234,9 @@ def block(
 ) -> Expression:
     """Create a block of any installed type, ``block("Mul", a, 3)``; returns its first output.
 
-    An input that is None stays unwired. Raises BuildError, UnknownBlockError, ParameterError.
+    An input that is None stays unwired. Where a required input that may own a variable is left
+    out, it does, and so do the others that are left out: ``linear(x, units=4)``. Raises
+    BuildError, UnknownBlockError, ParameterError.
     """
     cls = block_class(kind) or registry().get(kind)
     given = dict(_by_port(cls, inputs))
@@ -231,22 +244,44 @@ def block(
         if key in given:
             raise BuildError(f"{cls.type_name()} got its input {key!r} twice.")
         given[key] = parameters.pop(key)
-    wires, literals = split_operands(given)
+    wires, literals = split_operands(cls, _with_own_variables(cls, given))
     made = cls.from_record(literals | parameters)
     return first_output(make_node(made, wires, made.output_names(), cls.type_name(), name))
 
 
+def _with_own_variables(
+    cls: type[Block], given: Mapping[str, Operand | None]
+) -> Mapping[str, Operand | None]:
+    """The inputs, with own variables for those left out where a required one is left out."""
+    left = [port.name for port in cls.inputs if port.name in cls.ownable and port.name not in given]
+    if not any(port.required for port in cls.inputs if port.name in left):
+        return given
+    return {**given, **dict.fromkeys(left, OwnVariable({}))}
+
+
 def split_operands(
-    given: Mapping[str, Operand | None],
-) -> tuple[dict[str, Expression], dict[str, PortLiteral]]:
-    """Expressions and literals by port, without the ports that are None."""
+    cls: type[Block], given: Mapping[str, Operand | None]
+) -> tuple[dict[str, Expression], dict[str, PortLiteral | Source]]:
+    """Expressions, and literals or own variables, by port; without the ports that are None."""
     wires = {port: value for port, value in given.items() if isinstance(value, Expression)}
     literals = {
-        port: as_literal(value)
+        port: _own_variable(cls, port, value)
+        if isinstance(value, OwnVariable)
+        else as_literal(value)
         for port, value in given.items()
         if port not in wires and value is not None
     }
     return wires, literals
+
+
+def _own_variable(cls: type[Block], port: str, own: OwnVariable) -> Source:
+    if port not in cls.ownable:
+        raise BuildError(
+            f"Input {port!r} of {cls.type_name()} can't own a variable.",
+            expected=" or ".join(cls.ownable) if cls.ownable else None,
+            next_step="Pass a variable(...) instead.",
+        )
+    return cls.ownable[port].with_parameters(**own.parameters)
 
 
 def _by_port(

@@ -66,7 +66,7 @@ class PageFunction:
             bound = self._signature.bind(*inputs, **named).arguments
         except TypeError as error:
             raise BuildError(f"Page {self._scope.name!r}: {error}.") from None
-        wires, literals = split_operands(bound)
+        wires, literals = split_operands(PageBlock, bound)
         own = {"independent": True} if independent else {}
         use = PageBlock.from_record({"page": self._scope.name, **own, **literals})
         node = make_node(use, wires, outputs, self._scope.name, name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from blocks.errors import BuildError, GradwireError
 from runtime.array_syntax import block_class, nearest_functions
 from runtime.diagram.names import is_name
-from runtime.expressions import Expression, block
+from runtime.expressions import Expression, OwnVariable, block
 
 if TYPE_CHECKING:
     from blocks.block import Block
@@ -211,6 +211,8 @@ class _Reader:
                 return self._block(node, _COMPARISONS[type(operator)], left, right)
             case ast.IfExp(test, body, orelse):
                 return self._block(node, "Where", test, body, orelse)
+            case ast.Call(ast.Name("own"), [], keywords) if "own" not in self._names:
+                return OwnVariable(self._parameters(keywords))
             case ast.Call():
                 return self._call(node)
             case ast.Attribute(value, "T"):

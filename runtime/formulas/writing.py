@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +184,7 @@ class _Writer:
     def _written(self, name: str, block: Block) -> _Text:
         kind = type(block).type_name()
         inputs = dict(self._inputs(name, block))
-        record = {k: v for k, v in block.to_record().items() if k not in block.literals}
+        record = {k: v for k, v in block.to_record().items() if not block.is_given(k)}
         parameters = _keywords(record)
         own = ports(self._diagram, self._page_name, name).inputs
         complete = all(port in inputs for port in own)
@@ -196,9 +196,7 @@ class _Writer:
             return _Text(f"{inputs[own[0]].within(_CALL)}.T")
         if kind == "Loss" and not self._prefix and name.startswith("loss"):
             return inputs[own[0]] if complete else _Text("loss()")
-        given = [text.text for text in inputs.values()] if complete else []
-        if not complete:
-            given = [f"{port}={text.text}" for port, text in inputs.items()]
+        given = _arguments(own, inputs)
         if isinstance(block, PageBlock | Opaque):
             function, parameters = _identifier(getattr(block, "page", "") or kind), []
         else:
@@ -215,12 +213,17 @@ class _Writer:
         return _Text(f"{first} {sign} {second}", binds)
 
     def _inputs(self, name: str, block: Block) -> Iterator[tuple[str, _Text]]:
+        wires = self._page.wires
+        wired = [port for port in block.ownable if PortName(name, port) in wires]
+        own = _own_variables(block, wired, self._prefix)
         for port in ports(self._diagram, self._page_name, name).inputs:
             source = self._page.wires.get(PortName(name, port))
             if source is not None:
                 yield port, self._read(source)
             elif port in block.literals:
                 yield port, _number(block.literals[port].to_json())
+            elif port in own:
+                yield port, _Text(own[port])
 
     def _read(self, source: PortName) -> _Text:
         if source.block in self._texts:
@@ -251,6 +254,42 @@ def _source(name: str, block: Source) -> str:
     else:
         given = [*_keywords(record), f"name={name!r}"]
     return f"gw.{kind}({', '.join(given)}){comment}"
+
+
+def _arguments(own: Sequence[str], inputs: Mapping[str, _Text]) -> list[str]:
+    """The inputs of a call: by position up to the first one that is left out, then by name."""
+    first = next((i for i, port in enumerate(own) if port not in inputs), len(own))
+    return [
+        text.text if port in own[:first] else f"{port}={text.text}" for port, text in inputs.items()
+    ]
+
+
+def _own_variables(block: Block, wired: Collection[str], prefix: str) -> dict[str, str]:
+    """The own variables of unwired inputs as arguments; what a call without them gives is left out.
+
+    An input for which such a call would make a variable, and which has none, is None.
+    """
+    free = [port for port in block.ownable if port not in wired and port not in block.literals]
+    usual = {port for port in free if block.owned.get(port) == block.ownable[port]}
+    required = [port.name for port in block.inputs if port.required and port.name in free]
+    made = bool(required) and usual.issuperset(required)
+    return {
+        port: _own(block, port, prefix) if port in block.owned else "None"
+        for port in free
+        if (port not in usual if made else port in block.owned)
+    }
+
+
+def _own(block: Block, port: str, prefix: str) -> str:
+    """The call that makes an own variable, with what differs from the one of a new block."""
+    usual, record = block.ownable[port].to_record(), block.owned[port].to_record()
+    fields = type(block.owned[port]).model_fields
+    record = {name: fields[name].default for name in usual} | record
+    given = {name: value for name, value in record.items() if value != usual.get(name)}
+    if len(repr(given.get("value"))) > _LARGEST_VALUE:
+        given = {"shape": list(block.owned[port].open_shape or ()), **given}
+        del given["value"]
+    return f"{prefix}own({', '.join(_keywords(given))})"
 
 
 def _number(value: Any) -> _Text:

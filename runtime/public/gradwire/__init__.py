@@ -43,6 +43,7 @@ _NAMES = {
         "constant",
         "input",
         "loss",
+        "own",
         "page",
         "stop_gradient",
         "variable",

@@ -1,4 +1,4 @@
-"""Makes the pictures of README and manual with the real editor: ``python -m tests.app.pictures``.
+"""Makes the pictures of README and manual with the real editor: ``python -m tests.app.screenshots``.
 
 A window without a screen is driven by mouse and keys; pictures are what it shows then.
 """

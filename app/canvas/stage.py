@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from app.canvas.paint.blocks.faces import FaceCache
-from app.canvas.paint.painter import Limits, Pulse, paint, paint_fitted
+from app.canvas.paint.painter import Limits, paint, paint_fitted
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
@@ -62,8 +62,6 @@ class Stage(QWidget):
         self._use = ROOT
         self._faces = FaceCache(_FACE_BUDGET)
         self._limits = Limits(_CUT_BUDGET)
-        self.pulse: Pulse | None = None
-        """Called while a picture is drawn; see :func:`paint_fitted`."""
         self._cameras: dict[str, Camera] = {}
         self._fit_wanted = True
         self._actual = 1.0
@@ -215,18 +213,17 @@ class Stage(QWidget):
         area: QRectF | None = None,
         *,
         theme: Theme | None = None,
-        legend: bool = False,
     ) -> None:
         """Draw the whole page, fitted into ``area`` or the whole target, with nothing selected."""
         if isinstance(target, QImage):
             size = target.deviceIndependentSize()
             with QPainter(target) as painter:
                 box = area or QRectF(0.0, 0.0, size.width(), size.height())
-                self.render_to(painter, box, theme=theme, legend=legend)
+                self.render_to(painter, box, theme=theme)
             return
         box = area or QRectF(target.viewport())
         used = theme or self.view.theme
-        paint_fitted(target, self.view, box, used, legend=legend, pulse=self.pulse)
+        paint_fitted(target, self.view, box, used)
 
     def paint_over(self, painter: QPainter) -> None:
         """Draw over the page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -120,13 +121,18 @@ class Settings:
         self._store.setValue("still", "true" if reduced else "false")
 
     @property
-    def picture_legend(self) -> bool:
-        """Whether exported pictures include the legend."""
-        return str(self._store.value("picture_legend", "true")) == "true"
+    def picture(self) -> dict[str, str]:
+        """The options of the last exported picture, as texts."""
+        self._store.beginGroup("picture")
+        try:
+            return {key: str(self._store.value(key)) for key in self._store.childKeys()}
+        finally:
+            self._store.endGroup()
 
-    @picture_legend.setter
-    def picture_legend(self, shown: bool) -> None:
-        self._store.setValue("picture_legend", "true" if shown else "false")
+    @picture.setter
+    def picture(self, options: Mapping[str, str]) -> None:
+        for key, value in options.items():
+            self._store.setValue(f"picture/{key}", value)
 
     @property
     def arrangement(self) -> tuple[QByteArray, QByteArray]:

@@ -230,16 +230,13 @@ class MainWindow(QMainWindow):
                 pages=self.pages,
                 palette=self.palette_panel,
                 panels=PanelCommands(self, self.docks.by_name, canvas),
-                pictures=PictureCommands(
-                    document, navigation, self.evaluator, canvas, background, settings, self
-                ),
+                pictures=PictureCommands(document, navigation, canvas, background, settings, self),
                 run=RunCommands(document, self.evaluator, workers, settings, self),
                 trial=self.trial,
                 view=self.view,
                 windows=self.windows,
             ),
         )
-        self.actions_by_name["picture_legend"].setChecked(settings.picture_legend)
         ActionStates(self.actions_by_name, canvas, navigation, document, self)
         self.menus = Menus(menus, self.docks.by_name, self.losses, self.windows, self)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)

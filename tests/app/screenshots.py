@@ -1,4 +1,4 @@
-"""Makes the pictures of README and manual with the real editor: ``python -m tests.app.screenshots``.
+"""Makes the pictures of README and manual with the editor: ``python -m tests.app.screenshots``.
 
 A window without a screen is driven by mouse and keys; pictures are what it shows then.
 """
@@ -112,7 +112,7 @@ def lanes(editor: Editor) -> Iterator[tuple[str, QImage]]:
     path = editor.window.settings.folder / f"states{SUFFIX}"
     save(states(), path)
     editor.open(path)
-    editor.window.settings.picture_legend = False
+    editor.window.settings.picture = {"legend": "none"}
     page = editor.window.document.diagram.main
     for name, chosen in (
         ("carrying", [block for block, at in page.layout.items() if at.x < 1100]),

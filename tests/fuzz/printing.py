@@ -9,9 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -174,16 +172,15 @@ def _refuse(word: str) -> None:
 
 
 def picture_case(rng: Random) -> str:
-    """Such a file as a drawing."""
-    from PySide6.QtCore import QBuffer
-    from PySide6.QtWidgets import QApplication
-
-    from app.canvas.stage import Stage
-    from app.commands.pictures import PictureCommands
+    """Such a file as a drawing: SVG and TikZ."""
     from app.evaluation.evaluator import evaluate
-    from app.services.theme import LIGHT
+    from app.pictures.headless import start
+    from app.pictures.options import PictureOptions
+    from app.pictures.page_picture import PagePicture
+    from app.pictures.svg import svg
+    from app.pictures.tikz import tikz
 
-    application = QApplication.instance() or QApplication(["fuzz", "-platform", "offscreen"])
+    start()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "d.gradwire.json"
         path.write_text(json.dumps(document(rng)), encoding="utf-8")
@@ -191,21 +188,10 @@ def picture_case(rng: Random) -> str:
             diagram = load(path)
         except FileError:
             return "refused"
-    stage = Stage()
-    stage.set_theme(LIGHT)
-    stage.set_diagram(diagram, "main")
-    if (result := evaluate(diagram)) is not None:
-        stage.set_result(result)
-    window = SimpleNamespace(_settings=SimpleNamespace(picture_legend=True),
-                             _document=SimpleNamespace(name=text(rng)))  # fmt: skip
-    window._size = partial(PictureCommands._size, window)
-    window._paint = partial(PictureCommands._paint, window)
-    buffer = QBuffer()
-    buffer.open(QBuffer.OpenModeFlag.ReadWrite)
-    assert PictureCommands._draw_svg(window, stage, buffer)
-    ElementTree.fromstring(bytes(buffer.data().data()))
-    stage.deleteLater()
-    application.processEvents()
+    options = PictureOptions.parse({"lettering": rng.choice(["text", "shapes"])})
+    picture = PagePicture(diagram, "main", evaluate(diagram), options=options)
+    ElementTree.fromstring(svg(picture, text(rng)).encode())
+    assert tikz(picture).isascii()
     return "drawn"
 
 

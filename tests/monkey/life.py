@@ -205,7 +205,7 @@ class Monkey:
 
     def _some_file(self, *arguments: object) -> tuple[str, str]:
         if "picture" in str(arguments[1]):
-            ending = self.dice.choice((".svg", ".png", ".pdf"))
+            ending = self.dice.choice((".svg", ".png", ".pdf", ".tex"))
             return str(self.folder / f"picture{ending}"), ""
         return "", ""
 

@@ -1,9 +1,9 @@
-"""Paints the legend: every state of a lane and every badge, with its meaning and threshold."""
+"""Paints the legend: states of lanes and badges, with their meanings and thresholds."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +23,11 @@ from app.services.theme import SMALL, Theme, font
 from app.services.translation import editor
 from runtime.flow.badges import Mark
 from runtime.flow.numbers.rules import THRESHOLDS
-from runtime.flow.words.states import STATES, State
+from runtime.flow.words.states import STATES, Form, State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from app.canvas.state.annotations import Annotations
     from runtime.flow import Thresholds
 
@@ -42,10 +44,18 @@ _LEAVES = "1/4"
 
 @dataclass(frozen=True)
 class LegendContent:
-    """The variable content of the legend: thresholds, and the losses of lanes side by side."""
+    """What a legend explains: states and badges, with thresholds; losses of lanes side by side."""
 
     thresholds: Thresholds = THRESHOLDS
     losses: tuple[str, ...] = ()
+    states: tuple[State, ...] = tuple(STATES)
+    badges: frozenset[str] | None = None
+    """Texts of the badges to explain; None for all."""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything to explain."""
+        return bool(self.states or self.losses or self.badges)
 
 
 def legend_content(annotations: Annotations) -> LegendContent:
@@ -56,11 +66,40 @@ def legend_content(annotations: Annotations) -> LegendContent:
     return LegendContent(THRESHOLDS if flow is None else flow.thresholds, names)
 
 
+def occurring_content(annotations: Annotations) -> LegendContent:
+    """The content of a legend with only the states and badges that the page shows."""
+    codes = {int(code) for loss in annotations.lanes for code in np.unique(loss.drawn)}
+    return replace(
+        legend_content(annotations),
+        states=tuple(s for s in STATES if CODES[s] in codes and _is_visible(s)),
+        badges=frozenset(_occurring_badges(annotations)),
+    )
+
+
+def _is_visible(state: State) -> bool:
+    row = state.row
+    return row.form is not Form.NONE or bool(row.glyph or row.cut)
+
+
+def _occurring_badges(annotations: Annotations) -> Iterator[str]:
+    """The texts of badges on faces and lanes; that of a port comes without its name."""
+    known = [badge.text for badge, _ in _badges(LegendContent()) if isinstance(badge, BadgeLabel)]
+    for block in range(len(annotations.scene.names)):
+        for badge in annotations.look(block).badges:
+            yield from (text for text in known if f"{badge.text} ".startswith(f"{text} "))
+    for loss in annotations.lanes:
+        wires = range(len(loss.keys))
+        if any(map(loss.is_origin, wires)):
+            yield ORIGIN
+        if any(loss.leaves(wire) is not None for wire in wires):
+            yield _LEAVES
+
+
 def legend_size(content: LegendContent) -> QSizeF:
     """Width and height of the legend, px at 100 %."""
-    lines = max(len(STATES), len(_badges(content)) + len(_losses(content)))
-    left, right = _widths(content)
-    width = 2 * _PAD + 2 * (_SAMPLE + _GAP) + left + _BETWEEN + right
+    lines = max(len(content.states), len(_badges(content)) + len(_losses(content)))
+    columns = [_PAD + _SAMPLE + _GAP + width for width in _widths(content) if width]
+    width = sum(columns) + _PAD + (_BETWEEN - _PAD) * (len(columns) - 1)
     return QSizeF(width, 2 * _PAD + _ROW * lines - 4.0)
 
 
@@ -72,11 +111,12 @@ def paint_legend(painter: QPainter, corner: QPointF, theme: Theme, content: Lege
     painter.setPen(QPen(QColor(theme.hairline), 1.0))
     painter.setBrush(QColor(theme.canvas))
     painter.drawRoundedRect(QRectF(QPointF(0.5, 0.5), legend_size(content)), 5.0, 5.0)
-    for row, state in enumerate(STATES):
+    for row, state in enumerate(content.states):
         y = _PAD + _ROW * row + 4.0
         _paint_lane(painter, state, y, theme)
         _paint_text(painter, _PAD + _SAMPLE + _GAP, y, title(state, content.thresholds), theme)
-    painter.translate(_PAD + _SAMPLE + _GAP + _widths(content)[0] + _BETWEEN, 0.0)
+    left = _widths(content)[0]
+    painter.translate(_PAD + _SAMPLE + _GAP + left + _BETWEEN if left else _PAD, 0.0)
     _paint_badges(painter, theme, content)
     painter.restore()
 
@@ -98,7 +138,7 @@ def _badges(content: LegendContent) -> list[tuple[BadgeLabel | str, str]]:
     cancels = editor.tr("the sum is below {0} of its largest term").format(
         _power(content.thresholds.cancels)
     )
-    return [
+    found: list[tuple[BadgeLabel | str, str]] = [
         (badge_label(Mark.VALUE), editor.tr("the first value that is NaN or infinite")),
         (badge_label(Mark.CANCELS), cancels),
         (badge_label(Mark.UNOWNED), editor.tr("trained, and no optimiser updates it")),
@@ -111,6 +151,13 @@ def _badges(content: LegendContent) -> list[tuple[BadgeLabel | str, str]]:
         (ORIGIN, editor.tr("the first NaN or infinity appears here")),
         (badge_label(Mark.STALE), editor.tr("numbers of an older diagram")),
     ]
+    if content.badges is None:
+        return found
+    return [
+        (badge, meaning)
+        for badge, meaning in found
+        if (badge.text if isinstance(badge, BadgeLabel) else badge) in content.badges
+    ]
 
 
 def _losses(content: LegendContent) -> list[str]:
@@ -122,12 +169,11 @@ def _losses(content: LegendContent) -> list[str]:
 
 
 def _widths(content: LegendContent) -> tuple[float, float]:
-    """Widths of the text about lanes, and of that about badges and losses."""
+    """Widths of the text about lanes, and of that about badges and losses; 0 without any."""
     measure = QFontMetricsF(font(SMALL)).horizontalAdvance
-    left = max(measure(title(state, content.thresholds)) for state in STATES)
-    return left, max(
-        map(measure, [*(meaning for _, meaning in _badges(content)), *_losses(content)])
-    )
+    titles = [title(state, content.thresholds) for state in content.states]
+    meanings = [*(meaning for _, meaning in _badges(content)), *_losses(content)]
+    return max(map(measure, titles), default=0.0), max(map(measure, meanings), default=0.0)
 
 
 def _paint_badges(painter: QPainter, theme: Theme, content: LegendContent) -> None:

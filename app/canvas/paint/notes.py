@@ -22,14 +22,20 @@ _PAD, _RISE = 10.0, 7.0
 _FLAGS = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 
 
-def paint_notes(painter: QPainter, view: ViewState, area: Floats, *, frames: bool) -> None:
-    """Paint the frames of the page, or its other notes, within ``area`` of the scene."""
+def paint_notes(
+    painter: QPainter, view: ViewState, area: Floats, *, frames: bool, grips: bool
+) -> None:
+    """Paint the frames of the page, or its other notes, within ``area`` of the scene.
+
+    With ``grips``, each has the corner by which it is resized.
+    """
     left, top, right, bottom = area.tolist()
     for name, note in {**view.scene.page.notes, **view.dragged_notes}.items():
         x, y = note.at
         seen = x < right and x + note.width > left and y < bottom and y + note.height > top
         if seen and note.frame == frames:
-            _paint_note(painter, view, note, selected=name in view.selection.notes)
+            selected = name in view.selection.notes
+            _paint_note(painter, view, note, selected=selected, grip=grips)
 
 
 def note_height(text: str, width: float) -> float:
@@ -39,7 +45,9 @@ def note_height(text: str, width: float) -> float:
     return math.ceil(text_height) + 2 * _RISE
 
 
-def _paint_note(painter: QPainter, view: ViewState, note: Note, *, selected: bool) -> None:
+def _paint_note(
+    painter: QPainter, view: ViewState, note: Note, *, selected: bool, grip: bool
+) -> None:
     theme, zoom = view.theme, view.camera.zoom
     painter.save()
     painter.translate(view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y)
@@ -51,7 +59,7 @@ def _paint_note(painter: QPainter, view: ViewState, note: Note, *, selected: boo
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
     painter.drawRoundedRect(box, CORNER, CORNER)
-    if zoom >= PLAIN:
+    if grip and zoom >= PLAIN:
         painter.setPen(QPen(QColor(theme.ink_faint), 1.0))
         for inset in (4.0, 8.0):
             painter.drawLine(

@@ -19,7 +19,6 @@ from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.drawing import draw_lines, draw_rects
 from app.canvas.paint.lane_labels import paint_lane_labels
 from app.canvas.paint.lanes import Bundle
-from app.canvas.paint.legend import legend_content, legend_size, paint_legend
 from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.port_types import paint_port_types
 from app.canvas.paint.problems import paint_problems
@@ -78,7 +77,6 @@ def paint_fitted(
     area: QRectF,
     theme: Theme,
     *,
-    legend: bool = False,
     pulse: Pulse | None = None,
 ) -> None:
     """Paint the whole page, fitted into ``area``, with nothing selected.
@@ -87,19 +85,12 @@ def paint_fitted(
     """
     view.scene.refine()
     bounds = view.scene.bounds()
-    content = legend_content(view.annotations)
-    size = legend_size(content)
-    aside = size.width() + 24.0 if legend else 0.0
-    room = QRectF(area.left() + aside, area.top(), area.width() - aside, area.height())
     camera = Camera()
     if bounds is not None:
-        camera = Camera.fitting(bounds, room.width(), room.height(), margin=24.0, most=4.0)
-    camera = camera.panned(room.left(), room.top())
+        camera = Camera.fitting(bounds, area.width(), area.height(), margin=24.0, most=4.0)
+    camera = camera.panned(area.left(), area.top())
     plain = ViewState(view.scene, view.annotations, camera, theme)
     paint(painter, plain, area, None, limits=Limits(pulse=pulse))
-    if legend:
-        corner = QPointF(area.left() + 12.0, area.bottom() - size.height() - 12.0)
-        paint_legend(painter, corner, theme, content)
 
 
 class _PagePainter:
@@ -131,7 +122,8 @@ class _PagePainter:
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         blocks = view.scene.blocks_in(self.visible)
         wires = self._visible_wires()
-        paint_notes(painter, view, self.visible, frames=True)
+        grips = self.faces is not None
+        paint_notes(painter, view, self.visible, frames=True, grips=grips)
         if view.camera.zoom < PLAIN:
             self._plain_wires(wires)
             self._plain_blocks(blocks)
@@ -144,7 +136,7 @@ class _PagePainter:
             if view.route is None:  # the veil would hide them
                 self._labels(wires)
             paint_bends(painter, view, self.visible)
-        paint_notes(painter, view, self.visible, frames=False)
+        paint_notes(painter, view, self.visible, frames=False, grips=grips)
         self._trace()
         self._marks()
         self._selection(blocks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from app.canvas.state.lanes import Lanes, lanes_of, side_by_side
@@ -26,6 +26,8 @@ class Annotations:
     """The lanes of everything that the result is about."""
     lanes: tuple[Lanes, ...]
     """The lanes to show beside each wire: those of single losses, or ``total``."""
+    numbers: bool = True
+    """Whether faces show values and gradients."""
     _looks: dict[int, Look] = field(default_factory=dict)
     _plain_looks: dict[int, Look] = field(default_factory=dict)
 
@@ -38,14 +40,16 @@ class Annotations:
         """What the face of block ``i`` shows."""
         known = self._looks.get(i)
         if known is None:
-            known = self._looks[i] = look_of(self.page, i, dimmed=self.dimmed)
+            look = look_of(self.page, i, dimmed=self.dimmed)
+            known = self._looks[i] = look if self.numbers else replace(look, sections=())
         return known
 
     def plain_look(self, i: int) -> Look:
         """What the face of block ``i`` shows from afar."""
         known = self._plain_looks.get(i)
         if known is None:
-            known = self._plain_looks[i] = self.look(i).plain(summary_of(self.page, i))
+            summary = summary_of(self.page, i) if self.numbers else ()
+            known = self._plain_looks[i] = self.look(i).plain(summary)
         return known
 
 
@@ -64,3 +68,20 @@ def resolve(
     ]
     lanes = side_by_side(losses) if losses else (total,)
     return Annotations(page, dimmed and page.stale, total, lanes)
+
+
+def without_numbers(annotations: Annotations) -> Annotations:
+    """The same states, with no values on faces and no sizes beside lanes."""
+    return Annotations(
+        annotations.page,
+        annotations.dimmed,
+        _unlabelled(annotations.total),
+        tuple(map(_unlabelled, annotations.lanes)),
+        numbers=False,
+    )
+
+
+def _unlabelled(lanes: Lanes) -> Lanes:
+    """Lanes of the same widths, labelled with signs alone."""
+    result = lanes.result
+    return replace(lanes, result=result and replace(result, norms={}, zeros={}))

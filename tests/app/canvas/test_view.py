@@ -450,9 +450,9 @@ class TestPictures:
         assert LIGHT.lane(State.CARRIES).rgb() in colours
         assert image.pixelColor(1, 1) == canvas.view.theme.canvas
 
-    def test_in_another_theme_with_a_legend(self, canvas, shell):
+    def test_in_another_theme(self, canvas, shell):
         image = QImage(1200, 400, QImage.Format.Format_RGB32)
-        canvas.render_to(image, theme=DARK, legend=True)
+        canvas.render_to(image, theme=DARK)
         assert image.pixelColor(1, 1) == DARK.canvas
         assert canvas.view.theme is LIGHT
 

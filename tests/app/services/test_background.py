@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.commands import clipboard
+from app.panels.dialogs.export_sheet import ExportSheet
 from app.services.background import Background, Cancelled, Occupied
 from blocks.library.arithmetic import Add
 from blocks.library.sources import Variable
@@ -75,6 +76,12 @@ def saved(window, qtbot):
 
 def contents(path):
     return {file.name: file.read_bytes() for file in path.parent.iterdir()}
+
+
+def open_sheet():
+    """The sheet of options of a picture."""
+    sheets = [each for each in QApplication.topLevelWidgets() if isinstance(each, ExportSheet)]
+    return next(sheet for sheet in sheets if sheet.isVisible())
 
 
 def cancel(window, qtbot):
@@ -290,13 +297,15 @@ class TestPictures:
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
         from app.canvas.paint import painter
 
+        qtbot.keyClick(window, Qt.Key.Key_E, CTRL)
         gate = Gate(monkeypatch, painter, "draw_face")
         meanwhile(window, cancel(window, qtbot), gate.open)
-        qtbot.keyClick(window, Qt.Key.Key_E, CTRL)
+        qtbot.mouseClick(open_sheet().export, LEFT)
         assert [file.name for file in tmp_path.glob("page*")] == ["page.svg"]
         assert path.read_text() == "the old one"
         assert not window.notice.isVisible()
-        qtbot.keyClick(window, Qt.Key.Key_E, CTRL)
+        window.actions_by_name["export"].trigger()
+        qtbot.mouseClick(open_sheet().export, LEFT)
         assert path.read_text().startswith("<?xml")
 
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QImage, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, QMessageBox
 
+from app.panels.dialogs.export_sheet import ExportSheet
 from app.services import theme
 from app.services.examples import examples
 from app.services.translation import editor
@@ -516,6 +517,8 @@ class TestFiles:
         path = tmp_path / f"page.{ending}"
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
         window.actions_by_name["export"].trigger()
+        (sheet,) = window.findChildren(ExportSheet)
+        sheet.export.click()
         if ending == "svg":
             assert path.read_text(encoding="utf-8").count("<path") > 10
         else:
@@ -532,6 +535,9 @@ class TestFiles:
                 QFileDialog, "getSaveFileName", lambda *a, path=path, **k: (path, "")
             )
             window.actions_by_name["export"].trigger()
+            next(
+                each for each in window.findChildren(ExportSheet) if each.isVisible()
+            ).export.click()
             assert "was not written" in window.notice.text()
             window.notice.dismiss()
 

@@ -28,9 +28,9 @@ def view_of(camera=None, **more) -> ViewState:
     return ViewState(scene, resolve(scene, None), camera, LIGHT, **more)
 
 
-def painted(monkeypatch, view, *, frames, area=EVERYWHERE):
+def painted(monkeypatch, view, *, frames, area=EVERYWHERE, grips=True):
     painter = recorder(monkeypatch)
-    paint_notes(painter, view, np.asarray(area, float), frames=frames)
+    paint_notes(painter, view, np.asarray(area, float), frames=frames, grips=grips)
     return painter
 
 
@@ -92,6 +92,10 @@ def test_its_corner_has_a_grip(monkeypatch):
     ends = [tuple(point.toTuple() for point in each.arguments) for each in lines]
     assert ends == [((196, 78), (198, 76)), ((192, 78), (198, 72))]
     assert {each.pen.color().name() for each in lines} == {QColor(LIGHT.ink_faint).name()}
+
+
+def test_a_picture_has_no_grips(monkeypatch):
+    assert not painted(monkeypatch, view_of(), frames=False, grips=False).of("drawLine")
 
 
 def test_from_afar_the_edge_stays_and_the_text_goes(monkeypatch):

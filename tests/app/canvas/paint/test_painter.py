@@ -14,7 +14,6 @@ from PySide6.QtGui import QColor
 from app.canvas.paint import lanes, painter
 from app.canvas.paint.blocks import plain
 from app.canvas.paint.blocks.faces import Picture, draw_picture, margin
-from app.canvas.paint.legend import LegendContent, legend_size
 from app.canvas.paint.painter import Limits, paint, paint_fitted
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.focus import Focus, FocusKind
@@ -22,6 +21,7 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
 from app.canvas.state.view_state import Selection, ViewState
 from app.services.theme import LIGHT
+from runtime.diagram import Note
 from runtime.diagram.layout.measures import WIDTH
 from tests.app.canvas.pages import block, diagram, seed, seed_result
 from tests.app.canvas.paint.recording import Recorder, recorder
@@ -318,17 +318,11 @@ class TestFitted:
         assert zoom == pytest.approx((1000.0 - 48.0) / (960.0 + WIDTH))
         assert not boxes(found, LIGHT.accent, 2.0)
 
-    def test_the_legend_has_a_place_of_its_own(self, monkeypatch, view):
-        found = self.fitted(monkeypatch, view, 2000.0, legend=True)
-        size = legend_size(LegendContent())
-        (corner,) = [
-            at[0]
-            for at in found.of("translate")
-            if at == (QPointF(112.0, 550.0 - size.height() - 12.0),)
-        ]
-        frames = [call.arguments[0].size() for call in found.drawn("drawRoundedRect")]
-        assert frames.count(size) == 1
-        assert min(x for x, _ in corners(found)) >= corner.x() + size.width() + 12.0
+    def test_notes_have_no_grips(self, monkeypatch, qapp):
+        scene = Scene(diagram({}, notes={"n": Note("words", width=100.0, height=80.0)}), "main")
+        found = self.fitted(monkeypatch, ViewState(scene, resolve(scene, None), CAMERA, LIGHT))
+        assert found.drawn("drawText")
+        assert not found.of("drawLine")
 
     def test_an_empty_page_is_nothing_but_ground(self, monkeypatch, qapp):
         scene = Scene(diagram({}), "main")

@@ -1,0 +1,64 @@
+"""Pictures without a window, for the command line."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QApplication
+
+from app.evaluation.evaluator import evaluate
+from app.pictures.files import contents, write
+from app.pictures.options import PictureOptions
+from app.pictures.page_picture import PagePicture, first_use, page_pictures, restricted
+from app.services import theme
+from blocks.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from runtime.diagram import Diagram
+
+_applications: list[QApplication] = []
+"""The application that this module made; Qt needs it for fonts until the process ends."""
+
+
+def draw(
+    diagram: Diagram,
+    path: Path,
+    options: Mapping[str, str],
+    *,
+    page: str | None,
+    blocks: Collection[str] = (),
+) -> list[Path]:
+    """Draw a page, some ``blocks`` of it, or without ``page`` every page; return the files.
+
+    ``options`` are the texts of :class:`PictureOptions`. Raises RunError for a file that can't be
+    written.
+    """
+    start()
+    chosen = PictureOptions.parse(options)
+    result = evaluate(diagram)
+    if page is None:
+        pictures = page_pictures(diagram, result, chosen)
+    else:
+        drawn = restricted(diagram, page, blocks) if blocks else diagram
+        use = first_use(diagram, page)
+        if result is not None:
+            result = replace(result, diagram=drawn)
+        pictures = [PagePicture(drawn, page, result, use, chosen)]
+    made = contents(path, pictures, diagram.title or path.stem)
+    for file, content in made.items():
+        if reason := write(file, content):
+            raise RunError(f"{file} was not written: {reason}.", next_step="Choose another folder.")
+    return list(made)
+
+
+def start() -> None:
+    """Make Qt ready to draw, on no screen."""
+    if QApplication.instance() is None:
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+        _applications.append(QApplication(["gradwire"]))
+        theme.apply(theme.LIGHT, _applications[0])

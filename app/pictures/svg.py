@@ -1,0 +1,86 @@
+"""Writes a picture as SVG: no links, no scripts, no style sheets."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from app.pictures.marks import Label, marks_of
+from app.pictures.options import Lettering
+from runtime.publish.printable import xml_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from app.canvas.paint.painter import Pulse
+    from app.pictures.marks import Ink, Mark, Step
+    from app.pictures.page_picture import PagePicture
+
+
+def svg(picture: PagePicture, title: str, pulse: Pulse | None = None) -> str:
+    """The picture as the text of an SVG file."""
+    marks = marks_of(picture, pulse)
+    if picture.options.lettering is Lettering.SHAPES:
+        marks = [mark.outline() if isinstance(mark, Label) else mark for mark in marks]
+    width, height = picture.size.width(), picture.size.height()
+    on_paper = picture.options.width is not None
+    unit, scale = ("cm", picture.scale) if on_paper else ("", 1.0)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_short(scale * width, 4)}{unit}" '
+        f'height="{_short(scale * height, 4)}{unit}" '
+        f'viewBox="0 0 {_short(width)} {_short(height)}" role="img">',
+        f"<title>{escape(title)}</title>",
+        *_groups(marks),
+        "</svg>",
+    ]
+    return xml_text("\n".join(lines)) + "\n"
+
+
+def _groups(marks: Iterable[Mark]) -> Iterator[str]:
+    """The marks, those that follow each other in the same ink as one group."""
+    for ink, alike in groupby(marks, lambda mark: mark.ink):
+        yield f"<g {' '.join(f'{name}={quoteattr(value)}' for name, value in _attributes(ink))}>"
+        for mark in alike:
+            yield _text(mark) if isinstance(mark, Label) else f'<path d="{_path(mark.steps)}"/>'
+        yield "</g>"
+
+
+def _attributes(ink: Ink) -> Iterator[tuple[str, str]]:
+    yield "fill", ink.fill or "none"
+    if ink.fill:
+        yield "fill-rule", "evenodd"
+    if ink.fill and ink.fill_opacity < 1.0:
+        yield "fill-opacity", _short(ink.fill_opacity)
+    if not ink.stroke:
+        return
+    yield "stroke", ink.stroke
+    yield "stroke-width", _short(ink.width)
+    yield "stroke-linecap", ink.cap
+    yield "stroke-linejoin", ink.join
+    if ink.stroke_opacity < 1.0:
+        yield "stroke-opacity", _short(ink.stroke_opacity)
+    if ink.dash:
+        yield "stroke-dasharray", " ".join(map(_short, ink.dash))
+
+
+def _path(steps: tuple[Step, ...]) -> str:
+    return "".join(letter + " ".join(map(_short, numbers)) for letter, numbers in steps)
+
+
+def _text(label: Label) -> str:
+    style = ' font-weight="600"' if label.bold else ""
+    style += ' font-style="italic"' if label.italic else ""
+    fitted = f' textLength="{_short(label.width)}" lengthAdjust="spacingAndGlyphs"'
+    return (
+        f'<text x="{_short(label.x)}" y="{_short(label.y)}" font-family="sans-serif" '
+        f'font-size="{_short(label.size)}"{style}{fitted if len(label.text) > 1 else ""} '
+        f'xml:space="preserve">{escape(label.text)}</text>'
+    )
+
+
+def _short(number: float, digits: int = 2) -> str:
+    """A number without needless digits."""
+    text = f"{number:.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

@@ -1,0 +1,162 @@
+"""``gradwire picture FILE -o OUT``: a page as PNG, SVG, PDF or TikZ."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blocks.errors import RunError
+from blocks.nearest import did_you_mean
+from runtime.cli.arguments import DiagramFile
+from runtime.cli.output import PROBLEMS, UsageError, print_problems
+from runtime.cli.sessions import has_errors, open_session
+from runtime.diagram import MAIN, Diagram
+from runtime.publish.printable import visible
+
+ENDINGS = (".svg", ".png", ".pdf", ".tex")
+"""Endings of the files that can be drawn."""
+
+
+class Legend(StrEnum):
+    """Which states and badges the legend explains."""
+
+    OCCURRING = "occurring"
+    ALL = "all"
+    NONE = "none"
+
+
+class Theme(StrEnum):
+    """Names of themes as they are typed."""
+
+    LIGHT = "light"
+    DARK = "dark"
+    HIGH_CONTRAST = "high-contrast"
+
+
+class Text(StrEnum):
+    """How SVG holds text."""
+
+    SHAPES = "shapes"
+    TEXT = "text"
+
+
+def picture(
+    file: DiagramFile,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="The file to write; its ending is .svg, .png, .pdf or .tex (TikZ).",
+            show_default=False,
+        ),
+    ],
+    page: Annotated[str, typer.Option("--page", metavar="PAGE", help="The page to draw.")] = MAIN,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all-pages",
+            help="Draw every page: sheets of one PDF, or a file each (OUT-page.svg).",
+        ),
+    ] = False,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            metavar="BLOCK",
+            help="Only this block, and the wires between selected ones. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    legend: Annotated[
+        Legend, typer.Option("--legend", help="States to explain: those that occur, all or none.")
+    ] = Legend.OCCURRING,
+    theme: Annotated[Theme, typer.Option("--theme", help="Colours.")] = Theme.LIGHT,
+    bare: Annotated[
+        bool, typer.Option("--no-numbers", help="Leave out values and gradients.")
+    ] = False,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            "--width",
+            metavar="CM",
+            min=1.0,
+            max=200.0,
+            help="Width on paper; without it, 96 px of the canvas are an inch.",
+            show_default=False,
+        ),
+    ] = None,
+    text: Annotated[
+        Text,
+        typer.Option(
+            "--text",
+            help="Text in SVG: shapes, the same everywhere, or text in the reader's sans-serif.",
+        ),
+    ] = Text.SHAPES,
+) -> None:
+    """Draw a diagram as PNG, SVG, PDF or TikZ.
+
+    Needs PySide6, but no screen. A diagram with errors is drawn with them, and the exit code is 1.
+    """
+    if output.suffix.lower() not in ENDINGS:
+        raise UsageError(
+            f"{output}: pictures have another ending.", expected="one of " + ", ".join(ENDINGS)
+        )
+    if every and select:
+        raise UsageError("--all-pages draws whole pages; --select chooses blocks of one.")
+    session, problems = open_session(file)
+    _require(session.diagram, page, select or ())
+    print_problems(problems)
+    options = {
+        "legend": legend.value,
+        "theme": theme.value.replace("-", " "),
+        "numbers": str(not bare),
+        "width": str(width),
+        "lettering": text.value,
+    }
+    drawn = drawing("headless").draw(
+        session.diagram, output, options, page=None if every else page, blocks=select or ()
+    )
+    for made in drawn:
+        typer.echo(visible(str(made)))
+    if has_errors(problems):
+        raise typer.Exit(PROBLEMS)
+
+
+def drawing(module: str) -> Any:
+    """A module of the editor's pictures. Raises RunError if Qt is missing."""
+    if importlib.util.find_spec("PySide6") is None:
+        raise RunError(
+            "Drawing needs PySide6, which is not installed.",
+            next_step='Install it: pip install "gradwire[app]". No screen is needed.',
+        )
+    try:
+        # By name: the runtime does not import the floor above it.
+        return importlib.import_module(f"app.pictures.{module}")
+    except ImportError as error:
+        raise RunError(
+            f"A system library that Qt needs is missing: {error}.",
+            next_step="Install it with the system's package manager.",
+        ) from None
+
+
+def _require(diagram: Diagram, page: str, names: list[str] | tuple[str, ...]) -> None:
+    """Raise UsageError unless the page and the blocks exist."""
+    if page not in diagram.pages:
+        raise UsageError(
+            f"--page {page}: there is no such page.",
+            expected="one of " + ", ".join(list(diagram.pages)[:20]),
+            next_step=did_you_mean(page, diagram.pages),
+        )
+    for name in names:
+        if name not in diagram.pages[page].blocks:
+            raise UsageError(
+                f"--select {name}: page {page} has no such block.",
+                next_step=did_you_mean(name, diagram.pages[page].blocks),
+            )

@@ -1,0 +1,72 @@
+"""SVG that every browser shows, whatever a file says."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from PySide6.QtCore import QByteArray
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtSvg import QSvgRenderer
+
+from app.pictures.options import Lettering
+from app.pictures.svg import svg
+from app.services.theme import DARK, LIGHT
+from runtime.flow import State
+from tests.app.pictures.conftest import STRANGE
+
+SVG = "{http://www.w3.org/2000/svg}"
+KNOWN = {f"{SVG}{tag}" for tag in ("svg", "title", "g", "path", "text")}
+
+
+@pytest.mark.parametrize("lettering", Lettering)
+def test_it_is_xml_without_links_scripts_or_styles(picture, lettering):
+    text = svg(picture(lettering=lettering), "a<&\x1b\ufffe")
+    root = ElementTree.fromstring(text)
+    assert {element.tag for element in root.iter()} <= KNOWN
+    names = {name for element in root.iter() for name in element.attrib}
+    assert not {name for name in names if "href" in name or name.startswith("on")}
+    assert root.findtext(f"{SVG}title") == "a<&␛\ufffd"
+    assert "url(" not in text
+
+
+def test_text_is_text_in_a_family_that_browsers_know(picture):
+    root = ElementTree.fromstring(svg(picture(lettering=Lettering.TEXT), ""))
+    texts = root.findall(f".//{SVG}text")
+    assert STRANGE in {element.text for element in texts}
+    # Qt begins another element where it takes another font.
+    assert "日本 <script>alert(1)</script> ∇ 10⁻³" in "".join(element.text for element in texts)
+    assert {element.get("font-family") for element in texts} == {"sans-serif"}
+    for element in texts:
+        has_width = float(element.get("textLength", "0")) > 0.0
+        assert has_width is (len(element.text) > 1)
+
+
+def test_shapes_need_no_font(picture):
+    root = ElementTree.fromstring(svg(picture(lettering=Lettering.SHAPES), ""))
+    assert not root.findall(f".//{SVG}text")
+
+
+def test_a_width_on_paper_is_in_centimetres(picture):
+    root = ElementTree.fromstring(svg(picture(width=12.0), ""))
+    _, _, width, height = map(float, root.get("viewBox").split())
+    assert root.get("width") == "12cm"
+    assert float(root.get("height").removesuffix("cm")) == pytest.approx(
+        12.0 * height / width, abs=1e-3
+    )
+    assert float(ElementTree.fromstring(svg(picture(), "")).get("width")) == width
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_it_shows_what_the_canvas_shows(picture, theme):
+    drawn = picture(theme=theme.name)
+    renderer = QSvgRenderer(QByteArray(svg(drawn, "").encode()))
+    assert renderer.isValid()
+    image = QImage(drawn.size.toSize(), QImage.Format.Format_RGB32)
+    with QPainter(image) as painter:
+        renderer.render(painter)
+    steps = range(image.width()), range(0, image.height(), 2)
+    colours = {image.pixelColor(x, y).name() for x in steps[0] for y in steps[1]}
+    assert image.pixelColor(2, 2).name() == theme.canvas
+    expected = (theme.lane(State.CARRIES), theme.face("arithmetic"), theme.face("losses"))
+    assert {colour.name() for colour in expected} <= colours

@@ -1,0 +1,116 @@
+"""``gradwire picture``: files of each kind, without a screen."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from runtime.cli.commands.picture import ENDINGS
+from tests.runtime.cli.conftest import SEED, SEED_WIRES
+
+ROOT = os.path.dirname(importlib.util.find_spec("runtime.cli").origin) + "/../.."
+
+
+@pytest.fixture
+def seed(diagram):
+    return diagram(SEED, SEED_WIRES)
+
+
+def texts(path):
+    return [element.text for element in ElementTree.parse(path).iterfind(".//{*}text")]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_each_kind_is_written(gradwire, seed, tmp_path, ending):
+    path = tmp_path / f"out{ending}"
+    done = gradwire("picture", seed, "-o", path)
+    assert (done.code, done.out, done.err) == (0, f"{path}\n", "")
+    assert path.stat().st_size > 1000
+
+
+def test_options_change_the_picture(gradwire, seed, tmp_path):
+    path = tmp_path / "out.svg"
+    options = ("--text", "text", "--legend", "none", "--theme", "high-contrast", "--width", "12")
+    assert gradwire("picture", seed, "-o", path, *options, "--select", "a").code == 0
+    shown = texts(path)
+    assert "a" in shown
+    assert "loss" not in shown
+    assert "carries gradient; width: its size" not in shown
+    assert 'width="12cm"' in path.read_text(encoding="utf-8")
+    assert gradwire("picture", seed, "-o", path, "--text", "text", "--no-numbers").code == 0
+    assert "∇" not in texts(path)
+
+
+def test_every_page_gets_a_file(gradwire, tmp_path):
+    example = os.path.join(ROOT, "assets/diagrams/vq_vae.gradwire.json")
+    done = gradwire("picture", example, "-o", tmp_path / "v.svg", "--all-pages", "--text", "text")
+    files = done.out.split()
+    assert files == [str(tmp_path / f"v-{page}.svg") for page in ("main", "nearest_code")]
+    assert texts(files[0]) != texts(files[1])
+
+
+def test_errors_of_the_diagram_are_shown_and_drawn(gradwire, diagram, tmp_path):
+    path = tmp_path / "out.svg"
+    done = gradwire("picture", diagram({"m": {"type": "MatMul"}}, {}), "-o", path)
+    assert done.code == 1
+    assert "error: m" in done.err
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-o", "out.gif"], "one of .svg, .png, .pdf, .tex"),
+        (["-o", "out.svg", "--page", "mian"], "Did you mean main?"),
+        (["-o", "out.svg", "--select", "los"], "Did you mean loss?"),
+        (["-o", "out.svg", "--all-pages", "--select", "loss"], "--all-pages"),
+        (["-o", "out.svg", "--width", "0"], "--width"),
+        ([], "--output"),
+    ],
+)
+def test_bad_usage_is_explained(gradwire, seed, options, said, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    done = gradwire("picture", seed, *options)
+    assert done.code == 2
+    assert said in done.err
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_a_folder_that_is_missing_is_named(gradwire, seed, tmp_path):
+    done = gradwire("picture", seed, "-o", tmp_path / "no" / "out.svg")
+    assert done.code == 3
+    assert "was not written" in done.err
+
+
+def test_without_pyside_the_message_says_what_to_install(gradwire, seed, tmp_path, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "PySide6" else find(name, *a)
+    )
+    done = gradwire("picture", seed, "-o", tmp_path / "out.svg")
+    assert done.code == 3
+    assert 'pip install "gradwire[app]"' in done.err
+
+
+def test_without_a_system_library_the_message_names_it(gradwire, seed, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "app.pictures.headless", None)
+    done = gradwire("picture", seed, "-o", tmp_path / "out.svg")
+    assert done.code == 3
+    assert "system library" in done.err
+
+
+def test_no_screen_is_needed(seed, tmp_path):
+    """In a process of its own, in which Qt would look for a display."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "QT_QPA_PLATFORM")}
+    path = tmp_path / "out.png"
+    command = [sys.executable, "-m", "runtime.cli", "picture", str(seed), "-o", str(path)]
+    done = subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"{path}\n"), done.stderr
+    assert path.exists()

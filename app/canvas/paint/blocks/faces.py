@@ -22,6 +22,9 @@ from app.services.theme import BODY, SMALL, Theme, font
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from app.canvas.state.formatting import Section
     from app.canvas.state.looks import Look, PortLook
     from runtime.flow import State
 
@@ -116,6 +119,34 @@ def draw_face(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
     _Face(painter, look, theme, zoom).draw()
 
 
+def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]]:
+    """Each port with a text, its side (0 for inputs) and the place of the text on the face."""
+    metrics = QFontMetricsF(font(legible_size(SMALL, zoom)))
+    for side, ports in enumerate((look.inputs, look.outputs)):
+        for row, port in enumerate(ports):
+            if port.text:
+                taken = min(metrics.horizontalAdvance(port.text), 0.4 * WIDTH)
+                left = GUTTER if side == 0 else WIDTH - GUTTER - taken
+                yield port, side, QRectF(left, HEADER + ROW * row, taken, ROW)
+
+
+def numbers_room(look: Look, zoom: float) -> tuple[float, float]:
+    """Where numbers may begin and end beside the names of ports."""
+    widths = [0.0, 0.0]
+    for _, side, place in port_texts(look, zoom):
+        widths[side] = max(widths[side], place.width() + 8.0)
+    return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
+
+
+def section_places(look: Look, left: float, right: float) -> Iterator[tuple[Section, QRectF]]:
+    """The sections of a look with their places, from ``left`` to ``right``."""
+    top = HEADER
+    for section in look.sections:
+        height = ROW * len(section.readout.cells)
+        yield section, QRectF(left, top, right - left, height)
+        top += height
+
+
 class _Face:
     """Draws one face, in scene units with its top left corner at the origin."""
 
@@ -178,31 +209,19 @@ class _Face:
 
     def _port_names(self) -> tuple[float, float]:
         """Draw the names of ports; return where the numbers may begin and end."""
-        metrics = QFontMetricsF(self.small)
-        widths = [0.0, 0.0]
-        for side, ports in enumerate((self.look.inputs, self.look.outputs)):
-            for row, port in enumerate(ports):
-                if not port.text:
-                    continue
-                taken = min(metrics.horizontalAdvance(port.text), 0.4 * WIDTH)
-                widths[side] = max(widths[side], taken + 8.0)
-                left = GUTTER if side == 0 else WIDTH - GUTTER - taken
-                place = QRectF(left, HEADER + ROW * row, taken + 1.0, ROW)
-                colour = self.theme.error if port.trouble else self.theme.ink_soft
-                align = Qt.AlignmentFlag.AlignRight if side else Qt.AlignmentFlag.AlignLeft
-                self._elided(place, port.text, self.small, colour, align)
-        return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
+        right_align, left_align = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft
+        for port, side, place in port_texts(self.look, self.zoom):
+            colour = self.theme.error if port.trouble else self.theme.ink_soft
+            align = right_align if side else left_align
+            self._elided(place.adjusted(0, 0, 1, 0), port.text, self.small, colour, align)
+        return numbers_room(self.look, self.zoom)
 
     def _numbers(self, left: float, right: float) -> None:
         """Draw the sections, each from the row of its output down."""
-        top = HEADER
-        for section in self.look.sections:
-            count = len(section.readout.cells)
-            place = QRectF(left, top, right - left, ROW * count)
+        for section, place in section_places(self.look, left, right):
             draw_section(
                 self.painter, section, place, self.theme, zoom=self.zoom, stale=self.look.stale
             )
-            top += ROW * count
 
     def _dots(self) -> None:
         for x, ports in ((0.0, self.look.inputs), (WIDTH, self.look.outputs)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -22,6 +23,34 @@ _SLIGHTLY = 0.9
 """Numbers shrink to this scale before they lose digits."""
 
 
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where the cells of a section lie: in px of its letters, scaled by ``scale`` at ``origin``."""
+
+    cells: Cells
+    columns: tuple[float, ...]
+    """Width of each column."""
+    gap: float
+    left: float
+    """Left edge of the first column."""
+    width: float
+    origin: QPointF
+    """The middle of the left edge of everything, the mark and the brackets included."""
+    scale: float
+    size: int
+    """Pixel size of the letters."""
+
+    def cell(self, row: int, column: int) -> QRectF:
+        """The place of a cell before scaling."""
+        left = self.left + sum(self.columns[:column]) + self.gap * column
+        return QRectF(left, ROW * (row - len(self.cells) / 2.0), self.columns[column], ROW)
+
+    def placed(self, row: int, column: int) -> QRectF:
+        """The place of a cell on the face."""
+        box = self.cell(row, column)
+        return QRectF(self.origin + box.topLeft() * self.scale, box.size() * self.scale)
+
+
 def draw_section(
     painter: QPainter,
     section: Section,
@@ -31,18 +60,43 @@ def draw_section(
     zoom: float,
     stale: bool,
 ) -> None:
-    """Draw a section right-aligned in ``place``.
-
-    Where room is short there are fewer digits, then smaller letters as far as they are legible at
-    ``zoom``, then fewer columns; without room for any, nothing.
-    """
+    """Draw a section right-aligned in ``place``, by :func:`grid_of`."""
     if section.chart is not None:
         box = QRectF(place.left(), place.center().y() - HEIGHT / 2.0, WIDTH, HEIGHT)
         draw_chart(painter, section.chart, box, theme)
+    grid = grid_of(section, place, zoom)
+    if grid is None:
+        return
+    shown, half = section.readout, ROW * len(grid.cells) / 2.0
+    mark = _mark(section, grid.size)
+    painter.save()
+    painter.translate(*grid.origin.toTuple())
+    painter.scale(grid.scale, grid.scale)
+    painter.setFont(font(grid.size))
+    if section.mark:
+        painter.setPen(QColor(theme.ink_faint if stale else theme.accent))
+        _draw_text(painter, QRectF(0.0, -half, mark - 6.0, 2 * half), section.mark)
+    ink = theme.ink_soft if shown.prose else theme.accent if section.mark else theme.ink
+    painter.setPen(QPen(QColor(theme.ink_faint if stale else ink), 0.8))
+    if shown.bracketed:
+        _draw_brackets(painter, mark, grid.width, half)
+    for r, row in enumerate(grid.cells):
+        for c, text in enumerate(row):
+            _draw_text(painter, grid.cell(r, c), text)
+    painter.restore()
+
+
+def grid_of(section: Section, place: QRectF, zoom: float) -> Grid | None:
+    """Where the cells of a section lie in ``place``; None without room for any.
+
+    Where room is short there are fewer digits, then smaller letters as far as they are legible at
+    ``zoom``, then fewer columns.
+    """
+    if section.chart is not None:
         place = place.adjusted(WIDTH + 6.0, 0.0, 0.0, 0.0)
     size = legible_size(SMALL, zoom)
     shown, metrics = section.readout, QFontMetricsF(font(size))
-    mark = metrics.horizontalAdvance(section.mark) + 6.0 if section.mark else 0.0
+    mark = _mark(section, size)
     frame = mark + (2 * _BRACKET if shown.bracketed else 0.0)
     for cells, gap in ((shown.cells, _WIDE_GAP), (shown.cells, _GAP), (shown.short, _GAP)):
         columns = _columns(cells, metrics)
@@ -53,27 +107,19 @@ def draw_section(
     if width * shrink > place.width() + 1e-6:
         cells = _fewer(cells, place.width() / shrink - frame, metrics, prose=shown.prose)
         if not cells:
-            return
+            return None
         columns = _columns(cells, metrics)
         width = frame + sum(columns) + gap * (len(columns) - 1)
-    painter.save()
-    painter.translate(place.right() - width * shrink, place.center().y())
-    painter.scale(shrink, shrink)
-    painter.setFont(font(size))
-    top = -ROW * len(cells) / 2.0
-    if section.mark:
-        painter.setPen(QColor(theme.ink_faint if stale else theme.accent))
-        _draw_text(painter, QRectF(0.0, top, mark - 6.0, -2 * top), section.mark)
-    ink = theme.ink_soft if shown.prose else theme.accent if section.mark else theme.ink
-    painter.setPen(QPen(QColor(theme.ink_faint if stale else ink), 0.8))
-    if shown.bracketed:
-        _draw_brackets(painter, mark, width, -top)
-    x = mark + (_BRACKET if shown.bracketed else 0.0)
-    for c, column in enumerate(columns):
-        for r, row in enumerate(cells):
-            _draw_text(painter, QRectF(x, top + ROW * r, column, ROW), row[c])
-        x += column + gap
-    painter.restore()
+    left = mark + (_BRACKET if shown.bracketed else 0.0)
+    origin = QPointF(place.right() - width * shrink, place.center().y())
+    return Grid(cells, tuple(columns), gap, left, width, origin, shrink, size)
+
+
+def _mark(section: Section, size: int) -> float:
+    """Width of the mark before the numbers, px of the letters."""
+    if not section.mark:
+        return 0.0
+    return QFontMetricsF(font(size)).horizontalAdvance(section.mark) + 6.0
 
 
 def _fewer(cells: Cells, room: float, metrics: QFontMetricsF, *, prose: bool) -> Cells:

@@ -6,22 +6,20 @@ import time
 from collections.abc import Callable, Hashable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtGui import QUndoStack
 
 from app.document.file_watch import Stamp, stamp
 from app.document.loading import Loaded, read_file
+from app.document.merging import MERGE_SECONDS, Swap, merge_key
 from app.services.background import Cancelled, Runner, at_once
 from blocks.errors import GradwireError
 from runtime import diagram as files
-from runtime.diagram import Arrange, Batch, Diagram, MoveBlocks, SetParameters
+from runtime.diagram import Arrange, Batch, Diagram
 
 _T = TypeVar("_T")
-
-MERGE_SECONDS = 1.0
-"""Successive nudges of the same blocks, or edits of the same field, within this time merge."""
 
 UNDO_LIMIT = 1_000
 """Changes that can be undone; the oldest are dropped beyond that."""
@@ -30,10 +28,19 @@ LARGE_DIAGRAM = 1_000
 """Number of blocks from which changes to the whole diagram run in the background."""
 
 
+class _Preview(NamedTuple):
+    """A change that is shown but not yet made, with the diagram before it and after it."""
+
+    before: Diagram
+    change: files.Change
+    after: Diagram
+
+
 class Document(QObject):
     """One diagram, its file, and an undo stack of snapshots.
 
-    Every edit goes through ``apply`` and is one undo. A failed operation emits ``problem`` and
+    Every edit goes through ``apply`` and is one undo. While a hand moves, ``preview`` shows what
+    the edit would be. A failed operation emits ``problem`` and
     leaves diagram, file and history unchanged. ``runner`` reads and writes files; if it handles
     events meanwhile, the diagram may have changed when it returns.
     """
@@ -66,6 +73,7 @@ class Document(QObject):
         self._stamp: Stamp | None = None
         self._last_edit: tuple[Hashable, float] | None = None
         self._jumping = False
+        self._preview: _Preview | None = None
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(UNDO_LIMIT)
         self.undo_stack.cleanChanged.connect(self.cleanChanged)
@@ -117,7 +125,41 @@ class Document(QObject):
         return empty and self._path is None and self.is_clean
 
     def apply(self, change: files.Change) -> bool:
-        """Apply ``change`` as one undo; emit ``problem`` and return False if it is refused."""
+        """Apply ``change`` as one undo; emit ``problem`` and return False if it is refused.
+
+        It replaces the preview.
+        """
+        preview, self._preview = self._preview, None
+        if preview is None:
+            return self._apply(change, merge_key(change))
+        self._diagram = preview.before
+        made = self._apply(change, None, preview)
+        if self._diagram is preview.before:  # refused, or without effect
+            self._show(preview.before)
+        return made
+
+    def preview(self, change: files.Change | None) -> bool:
+        """Show the diagram with ``change`` without making it; None ends the preview.
+
+        Each preview replaces the one before. Whatever else changes the diagram ends it.
+        """
+        preview, self._preview = self._preview, None
+        before = self._diagram if preview is None else preview.before
+        if change is None:
+            if preview is not None:
+                self._show(before)
+            return True
+        try:
+            after = files.apply(before, change).after
+        except GradwireError as error:
+            self._show(before)
+            self.problem.emit(str(error))
+            return False
+        self._show(after)
+        self._preview = _Preview(before, change, after)
+        return True
+
+    def _apply(self, change: files.Change, key: Hashable, preview: _Preview | None = None) -> bool:
         diagram = self._diagram
         try:
             edit = self._edit(diagram, change)
@@ -132,7 +174,9 @@ class Document(QObject):
             )
             return False
         if edit.after != self._diagram:
-            self._push(edit.after, edit.label, _merge_key(change))
+            shown = preview is not None and preview.after == edit.after
+            # What is shown already keeps its identity, so that it is not evaluated again.
+            self._push(preview.after if preview and shown else edit.after, edit.label, key)
         return True
 
     def jump(self, index: int) -> None:
@@ -182,6 +226,7 @@ class Document(QObject):
         """Read the file again, as one undo; the open diagram stays if it can't be read."""
         path = self._path
         assert path is not None
+        self.preview(None)
         try:
             text = self.tr("Reloading {0}").format(path.name)
             diagram, _, before, notice = self._work(text, partial(read_file, path))
@@ -252,6 +297,7 @@ class Document(QObject):
 
     def save_as(self, path: Path) -> bool:
         """Write to ``path``, which becomes the diagram's file if that succeeds."""
+        self.preview(None)
         diagram = self._diagram
 
         def write(pulse: files.Pulse) -> Stamp | None:
@@ -298,7 +344,7 @@ class Document(QObject):
             self.undo_stack.resetClean()
 
     def _begin(self, diagram: Diagram, path: Path | None, known: Stamp | None = None) -> None:
-        self._last_edit = None
+        self._last_edit = self._preview = None
         self.undo_stack.clear()
         self._stamp = known
         self._set_path(path)
@@ -318,7 +364,9 @@ class Document(QObject):
             and self._last_edit[0] == key
             and now - self._last_edit[1] < MERGE_SECONDS
         )
-        self.undo_stack.push(_Swap(self, self._diagram, after, label, continues))
+        swap = Swap(self._diagram, after, label, self._swap_to, self._restore)
+        swap.continues = continues
+        self.undo_stack.push(swap)
         self._last_edit = (key, now)
 
     def _show(self, diagram: Diagram) -> None:
@@ -326,6 +374,7 @@ class Document(QObject):
         self.diagramChanged.emit(diagram)
 
     def _swap_to(self, diagram: Diagram) -> None:
+        self._preview = None
         self._last_edit = None  # an edit after an undo never merges
         self._show(diagram)
 
@@ -340,48 +389,5 @@ class Document(QObject):
         self.restored.emit(before, after)
 
 
-class _Swap(QUndoCommand):
-    """Replaces one snapshot by another. ``continues`` merges it into the previous command."""
-
-    def __init__(
-        self, document: Document, before: Diagram, after: Diagram, label: str, continues: bool
-    ) -> None:
-        super().__init__(label)
-        self._document = document
-        self._before = before
-        self._after = after
-        self._continues = continues
-        self._made = False
-
-    def redo(self) -> None:
-        if self._made:
-            self._document._restore(self._after)
-        else:  # the stack also calls this when a command is pushed
-            self._made = True
-            self._document._swap_to(self._after)
-
-    def undo(self) -> None:
-        self._document._restore(self._before)
-
-    def id(self) -> int:
-        return 1
-
-    def mergeWith(self, other: QUndoCommand) -> bool:
-        if not (isinstance(other, _Swap) and other._continues):
-            return False
-        self._after = other._after
-        return True
-
-
 def _size(diagram: Diagram) -> int:
     return sum(len(page.blocks) for page in diagram.pages.values())
-
-
-def _merge_key(change: files.Change) -> Hashable:
-    """The key that two changes must share to merge into one undo; None if one never merges."""
-    if isinstance(change, MoveBlocks):
-        notes, bends = frozenset(change.notes), frozenset(change.bends)
-        return ("move", change.page, frozenset(change.places), notes, bends)
-    if isinstance(change, SetParameters):
-        return ("set", change.page, change.name, frozenset(change.values))
-    return None

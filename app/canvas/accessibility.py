@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QAccessibleInterface, QWindow
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QAccessibleEvent,
+    QAccessibleInterface,
+    QWindow,
+)
 from PySide6.QtWidgets import QAccessibleWidget
 
 from app.canvas.scene.focus import Focus, FocusKind, exists, focus_bounds, port_focus, port_number
@@ -216,6 +222,12 @@ def announce(canvas: Stage, focus: Focus) -> None:
             QAccessible.updateAccessibility(
                 QAccessibleEvent(tree.item(focus), QAccessible.Event.Focus)
             )
+
+
+def speak(canvas: Stage, text: str) -> None:
+    """Announce a text, if assistive technology is active."""
+    if QAccessible.isActive():
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(canvas, text))
 
 
 def _make(key: str, target: QObject | None) -> QAccessibleInterface | None:

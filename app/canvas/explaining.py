@@ -1,11 +1,11 @@
-"""The canvas with explanations: routes of verdicts, and trials."""
+"""The canvas with explanations: routes of verdicts, traced wires, and trials."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, Signal
+from PySide6.QtCore import QPointF, QTimer, Signal
 
 from app.canvas.paint.blocks.faces import GUTTER
 from app.canvas.paint.blocks.symbols import SYMBOL
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from app.canvas.state.route import Route
     from app.canvas.state.trial import TrialMarks
+
+_TRACE_AFTER = 250
+"""Milliseconds of hovering over a wire before it is traced."""
 
 
 class ExplainingStage(Stage):
@@ -44,6 +47,9 @@ class ExplainingStage(Stage):
         self._trial_marks: TrialMarks | None = None
         self._hovered_wire: str | None = None
         self._previewing_cuts = False
+        self._hovered: str | None = None
+        self._hover_timer = QTimer(self, singleShot=True, interval=_TRACE_AFTER)
+        self._hover_timer.timeout.connect(self._show_trace)
 
     def route(self) -> Route | None:
         """The route shown, if any."""
@@ -109,6 +115,31 @@ class ExplainingStage(Stage):
         x, y = self.scene_position(at.toPoint())
         left, top = scene.rects[block, :2].tolist()
         return bool(GUTTER - 4.0 <= x - left <= GUTTER + SYMBOL and y - top <= HEADER)
+
+    def trace(self, wire: str | None) -> None:
+        """Trace a wire after a short delay; None ends tracing at once."""
+        if wire == self._hovered:
+            return
+        self._hovered = wire
+        self.hover(wire)
+        if wire is None:
+            self._hover_timer.stop()
+            self._show_trace()
+        elif self.view.traced is not None:
+            self._show_trace()
+        else:
+            self._hover_timer.start()
+
+    def toggle_trace(self) -> None:
+        """Trace the selected wire at once, or stop tracing."""
+        self._hover_timer.stop()
+        self._hovered = None if self.view.traced else self.view.selection.wire
+        self._show_trace()
+
+    def _show_trace(self) -> None:
+        if self.view.traced != self._hovered:
+            self.view = replace(self.view, traced=self._hovered)
+            self.update()
 
     def hover(self, wire: str | None) -> None:
         """Record the wire under the pointer."""

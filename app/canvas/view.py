@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
@@ -33,6 +33,7 @@ from app.canvas.input.event_filter import EventFilter
 from app.canvas.input.keyboard_focus import KeyboardFocus
 from app.canvas.input.keys import Keys
 from app.canvas.input.mouse import Mouse
+from app.canvas.input.numbers import Numbers
 from app.canvas.input.room import with_room
 from app.canvas.legend_box import LegendBox
 from app.canvas.minimap import MiniMap
@@ -49,10 +50,8 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
     from app.canvas.scene.camera import Camera
     from app.canvas.scene.geometry import Bend
+    from app.document.numbers import Number
     from runtime.diagram import Change, Diagram
-
-_TRACE_AFTER = 250
-"""Milliseconds of hovering over a wire before it is traced."""
 
 
 class CanvasView(ExplainingStage):
@@ -60,6 +59,8 @@ class CanvasView(ExplainingStage):
 
     changeRequested = Signal(object)
     """A Change for the document; each is one undo."""
+    previewRequested = Signal(object)
+    """A Change to show without making it, or None to show the diagram without one."""
     selectionChanged = Signal(object)
     """The new Selection: blocks, notes, bends and wire; emitted once for each click or key."""
     pageEntered = Signal(str)
@@ -78,6 +79,7 @@ class CanvasView(ExplainingStage):
         accessibility.install()
         self.keyboard_focus = KeyboardFocus(self)
         self.favourites = Favourites(parent=self)
+        self.numbers = Numbers(self)
         self._mouse = Mouse(self)
         self._keys = Keys(self, self._mouse)
         EventFilter(self, self._keys)
@@ -86,9 +88,7 @@ class CanvasView(ExplainingStage):
         self._inline_editor = InlineEditor(self)
         self.minimap = MiniMap(self)
         self.legend = LegendBox(self)
-        self._hovered: str | None = None
-        self._hover_timer = QTimer(self, singleShot=True, interval=_TRACE_AFTER)
-        self._hover_timer.timeout.connect(self._show_trace)
+        self._previewing = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAcceptDrops(True)
@@ -98,9 +98,10 @@ class CanvasView(ExplainingStage):
 
         Each page keeps its own camera. Selected items stay selected if they still exist.
         """
-        self._mouse.cancel()
-        self._adder.close()
-        self._inline_editor.close()
+        if not self._previewing:
+            self._mouse.cancel()
+            self._adder.close()
+            self._inline_editor.close()
         before = self.view.scene.page
         super().set_diagram(diagram, page)
         selection = self.view.selection
@@ -109,6 +110,7 @@ class CanvasView(ExplainingStage):
         self.view = replace(self.view, near_port=None, marks={})
         self.trace(None)
         self.keyboard_focus.update()
+        self.numbers.update()
 
     def set_camera(self, camera: Camera) -> None:
         """Show the page through another camera."""
@@ -134,6 +136,7 @@ class CanvasView(ExplainingStage):
         )
         if chosen != self.view.selection:
             self.view = replace(self.view, selection=chosen)
+            self.numbers.update()
             self.update_flow()
             self.selectionChanged.emit(chosen)
             self.update()
@@ -164,6 +167,17 @@ class CanvasView(ExplainingStage):
         if change is not None:
             self._fit_wanted = False  # the first block stays where it is added
             self.changeRequested.emit(change)
+
+    def preview(self, change: Change | None) -> None:
+        """Show the diagram with a change that is not made yet; None shows it without.
+
+        The gesture goes on while its own preview is shown.
+        """
+        self._previewing = True
+        try:
+            self.previewRequested.emit(change)
+        finally:
+            self._previewing = False
 
     def hint(self, text: str) -> None:
         """Show a hint in the status bar; an empty one clears it."""
@@ -250,31 +264,6 @@ class CanvasView(ExplainingStage):
         """The widget that fields open on."""
         return self
 
-    def trace(self, wire: str | None) -> None:
-        """Trace a wire after a short delay; None ends tracing at once."""
-        if wire == self._hovered:
-            return
-        self._hovered = wire
-        self.hover(wire)
-        if wire is None:
-            self._hover_timer.stop()
-            self._show_trace()
-        elif self.view.traced is not None:
-            self._show_trace()
-        else:
-            self._hover_timer.start()
-
-    def toggle_trace(self) -> None:
-        """Trace the selected wire at once, or stop tracing."""
-        self._hover_timer.stop()
-        self._hovered = None if self.view.traced else self.view.selection.wire
-        self._show_trace()
-
-    def _show_trace(self) -> None:
-        if self.view.traced != self._hovered:
-            self.view = replace(self.view, traced=self._hovered)
-            self.update()
-
     def show_menu(self, at: QPointF) -> None:
         """Request the context menu of the selection."""
         self.menuRequested.emit(at.toPoint())
@@ -303,6 +292,14 @@ class CanvasView(ExplainingStage):
     def start_rename(self, name: str) -> None:
         """Edit the name of a block in place."""
         self._inline_editor.edit_name(name)
+
+    def start_number(self, number: Number, text: str = "") -> None:
+        """Edit a number in place, beginning with ``text`` if there is any."""
+        self._inline_editor.edit_number(number, text)
+
+    def speak(self, text: str) -> None:
+        """Tell assistive technology something."""
+        accessibility.speak(self, text)
 
     def start_note(self, name: str) -> None:
         """Edit the text of a note in place."""
@@ -380,6 +377,7 @@ class CanvasView(ExplainingStage):
 
     def leaveEvent(self, event: QEvent) -> None:
         self._mouse.pointer = None
+        self.numbers.hover(None)
         self.trace(None)
         super().leaveEvent(event)
 

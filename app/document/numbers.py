@@ -30,8 +30,8 @@ class Number(NamedTuple):
     block: str
     key: str
     """``value``, or the name of the input."""
-    index: tuple[int, ...] = ()
-    """The cell; empty for a scalar."""
+    cell: tuple[int, ...] = ()
+    """Its indices; empty for a scalar."""
 
 
 def array_of(block: Block, key: str, shown: NDArray[Any] | None = None) -> NDArray[Any] | None:
@@ -57,7 +57,7 @@ def set_number(
     before = array_of(block, number.key, shown)
     assert before is not None
     array = before.copy()
-    array[number.index] = value
+    array[number.cell] = value
     written: Any = Tensor(array)
     if number.key != _VALUE:
         literal = block.literals.get(number.key)
@@ -114,7 +114,7 @@ class Scrub:
         elif self._dtype.kind == "f":
             places = max(0, -math.floor(math.log10(grain)))
             rounded = round(round(self._exact / grain) * grain, places)
-            self.value = self._dtype.type(rounded)
+            self.value = self._dtype.type(min(max(rounded, self._low), self._high))
         else:
             self.value = self._dtype.type(round(self._exact))
         return self.value

@@ -289,6 +289,7 @@ class MainWindow(QMainWindow):
     def _connect_canvas(self) -> None:
         canvas = self.canvas
         canvas.changeRequested.connect(self.edit.change)
+        canvas.previewRequested.connect(self.document.preview)
         canvas.selectionChanged.connect(self.inspector.set_selection)
         canvas.selectionChanged.connect(self.explanation.show_selection)
         canvas.pageEntered.connect(self.navigation.enter)
@@ -350,11 +351,8 @@ class MainWindow(QMainWindow):
 
     def _show_document(self, diagram: Diagram) -> None:
         self._show_title()
-        path = self.document.path
         empty = not any(page.blocks or page.notes for page in diagram.pages.values())
-        if empty and path is None and not self.welcome.isVisible():
-            self.welcome.show_recent(self.settings.recent)
-        self.welcome.setVisible(empty and path is None)
+        self.welcome.show_if(empty and self.document.path is None, self.settings.recent)
         if self._fit_wanted:
             self._fit_wanted = False
             self.canvas.zoom_to_fit()

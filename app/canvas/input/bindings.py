@@ -63,6 +63,15 @@ KEYS: tuple[KeyBinding, ...] = (
         editor.noop("N, Shift + N"),
     ),
     KeyBinding(
+        ("V", "Shift+V"),
+        "next_number",
+        editor.noop(
+            "Go to the next or the previous number of the selected block: Up and Down change it "
+            "(Shift fine, Ctrl coarse), Enter or digits type it, Esc ends"
+        ),
+        editor.noop("V, Shift + V"),
+    ),
+    KeyBinding(
         ("PgUp", "PgDown", "Shift+PgUp", "Shift+PgDown"),
         "scroll",
         editor.noop("Scroll up and down; with Shift, sideways"),
@@ -205,6 +214,21 @@ MOUSE: tuple[MouseAction, ...] = (
         editor.noop("Drag"),
         editor.noop("Move the selection; a frame moves with its contents"),
         editor.noop("S, arrows"),
+    ),
+    MouseAction(
+        editor.noop("Drag a number sideways"),
+        editor.noop("Change it; Shift makes the steps fine, Ctrl coarse, Esc takes it back"),
+        editor.noop("V, Up, Down"),
+    ),
+    MouseAction(
+        editor.noop("Click on a number"),
+        editor.noop("Let arrows and wheel change it"),
+        editor.noop("V"),
+    ),
+    MouseAction(
+        editor.noop("Double-click on a number"),
+        editor.noop("Type it"),
+        editor.noop("V, Enter"),
     ),
     MouseAction(
         editor.noop("Drag on the background"),

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
     from app.canvas.input.keyboard_focus import KeyboardFocus
     from app.canvas.input.mouse import Mouse
+    from app.canvas.input.numbers import Numbers
 
 
 class KeyHost(Host, Protocol):
     """What keys need from the canvas."""
 
     keyboard_focus: KeyboardFocus
+    numbers: Numbers
 
     def rect(self) -> QRect:
         """The rectangle of the widget."""
@@ -94,6 +96,8 @@ class Keys:
     def press(self, event: QKeyEvent) -> bool:
         """Handle a key press; False if the canvas does not use the key."""
         row = _rows().get(_pressed(event))
+        if row is None and event.text() and event.text() in _BEGINNINGS:
+            return self._canvas.numbers.edit(event.text())
         return row is not None and getattr(self, row.method)(event) is not False
 
     def release(self, event: QKeyEvent) -> None:
@@ -113,7 +117,12 @@ class Keys:
     # Moving
 
     def go(self, event: QKeyEvent) -> None:
-        """Move the selection by a step of the grid; or the focus, if a wire is open."""
+        """Move the selection by a step of the grid; or the focus, if a wire is open.
+
+        A number that has the keys is changed instead.
+        """
+        if self._use_number(event):
+            return
         if (
             not self._canvas.view.selection.has_items
             or self._canvas.keyboard_focus.wire is not None
@@ -124,11 +133,14 @@ class Keys:
             self._canvas.nudge(dx * GRID, dy * GRID)
 
     def move_focus(self, event: QKeyEvent) -> None:
-        """Move the focus."""
-        self._canvas.keyboard_focus.move(_direction(event))
+        """Move the focus, or change a number by large steps."""
+        if not self._use_number(event):
+            self._canvas.keyboard_focus.move(_direction(event))
 
     def nudge(self, event: QKeyEvent) -> None:
-        """Move the selection by one scene unit, or else the focus."""
+        """Move the selection by one scene unit, or else the focus; or fine steps of a number."""
+        if self._use_number(event):
+            return
         if not self._canvas.view.selection.has_items:
             self.move_focus(event)
         else:
@@ -196,7 +208,7 @@ class Keys:
         canvas, keyboard_focus = self._canvas, self._canvas.keyboard_focus
         if self._mouse.cancel() or clear_marks(canvas) or keyboard_focus.drop_wire():
             return
-        if canvas.leave_explanation():
+        if canvas.leave_explanation() or canvas.numbers.leave():
             return
         if canvas.view.selection.has_items or not keyboard_focus.clear():
             canvas.set_selection(NOTHING)
@@ -286,11 +298,34 @@ class Keys:
         self._canvas.preview_cuts(on=True)
 
     def enter(self, event: QKeyEvent) -> bool:
-        """Open the focused item, or else the one selected block; False without either."""
+        """Type the number that has the keys, open the focused item, or the one selected block.
+
+        False without any.
+        """
+        if self._canvas.numbers.edit():
+            return True
         view = self._canvas.view
         if view.focus is None and len(view.selection.blocks) == 1:
             self._canvas.keyboard_focus.show()
         return self._canvas.keyboard_focus.enter()
+
+    def next_number(self, event: QKeyEvent) -> bool:
+        """Give the keys to the next number of the selected or focused block; False without any."""
+        view = self._canvas.view
+        names = view.selection.blocks or changes.focused(view).blocks
+        if len(names) != 1:
+            return False
+        (name,) = names
+        self._canvas.select([name])
+        back = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        return self._canvas.numbers.go(-1 if back else 1, name)
+
+    def _use_number(self, event: QKeyEvent) -> bool:
+        """Let an arrow key change the active number, or go to the next; False without one."""
+        numbers, (dx, dy) = self._canvas.numbers, _direction(event)
+        if self._canvas.view.number is None:
+            return False
+        return numbers.go(dx) if dx else numbers.step(-dy, event.modifiers())
 
     def menu(self, event: QKeyEvent) -> None:
         """Show the menu of the focused item."""
@@ -301,6 +336,8 @@ class Keys:
         self._canvas.show_sheet()
 
 
+_BEGINNINGS = "0123456789.-"
+"""Keys that a number begins with."""
 _DIRECTIONS = {
     Qt.Key.Key_Left: (-1, 0),
     Qt.Key.Key_Right: (1, 0),

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QWheelEvent
 
     from app.canvas.input.keyboard_focus import KeyboardFocus
+    from app.canvas.input.numbers import Numbers
     from app.canvas.scene.arrays import Floats
+    from app.document.numbers import Number
 
 CLICK_DISTANCE = 3.0
 """How far the pointer may move during a click, widget px."""
@@ -37,6 +39,7 @@ class MouseHost(Host, Protocol):
     """What the mouse needs of the canvas."""
 
     keyboard_focus: KeyboardFocus
+    numbers: Numbers
 
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
@@ -46,6 +49,9 @@ class MouseHost(Host, Protocol):
 
     def bend_wire(self, at: QPointF | None = None) -> None:
         """Add a bend to the selected wire, and select it."""
+
+    def start_number(self, number: Number) -> None:
+        """Edit a number."""
 
     def start_rename(self, name: str) -> None:
         """Edit the name of a block."""
@@ -109,6 +115,7 @@ class Mouse:
             return
         self._prepared = self._click = None  # from another button that is still down
         self.canvas.keyboard_focus.clear()
+        self.canvas.numbers.leave()
         self.canvas.trace(None)
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._space):
             self._start(Pan(self.canvas, at))
@@ -131,6 +138,7 @@ class Mouse:
             self._prepared = self._click = None
             self._start(begin(start))
         if self.gesture is not None:
+            self.gesture.modifiers = event.modifiers()
             self.gesture.move(at)
         elif not event.buttons():
             self._hover(at)
@@ -140,20 +148,23 @@ class Mouse:
         click, self._click, self._prepared = self._click, None, None
         gesture, self.gesture = self.gesture, None
         if gesture is not None:
+            gesture.modifiers = event.modifiers()
             gesture.finish(event.position())
             self._hover(event.position())
         elif click is not None:
             click()
 
     def double_click(self, event: QMouseEvent) -> None:
-        """Enter a page, edit a name or a note, bend a wire, or add a block on the background."""
+        """Type a number, enter a page, edit a name or a note, bend a wire, or add a block."""
         at, canvas = event.position(), self.canvas
         scene, camera = canvas.view.scene, canvas.view.camera
         if port_at(scene, camera, at.x(), at.y()) is not None:
             return
         block = block_at(scene, camera, at.x(), at.y())
         note = note_at(scene, camera, at.x(), at.y())
-        if block is not None and isinstance(scene.blocks[block], PageBlock):
+        if (number := canvas.numbers.at(at)) is not None:
+            canvas.start_number(number)
+        elif block is not None and isinstance(scene.blocks[block], PageBlock):
             canvas.enter_page(scene.names[block])
         elif block is not None:
             canvas.start_rename(scene.names[block])
@@ -194,7 +205,13 @@ class Mouse:
             self.canvas.show_cursor(shape)
 
     def wheel(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer; two fingers on a touchpad pan, with Ctrl they zoom."""
+        """Zoom about the pointer; two fingers on a touchpad pan, with Ctrl they zoom.
+
+        On the number that has the keys the wheel changes it.
+        """
+        turned = event.angleDelta().y() or event.angleDelta().x()
+        if self.canvas.numbers.wheel(event.position(), turned, event.modifiers()):
+            return
         pixels = event.pixelDelta()
         zooming = pixels.isNull() or event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if zooming:
@@ -261,9 +278,32 @@ class Mouse:
     def _press_block(self, at: QPointF, block: int, *, adding: bool) -> None:
         scene = self.canvas.view.scene
         name = scene.names[block]
+        number = self.canvas.numbers.at(at)
+        if number is not None:
+            self._press_number(at, number, adding=adding)
+            return
         self._press_item(at, Selection(frozenset({name})), scene.rects[block, :2], adding=adding)
         if not adding and self.canvas.is_on_stop(at):
             self._click = lambda: self.canvas.try_stop(name)
+
+    def _press_number(self, at: QPointF, number: Number, *, adding: bool) -> None:
+        """Select the block, ready for its number to be dragged; a click gives it the keys.
+
+        With Shift or Ctrl, which make the drag fine or coarse, only a click selects.
+        """
+        canvas, item = self.canvas, Selection(frozenset({number.block}))
+
+        def click() -> None:
+            if adding:
+                canvas.set_selection(canvas.view.selection.without_wire().toggled(item))
+            else:
+                canvas.set_selection(item)
+                canvas.numbers.activate(number)
+
+        if not adding:
+            self._ensure_selected(item)
+        self._prepared = (at, lambda start: canvas.numbers.drag(number, start))
+        self._click = click
 
     def _press_item(self, at: QPointF, item: Selection, corner: Floats, *, adding: bool) -> None:
         """Select an item, ready to be dragged with the rest of the selection."""
@@ -323,11 +363,15 @@ class Mouse:
             self.canvas.redraw()
         bend = bend_at(view.scene, view.camera, at.x(), at.y())
         self.canvas.trace(None if port is not None else self._wire_below(at))
+        number = self.canvas.numbers.at(at) if port is None else None
+        self.canvas.numbers.hover(number)
         if self._space:
             return
         shape = Qt.CursorShape.CrossCursor if port is not None else Qt.CursorShape.ArrowCursor
         if port is None and bend is not None:
             shape = Qt.CursorShape.SizeAllCursor
+        elif number is not None:
+            shape = Qt.CursorShape.SizeHorCursor
         elif port is None and grip_at(view.scene, view.camera, at.x(), at.y()) is not None:
             shape = Qt.CursorShape.SizeFDiagCursor
         self.canvas.show_cursor(shape)

@@ -20,6 +20,7 @@ from app.canvas.paint.drawing import draw_lines, draw_rects
 from app.canvas.paint.lane_labels import paint_lane_labels
 from app.canvas.paint.lanes import Bundle
 from app.canvas.paint.notes import paint_notes
+from app.canvas.paint.numbers import paint_numbers
 from app.canvas.paint.port_types import paint_port_types
 from app.canvas.paint.problems import paint_problems
 from app.canvas.paint.route import paint_route
@@ -143,6 +144,7 @@ class _PagePainter:
         self._ports()
         paint_problems(painter, view, self.visible, ratio=self.ratio, vector=self.faces is None)
         self._focus()
+        paint_numbers(painter, view)
         paint_route(painter, view)
         return self.complete
 

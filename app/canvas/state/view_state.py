@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.geometry import Bend, Scene
     from app.canvas.state.annotations import Annotations
     from app.canvas.state.route import Route
+    from app.document.numbers import Number
     from app.services.theme import Theme
     from runtime.diagram.model import Note
 
@@ -81,6 +82,10 @@ class ViewState:
     """Ports that the open wire fits."""
     near_port: int | None = None
     """The fitting port that the open wire snaps to, or the port under the pointer."""
+    near_number: Number | None = None
+    """The number under the pointer that can be changed in place."""
+    number: Number | None = None
+    """The number that the keyboard changes."""
     marks: Mapping[str, str] = field(default_factory=dict)
     """Wires that a gesture is about to change, with the name of a colour of the theme."""
     dragged_notes: Mapping[str, Note] = field(default_factory=dict)

@@ -39,6 +39,12 @@ class Welcome(QScrollArea):
         sheet.setAutoFillBackground(False)
         canvas.installEventFilter(self)
 
+    def show_if(self, wanted: bool, recent: Sequence[Path]) -> None:
+        """Show or hide the page; ``recent`` files are listed when it appears."""
+        if wanted and not self.isVisible():
+            self.show_recent(recent)
+        self.setVisible(wanted)
+
     def show_recent(self, recent: Sequence[Path]) -> None:
         """Rebuild the page, with these files below the examples."""
         labels.clear(self._column)

@@ -101,11 +101,13 @@ class Shell:
         self.canvas = canvas
         self.diagram = shown
         self.changes: list[Any] = []
+        self.previews: list[Any] = []
         self.selections: list[Selection] = []
         self.messages: list[str] = []
         self.pages: list[str] = []
         self.page = "main"
         canvas.changeRequested.connect(self._apply)
+        canvas.previewRequested.connect(self._preview)
         canvas.selectionChanged.connect(self.selections.append)
         canvas.statusMessage.connect(self.messages.append)
         canvas.pageEntered.connect(self.pages.append)
@@ -115,6 +117,11 @@ class Shell:
         self.changes.append(change)
         self.diagram = apply(self.diagram, change).after
         self.canvas.set_diagram(self.diagram, self.page)
+
+    def _preview(self, change: Any) -> None:
+        self.previews.append(change)
+        shown = self.diagram if change is None else apply(self.diagram, change).after
+        self.canvas.set_diagram(shown, self.page)
 
     @property
     def main(self) -> Page:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit
 from app.canvas.input.bindings import MOUSE
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.scene.focus import Focus, FocusKind
+from app.document.numbers import Number
 from runtime.diagram import Note, Page, Point, PortName, SetNote, group
 from tests.app.document.test_diff import seed
 
@@ -136,6 +137,31 @@ def _(window):
     go(window, FocusKind.NOTE, "n")
     press(window, Key.Key_S, Key.Key_Right)
     assert main(window).notes["n"].at == Point(10, 400)
+
+
+@way("Drag a number sideways")
+def _(window):
+    go(window, FocusKind.BLOCK, "mul1")
+    press(window, Key.Key_V, Key.Key_Up, Key.Key_Up, Key.Key_Down)
+    assert main(window).blocks["mul1"].literals["a"].array == 4
+
+
+@way("Click on a number")
+def _(window):
+    go(window, FocusKind.BLOCK, "mul1")
+    press(window, Key.Key_V)
+    assert window.canvas.view.number == Number("mul1", "a")
+    press(window, Key.Key_Escape)
+    assert window.canvas.view.number is None
+
+
+@way("Double-click on a number")
+def _(window):
+    go(window, FocusKind.BLOCK, "mul1")
+    press(window, Key.Key_V, Key.Key_Return)
+    QTest.keyClicks(window.canvas.findChild(QLineEdit), "12")
+    press(window, Key.Key_Return)
+    assert main(window).blocks["mul1"].literals["a"].array == 12
 
 
 def _several(window):

@@ -8,17 +8,28 @@ import numpy as np
 from PySide6.QtCore import QRect, QRectF
 
 from app.canvas.input import changes
-from app.canvas.input.entry.inline_fields import NameEdit, NoteEdit
+from app.canvas.input.entry.inline_fields import LineEdit, NoteEdit
 from app.canvas.input.gestures.base import Host
+from app.canvas.paint.numbers import number_box
+from app.canvas.state.formatting import number as written
+from app.services.translation import editor
 from blocks.errors import ChangeError
 from runtime.diagram.layout.measures import HEADER
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+    from app.canvas.input.numbers import Numbers
+    from app.document.numbers import Number
+
+_DIGITS = 9
+"""Significant digits of a number that is typed over: all that a float32 has."""
+
 
 class EditHost(Host, Protocol):
     """What inline editing needs of the canvas."""
+
+    numbers: Numbers
 
     def widget(self) -> QWidget:
         """The widget that fields open on."""
@@ -32,7 +43,7 @@ class InlineEditor:
 
     def __init__(self, canvas: EditHost) -> None:
         self._canvas = canvas
-        self._field: NameEdit | NoteEdit | None = None
+        self._field: LineEdit | NoteEdit | None = None
 
     def close(self) -> None:
         """Close the field if one is open; its text is dropped."""
@@ -49,9 +60,30 @@ class InlineEditor:
         zoom = canvas.view.camera.zoom
         box = QRectF(canvas.block_rect(block))
         box.setHeight(HEADER * zoom)
-        self._field = NameEdit(
-            canvas.widget(), block, box, zoom, lambda new: self._rename(block, new)
+        label = editor.tr("Name of block {0}").format(block)
+        self._field = LineEdit(
+            canvas.widget(), block, label, box, zoom, lambda new: self._rename(block, new)
         )
+
+    def edit_number(self, number: Number, text: str = "") -> None:
+        """Open a field on a face for a number, with ``text`` typed already if there is any."""
+        canvas = self._canvas
+        box = number_box(canvas.view, number)
+        if box is None:
+            return
+        self.close()
+        before = written(canvas.numbers.value(number), _DIGITS)
+        label = editor.tr("Number of block {0}").format(number.block)
+        self._field = LineEdit(
+            canvas.widget(),
+            before,
+            label,
+            box,
+            canvas.view.camera.zoom,
+            lambda new: new == before or self._set_number(number, new),
+        )
+        if text:
+            self._field.setText(text)
 
     def edit_note(self, name: str) -> None:
         """Open a field in place of a note for its text."""
@@ -65,6 +97,17 @@ class InlineEditor:
             canvas.request(changes.rewording(canvas.view, name, text))
 
         self._field = NoteEdit(canvas.widget(), note.text, box, zoom, accept)
+
+    def _set_number(self, number: Number, text: str) -> bool:
+        canvas = self._canvas
+        try:
+            change = canvas.numbers.typed(number, text)
+        except ValueError:
+            canvas.hint(editor.tr("{0} is not a number that fits here.").format(text))
+            return False
+        self._field = None
+        canvas.request(change)
+        return True
 
     def _rename(self, old: str, new: str) -> bool:
         canvas = self._canvas

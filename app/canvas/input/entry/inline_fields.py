@@ -1,4 +1,4 @@
-"""Fields that open on the canvas to edit a name or a note."""
+"""Fields that open on the canvas to edit a name, a number or a note."""
 
 from __future__ import annotations
 
@@ -16,19 +16,25 @@ if TYPE_CHECKING:
 _COMMIT = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-class NameEdit(QLineEdit):
-    """The name of a block. Return or a click elsewhere accepts it, Esc drops it.
+class LineEdit(QLineEdit):
+    """A name or number of a block. Return or a click elsewhere accepts it, Esc drops it.
 
-    ``accept(text)`` returns whether the name is valid; if it is not, the field stays open.
+    ``accept(text)`` returns whether it is valid; if it is not, the field stays open.
     """
 
     def __init__(
-        self, parent: QWidget, name: str, place: QRectF, zoom: float, accept: Callable[[str], bool]
+        self,
+        parent: QWidget,
+        text: str,
+        label: str,
+        place: QRectF,
+        zoom: float,
+        accept: Callable[[str], bool],
     ) -> None:
-        super().__init__(name, parent)
+        super().__init__(text, parent)
         self._accept: Callable[[str], bool] | None = accept
         self.setFont(_scaled(zoom))
-        self.setAccessibleName(self.tr("Name of block {0}").format(name))
+        self.setAccessibleName(label)
         height = max(place.height(), float(self.sizeHint().height()))
         width = max(place.width(), 120.0)
         top = place.center().y() - height / 2.0
@@ -38,7 +44,7 @@ class NameEdit(QLineEdit):
         self.setFocus()
 
     def close_field(self, *, take: bool) -> None:
-        """Accept the name or drop it, once."""
+        """Accept the text or drop it, once."""
         accept, self._accept = self._accept, None
         if accept is None:
             return

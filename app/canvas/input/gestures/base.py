@@ -36,6 +36,9 @@ class Host(Protocol):
     def request(self, change: Change | None) -> None:
         """Request a change from the document, if there is one."""
 
+    def preview(self, change: Change | None) -> None:
+        """Show the diagram with a change that is not made yet; None shows it without."""
+
     def hint(self, text: str) -> None:
         """Show a hint in the status bar; an empty one clears it."""
 
@@ -59,6 +62,8 @@ class Gesture:
     """From a press to its release. Positions are widget px."""
 
     cursor = Qt.CursorShape.ArrowCursor
+    modifiers = Qt.KeyboardModifier.NoModifier
+    """The keys that are held with the button."""
 
     def __init__(self, host: Host, start: QPointF) -> None:
         self.host = host

@@ -12,6 +12,7 @@ from app.canvas.input.bindings import KEYS
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.keys import Keys
 from app.canvas.scene.focus import Focus, FocusKind
+from app.document.numbers import Number
 from runtime.diagram import AddBlock, Batch, Note, Point, PortName, SetNote
 from tests.app.canvas.pages import block, click, move
 
@@ -115,6 +116,18 @@ class TestKeys:
             press(canvas, key)
             passed.append(canvas.view.focus.name)
         assert passed == ["m", "n", "m", "n"]
+
+    def test_key_next_number(self, canvas, shell):
+        assert not shell.changes
+        press(canvas, "V")
+        assert canvas.view.number is None
+        go(canvas, FocusKind.BLOCK, "mul1")
+        press(canvas, "V")
+        assert canvas.view.number == Number("mul1", "a")
+        assert canvas.selection() == {"mul1"}
+        press(canvas, "Up", "Shift+V", "Down", "Down")
+        assert shell.main.blocks["mul1"].literals["a"].array == 2
+        assert shell.messages[-1].startswith("mul1.a = 2. Up and Down change it")
 
     def test_key_scroll(self, canvas, shell):
         before = canvas.view.camera

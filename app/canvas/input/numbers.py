@@ -1,0 +1,195 @@
+"""Numbers on faces under mouse and keyboard: dragging, stepping and typing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from app.canvas.input.gestures.base import Host
+from app.canvas.input.gestures.scrubbing import ScrubNumber, factor_of
+from app.canvas.paint.numbers import number_at, number_box, number_boxes
+from app.canvas.scene.hits import block_at
+from app.canvas.state.formatting import number as written
+from app.document.numbers import Number, Scrub, array_of, read_number, set_number
+from app.services.translation import editor
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QPointF, Qt
+
+    from app.canvas.input.gestures.base import Gesture
+    from runtime.diagram import SetParameters
+
+_NOTCH = 120.0
+"""Eighths of a degree that one notch of a wheel turns."""
+
+
+class NumberHost(Host, Protocol):
+    """What changing numbers needs of the canvas."""
+
+    def start_number(self, number: Number, text: str = "") -> None:
+        """Edit a number in place, beginning with ``text`` if there is any."""
+
+    def speak(self, text: str) -> None:
+        """Tell assistive technology something."""
+
+
+class Numbers:
+    """Changes numbers on the faces of one canvas; at most one of them takes keys and the wheel."""
+
+    def __init__(self, canvas: NumberHost) -> None:
+        self._canvas = canvas
+        self._scrub: Scrub | None = None
+        self._turned = 0.0
+
+    # Finding
+
+    def at(self, at: QPointF) -> Number | None:
+        """The number at a point of the widget."""
+        view = self._canvas.view
+        block = block_at(view.scene, view.camera, at.x(), at.y())
+        return None if block is None else number_at(view, block, at)
+
+    def value(self, number: Number) -> Any:
+        """The value of a number that exists."""
+        array = self._array(number)
+        assert array is not None
+        return array[number.cell]
+
+    def exists(self, number: Number) -> bool:
+        """Whether a number is still on the page."""
+        array = self._array(number)
+        return array is not None and all(
+            i < length for i, length in zip(number.cell, array.shape, strict=False)
+        )
+
+    def hover(self, number: Number | None) -> None:
+        """Mark the number under the pointer, and say what can be done with it."""
+        view = self._canvas.view
+        if number == view.near_number:
+            return
+        self._canvas.view = replace(view, near_number=number)
+        self._canvas.redraw()
+        hint = editor.tr(
+            "{0} = {1}: drag to change (Shift fine, Ctrl coarse), click for arrows and wheel, "
+            "double-click to type."
+        )
+        text = "" if number is None else hint.format(_name(number), written(self.value(number)))
+        self._canvas.hint(text)
+
+    # Changing
+
+    def drag(self, number: Number, start: QPointF) -> Gesture:
+        """The gesture that changes a number from ``start`` on."""
+        change = partial(self._change, number)
+        return ScrubNumber(self._canvas, start, Scrub(self.value(number)), change)
+
+    def activate(self, number: Number | None) -> None:
+        """Give a number the keys and the wheel, or take them away."""
+        view = self._canvas.view
+        if number != view.number:
+            self._canvas.view = replace(view, number=number)
+            self._canvas.redraw()
+        self._turned = 0.0
+        self._scrub = None if number is None else Scrub(self.value(number))
+        if number is not None:
+            self._tell(number)
+
+    def update(self) -> None:
+        """Take the keys from a number that is no longer there, or whose block is not selected."""
+        view = self._canvas.view
+        near, number = view.near_number, view.number
+        if near is not None and not self.exists(near):
+            self._canvas.view = view = replace(view, near_number=None)
+        selected = number is not None and view.selection.blocks == {number.block}
+        if number is not None and not (selected and self.exists(number)):
+            self.activate(None)
+
+    def leave(self) -> bool:
+        """Take the keys from the number that has them; False if none does."""
+        had = self._canvas.view.number is not None
+        self.activate(None)
+        if had:
+            self._canvas.hint("")
+        return had
+
+    def step(self, steps: float, modifiers: Qt.KeyboardModifier) -> bool:
+        """Change the active number by steps; False if none is active."""
+        number = self._canvas.view.number
+        if number is None or not self.exists(number):
+            return False
+        before = self.value(number)
+        if self._scrub is None or self._scrub.value != before:
+            self._scrub = Scrub(before)
+        value = self._scrub.by(steps, factor_of(modifiers))
+        if value != before:
+            self._canvas.request(self._change(number, value))
+            self._tell(number)
+        return True
+
+    def wheel(self, at: QPointF, turned: float, modifiers: Qt.KeyboardModifier) -> bool:
+        """Change the active number by the wheel; False unless the pointer is on it."""
+        number = self._canvas.view.number
+        box = None if number is None else number_box(self._canvas.view, number)
+        if box is None or not box.contains(at):
+            return False
+        self._turned += turned / _NOTCH
+        whole = int(self._turned)
+        self._turned -= whole
+        return self.step(whole, modifiers) if whole else True
+
+    def go(self, by: int, block: str | None = None) -> bool:
+        """Activate the next number of a block, or the previous one; False without any."""
+        view = self._canvas.view
+        name = block or (view.number.block if view.number else None)
+        if name is None:
+            return False
+        numbers = list(number_boxes(view.annotations, view.scene.index[name], 1.0))
+        if not numbers:
+            self._canvas.hint(editor.tr("{0} has no number that can be changed here.").format(name))
+            return False
+        place = numbers.index(view.number) + by if view.number in numbers else 0
+        self.activate(numbers[place % len(numbers)])
+        return True
+
+    def edit(self, text: str = "") -> bool:
+        """Type the active number; False if none is active."""
+        number = self._canvas.view.number
+        if number is not None:
+            self._canvas.start_number(number, text)
+        return number is not None
+
+    def typed(self, number: Number, text: str) -> SetParameters:
+        """The change that a typed text makes; raises ValueError if it is no number that fits."""
+        array = self._array(number)
+        if array is None:
+            raise ValueError(text)
+        return self._change(number, read_number(text, array.dtype))
+
+    def _change(self, number: Number, value: Any) -> SetParameters:
+        scene = self._canvas.view.scene
+        block = scene.page.blocks[number.block]
+        return set_number(block, number, value, self._shown(number), scene.page_name)
+
+    def _array(self, number: Number) -> Any:
+        block = self._canvas.view.scene.page.blocks.get(number.block)
+        return None if block is None else array_of(block, number.key, self._shown(number))
+
+    def _shown(self, number: Number) -> Any:
+        return self._canvas.view.annotations.page.value(number.block, "out")
+
+    def _tell(self, number: Number) -> None:
+        text = f"{_name(number)} = {written(self.value(number))}"
+        self._canvas.speak(text)
+        self._canvas.hint(
+            editor.tr(
+                "{0}. Up and Down change it, Left and Right go to the next number, Enter types, "
+                "Esc ends."
+            ).format(text)
+        )
+
+
+def _name(number: Number) -> str:
+    """``W[0, 1]``, or ``mul1.b`` for an input."""
+    name = number.block if number.key == "value" else f"{number.block}.{number.key}"
+    return f"{name}[{', '.join(map(str, number.cell))}]" if number.cell else name

@@ -1,0 +1,101 @@
+"""Finds and marks the numbers on faces that can be changed in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPen
+
+from app.canvas.paint.blocks.faces import numbers_room, port_texts, section_places
+from app.canvas.paint.blocks.grids import grid_of
+from app.canvas.scene.camera import NUMBERS
+from app.document.numbers import Number, array_of
+from blocks.block import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtGui import QPainter
+
+    from app.canvas.state.annotations import Annotations
+    from app.canvas.state.looks import Look
+    from app.canvas.state.view_state import ViewState
+
+_PAD = 2.0
+"""Room around a number that belongs to it, widget px."""
+
+
+def number_boxes(annotations: Annotations, i: int, zoom: float) -> dict[Number, QRectF]:
+    """The numbers of block ``i`` that can be changed, with their places on its face."""
+    scene = annotations.scene
+    name, block, look = scene.names[i], scene.blocks[i], annotations.look(i)
+    found = _values if isinstance(block, Source) else _literals
+    shown = annotations.page.value(name, "out") if isinstance(block, Source) else None
+    boxes: dict[Number, QRectF] = {}
+    for key, index, box in found(look, zoom):
+        array = array_of(block, key, shown)
+        if array is not None and array.size and len(index) >= array.ndim:
+            cell = index[len(index) - array.ndim :]
+            if all(n < length for n, length in zip(cell, array.shape, strict=True)):
+                boxes[Number(name, key, cell)] = box
+    return boxes
+
+
+def number_box(view: ViewState, number: Number) -> QRectF | None:
+    """The place of a number in widget px; None if it is not shown."""
+    i = view.scene.index.get(number.block)
+    if i is None or view.camera.zoom < NUMBERS:
+        return None
+    box = number_boxes(view.annotations, i, view.camera.zoom).get(number)
+    return None if box is None else _on_widget(view, i, box)
+
+
+def number_at(view: ViewState, i: int, at: QPointF) -> Number | None:
+    """The number of block ``i`` at a point of the widget, if there is one."""
+    if view.camera.zoom < NUMBERS:
+        return None
+    for number, box in number_boxes(view.annotations, i, view.camera.zoom).items():
+        if _on_widget(view, i, box).contains(at):
+            return number
+    return None
+
+
+def paint_numbers(painter: QPainter, view: ViewState) -> None:
+    """Mark the number under the pointer, and the one that the keyboard changes."""
+    for number, is_active in ((view.near_number, False), (view.number, True)):
+        box = None if number is None else number_box(view, number)
+        if box is None:
+            continue
+        wash = QColor(view.theme.accent)
+        wash.setAlphaF(0.14)
+        painter.setBrush(wash)
+        edge = QPen(QColor(view.theme.accent), 1.5)
+        painter.setPen(edge if is_active else QPen(Qt.PenStyle.NoPen))
+        painter.drawRoundedRect(box, 3.0, 3.0)
+
+
+def _values(look: Look, zoom: float) -> Iterator[tuple[str, tuple[int, ...], QRectF]]:
+    """The cells of the value of a source."""
+    for section, place in section_places(look, *numbers_room(look, zoom)):
+        if section.mark or section.readout.prose:
+            return
+        grid = grid_of(section, place, zoom)
+        for r, row in enumerate(grid.cells if grid else ()):
+            for c, text in enumerate(row):
+                if grid is not None and text != "…":
+                    yield "value", (r, c), grid.placed(r, c)
+
+
+def _literals(look: Look, zoom: float) -> Iterator[tuple[str, tuple[int, ...], QRectF]]:
+    """The numbers of unwired inputs."""
+    for port, side, place in port_texts(look, zoom):
+        if side == 0 and port.kind == "open":
+            yield port.text.partition(" = ")[0], (), place
+
+
+def _on_widget(view: ViewState, i: int, box: QRectF) -> QRectF:
+    zoom = view.camera.zoom
+    left, top = view.camera.to_widget(view.scene.rects[i, :2]).tolist()
+    corner = QPointF(left, top) + box.topLeft() * zoom
+    return QRectF(corner, box.size() * zoom).adjusted(-_PAD, 0.0, _PAD, 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from app.canvas.input.gestures.base import Host
@@ -81,7 +80,12 @@ class Numbers:
 
     def drag(self, number: Number, start: QPointF) -> Gesture:
         """The gesture that changes a number from ``start`` on."""
-        change = partial(self._change, number)
+
+        def change(value: Any) -> SetParameters:
+            hint = editor.tr("{0} = {1}. Shift is fine, Ctrl coarse, Esc takes it back.")
+            self._canvas.hint(hint.format(_name(number), written(value)))
+            return self._change(number, value)
+
         return ScrubNumber(self._canvas, start, Scrub(self.value(number)), change)
 
     def activate(self, number: Number | None) -> None:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from app.canvas.state.looks import Look
     from app.canvas.state.view_state import ViewState
 
-_PAD = 2.0
-"""Room around a number that belongs to it, widget px."""
+_PAD = 3.0
+"""Room beside a number that belongs to it, widget px."""
+_LEAST = 22.0
+"""Least width of a number that stands alone, widget px."""
 
 
 def number_boxes(annotations: Annotations, i: int, zoom: float) -> dict[Number, QRectF]:
@@ -47,18 +49,14 @@ def number_box(view: ViewState, number: Number) -> QRectF | None:
     i = view.scene.index.get(number.block)
     if i is None or view.camera.zoom < NUMBERS:
         return None
-    box = number_boxes(view.annotations, i, view.camera.zoom).get(number)
-    return None if box is None else _on_widget(view, i, box)
+    return _on_widget(view, i).get(number)
 
 
 def number_at(view: ViewState, i: int, at: QPointF) -> Number | None:
     """The number of block ``i`` at a point of the widget, if there is one."""
     if view.camera.zoom < NUMBERS:
         return None
-    for number, box in number_boxes(view.annotations, i, view.camera.zoom).items():
-        if _on_widget(view, i, box).contains(at):
-            return number
-    return None
+    return next((number for number, box in _on_widget(view, i).items() if box.contains(at)), None)
 
 
 def paint_numbers(painter: QPainter, view: ViewState) -> None:
@@ -94,8 +92,14 @@ def _literals(look: Look, zoom: float) -> Iterator[tuple[str, tuple[int, ...], Q
             yield port.text.partition(" = ")[0], (), place
 
 
-def _on_widget(view: ViewState, i: int, box: QRectF) -> QRectF:
+def _on_widget(view: ViewState, i: int) -> dict[Number, QRectF]:
+    """The numbers of block ``i`` with their places in widget px, as large as a hand needs."""
     zoom = view.camera.zoom
-    left, top = view.camera.to_widget(view.scene.rects[i, :2]).tolist()
-    corner = QPointF(left, top) + box.topLeft() * zoom
-    return QRectF(corner, box.size() * zoom).adjusted(-_PAD, 0.0, _PAD, 0.0)
+    boxes = number_boxes(view.annotations, i, zoom)
+    corner = QPointF(*view.camera.to_widget(view.scene.rects[i, :2]).tolist())
+    placed: dict[Number, QRectF] = {}
+    for number, box in boxes.items():
+        pad = max(_PAD, (_LEAST - box.width() * zoom) / 2.0) if len(boxes) == 1 else _PAD
+        found = QRectF(corner + box.topLeft() * zoom, box.size() * zoom)
+        placed[number] = found.adjusted(-pad, 0.0, pad, 0.0)
+    return placed

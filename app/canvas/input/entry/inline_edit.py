@@ -11,9 +11,9 @@ from app.canvas.input import changes
 from app.canvas.input.entry.inline_fields import LineEdit, NoteEdit
 from app.canvas.input.gestures.base import Host
 from app.canvas.paint.numbers import number_box
-from app.canvas.state.formatting import number as written
 from app.services.translation import editor
 from blocks.errors import ChangeError
+from blocks.values import Tensor
 from runtime.diagram.layout.measures import HEADER
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from app.canvas.input.numbers import Numbers
     from app.document.numbers import Number
-
-_DIGITS = 9
-"""Significant digits of a number that is typed over: all that a float32 has."""
 
 
 class EditHost(Host, Protocol):
@@ -72,7 +69,7 @@ class InlineEditor:
         if box is None:
             return
         self.close()
-        before = written(canvas.numbers.value(number), _DIGITS)
+        before = str(Tensor(canvas.numbers.value(number)).to_json())
         label = editor.tr("Number of block {0}").format(number.block)
         self._field = LineEdit(
             canvas.widget(),

@@ -134,6 +134,10 @@ class TestDragging:
         assert not shell.changes
         assert canvas.view.scene.page.blocks["w"].value.array[W.cell] == 3
 
+    def test_the_hint_says_what_it_is_on_the_way(self, canvas, shell):
+        pull(canvas, W, 40, release=False)
+        assert shell.messages[-1].startswith("w[0, 1] = 3. Shift is fine")
+
     def test_escape_takes_it_back(self, canvas, shell):
         before = canvas.view.scene.page.blocks["w"]
         pull(canvas, W, 40, release=False)
@@ -301,7 +305,7 @@ class TestTyping:
     def test_a_double_click_types_it(self, canvas, shell):
         double_click(canvas, place(canvas, W))
         line = self.field(canvas)
-        assert (line.text(), line.selectedText()) == ("2", "2")
+        assert (line.text(), line.selectedText()) == ("2.0", "2.0")
         assert line.accessibleName() == "Number of block w"
         QTest.keyClicks(line, "-0.25")
         QTest.keyClick(line, Key.Key_Return)
@@ -336,6 +340,7 @@ class TestTyping:
         shell._apply(SetParameters("s", {"value": 0.1234567890123, "dtype": "float64"}))
         canvas.set_result(evaluate(shell.diagram))
         double_click(canvas, place(canvas, SCALAR))
+        assert self.field(canvas).text() == "0.1234567890123"
         QTest.keyClick(self.field(canvas), Key.Key_Return)
         assert len(shell.changes) == 1
 

@@ -12,6 +12,7 @@ from app.canvas.scene.hits import block_at
 from app.canvas.state.formatting import number as written
 from app.document.numbers import Number, Scrub, array_of, read_number, set_number
 from app.services.translation import editor
+from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF, Qt
@@ -195,5 +196,5 @@ class Numbers:
 
 def _name(number: Number) -> str:
     """``W[0, 1]``, or ``mul1.b`` for an input."""
-    name = number.block if number.key == "value" else f"{number.block}.{number.key}"
+    name = number.block if number.key == "value" else str(PortName(number.block, number.key))
     return f"{name}[{', '.join(map(str, number.cell))}]" if number.cell else name

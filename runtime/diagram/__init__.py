@@ -2,6 +2,7 @@
 
 from runtime.diagram.checks.checks import check
 from runtime.diagram.checks.diagnostics import Diagnostic, Severity
+from runtime.diagram.edits.applying import Edit, apply, can_connect
 from runtime.diagram.edits.changes import (
     AddBlock,
     Arrange,
@@ -10,7 +11,6 @@ from runtime.diagram.edits.changes import (
     Change,
     Connect,
     Disconnect,
-    Edit,
     InsertPage,
     MoveBlocks,
     RemoveBlocks,
@@ -20,8 +20,6 @@ from runtime.diagram.edits.changes import (
     SetNote,
     SetParameters,
     SetTitle,
-    apply,
-    can_connect,
 )
 from runtime.diagram.edits.grouping import (
     copied_page,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from blocks.errors import FileError
 from blocks.library.pages import Page as PageBlock
 from blocks.terms import split_term
+from runtime.diagram.edits.applying import apply
 from runtime.diagram.edits.changes import (
     AddBlock,
     Batch,
@@ -23,7 +24,6 @@ from runtime.diagram.edits.changes import (
     InsertPage,
     RemoveBlocks,
     SetNote,
-    apply,
 )
 from runtime.diagram.edits.routes import moved_route
 from runtime.diagram.files.migrations import FIELD, VERSION

@@ -15,7 +15,7 @@ from blocks.library.arithmetic import Add
 from blocks.library.sources import Variable
 from runtime.build import build, loss, variable
 from runtime.diagram import AddBlock, Arrange, Diagram, MoveBlocks, Page, Point
-from runtime.diagram.edits import changes as changing
+from runtime.diagram.edits import applying
 from runtime.diagram.files.storage import load, save
 from tests.app.mouse import LEFT, drop_file
 
@@ -255,7 +255,7 @@ class TestArranging:
     @pytest.fixture
     def slow_layout(self, monkeypatch, window):
         window.document._begin(Diagram({"main": Page({f"a{i}": Add() for i in range(1000)})}), None)
-        gate = Gate(monkeypatch, changing, "arrange_blocks")
+        gate = Gate(monkeypatch, applying, "arrange_blocks")
         yield gate
         gate.open()
 

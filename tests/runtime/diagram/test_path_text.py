@@ -23,7 +23,7 @@ JUSTIFIED = {
     "blocks/library/parts.py": "slices",
     "blocks/registry.py": "names of modules",
     "runtime/cli/display.py": "addresses of displays",
-    "runtime/diagram/edits/changes.py": "a page and a block in a message",
+    "runtime/diagram/edits/applying.py": "a page and a block in a message",
     "runtime/diagram/files/reading.py": "numbers of entries in a message",
     "runtime/diagram/files/tensors.py": "names of array files",
     "runtime/diagram/files/writing.py": "names of arrays in files",

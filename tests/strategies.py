@@ -34,10 +34,14 @@ from runtime.diagram import (
     SetNote,
     SetParameters,
     SetTitle,
+    SetViews,
+    View,
 )
 from runtime.diagram.model import Route, own_ports, page_ports
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from blocks import Block
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -200,6 +204,12 @@ def _outputs(block: Block, below: dict[str, Page]) -> tuple[str, ...]:
     return page_ports(below[block.page]).outputs if isinstance(block, PageBlock) else block.outputs
 
 
+def bookmarks(pages: Iterable[str]) -> st.SearchStrategy[tuple[View, ...]]:
+    """Views of some of these pages."""
+    views = st.builds(View, names(), st.sampled_from(list(pages)), points(), st.floats(0.01, 100.0))
+    return st.lists(views, max_size=2, unique_by=lambda view: view.name).map(tuple)
+
+
 @st.composite
 def diagrams(draw: st.DrawFn) -> Diagram:
     """Diagrams of up to three pages that use one another."""
@@ -209,7 +219,9 @@ def diagrams(draw: st.DrawFn) -> Diagram:
     made = {MAIN: draw(pages(below)), **below}
     order = draw(st.permutations(list(made)))
     contracts = tuple(draw(st.lists(TEXTS, max_size=3)))
-    return Diagram({name: made[name] for name in order}, draw(TEXTS), draw(TEXTS), contracts)
+    views = draw(bookmarks(order))
+    ordered = {name: made[name] for name in order}
+    return Diagram(ordered, draw(TEXTS), draw(TEXTS), contracts, views)
 
 
 @cache
@@ -240,6 +252,7 @@ def changes(diagram: Diagram) -> st.SearchStrategy[Change]:
         st.builds(RemovePage, here),
         st.builds(RenamePage, here, names()),
         st.builds(SetTitle, TEXTS, st.none() | TEXTS),
+        st.builds(SetViews, bookmarks([*diagram.pages, "a"])),
         st.builds(SetTitle, contracts=st.lists(TEXTS, max_size=2).map(tuple)),
     )
 

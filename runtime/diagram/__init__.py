@@ -20,6 +20,7 @@ from runtime.diagram.edits.changes import (
     SetNote,
     SetParameters,
     SetTitle,
+    SetViews,
 )
 from runtime.diagram.edits.grouping import (
     copied_page,
@@ -40,6 +41,7 @@ from runtime.diagram.model import (
     Page,
     Point,
     Ports,
+    View,
     Wire,
     ports,
     same_meaning,
@@ -78,7 +80,9 @@ __all__ = [
     "SetNote",
     "SetParameters",
     "SetTitle",
+    "SetViews",
     "Severity",
+    "View",
     "Wire",
     "WirePath",
     "apply",

@@ -35,6 +35,15 @@ class Wire(NamedTuple):
     target: PortName
 
 
+class View(NamedTuple):
+    """A bookmark: a page, the point in the middle of the canvas, and the zoom (1 is 100 %)."""
+
+    name: str
+    page: str
+    at: Point
+    zoom: float
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """A text box or frame on a page, ``width`` × ``height`` px, with its top left at ``at``."""
@@ -145,12 +154,14 @@ class Diagram:
     """Pages by name, including ``main``. Immutable, so threads may share it.
 
     ``contracts`` are lines that state what its gradients must do; see runtime.flow.tools.contracts.
+    ``views`` are the user's bookmarks, in order.
     """
 
     pages: Mapping[str, Page] = field(default_factory=lambda: {MAIN: Page()})
     title: str = ""
     description: str = ""
     contracts: tuple[str, ...] = ()
+    views: tuple[View, ...] = ()
 
     @property
     def main(self) -> Page:

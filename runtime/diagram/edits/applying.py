@@ -29,6 +29,7 @@ from runtime.diagram.edits.changes import (
     SetNote,
     SetParameters,
     SetTitle,
+    SetViews,
 )
 from runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
 from runtime.diagram.edits.draft import Draft, PageDraft
@@ -40,6 +41,7 @@ from runtime.diagram.edits.preconditions import (
     require_note,
     require_page,
     require_route,
+    require_view,
     require_wire,
 )
 from runtime.diagram.edits.routes import settle_routes
@@ -132,14 +134,14 @@ def _perform(draft: Draft, change: Change) -> None:
         case Batch(_, changes):
             for part in changes:
                 _perform(draft, part)
-        case InsertPage() | RemovePage() | RenamePage() | SetTitle():
+        case InsertPage() | RemovePage() | RenamePage() | SetTitle() | SetViews():
             _perform_on_diagram(draft, change)
         case _:
             assert_never(change)
 
 
 def _perform_on_diagram(
-    draft: Draft, change: InsertPage | RemovePage | RenamePage | SetTitle
+    draft: Draft, change: InsertPage | RemovePage | RenamePage | SetTitle | SetViews
 ) -> None:
     match change:
         case InsertPage(name, page):
@@ -168,6 +170,10 @@ def _perform_on_diagram(
             draft.title = draft.title if title is None else title
             draft.description = draft.description if description is None else description
             draft.contracts = draft.contracts if contracts is None else contracts
+        case SetViews(views):
+            for place, view in enumerate(views):
+                require_view(draft, view, views[:place])
+            draft.views = views
 
 
 def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[str, Any]) -> None:
@@ -246,6 +252,8 @@ def _label(change: Change) -> str:
             return f"Remove page {name}"
         case SetTitle(title, text):
             return "Change contracts" if title is text is None else "Change title"
+        case SetViews():
+            return "Change bookmarks"
         case Batch(label):
             return label
         case _:

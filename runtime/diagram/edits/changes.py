@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runtime.diagram.model import MAIN, Note, Page, Point
+from runtime.diagram.model import MAIN, Note, Page, Point, View
 
 if TYPE_CHECKING:
     from blocks.block import Block
@@ -144,6 +144,13 @@ class SetTitle:
 
 
 @dataclass(frozen=True, slots=True)
+class SetViews:
+    """Replace the bookmarks of the diagram."""
+
+    views: tuple[View, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Several changes made as one: all or none."""
 
@@ -166,5 +173,6 @@ Change: TypeAlias = (
     | RemovePage
     | RenamePage
     | SetTitle
+    | SetViews
     | Batch
 )

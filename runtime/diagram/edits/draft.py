@@ -288,6 +288,7 @@ class Draft:
         self.title = diagram.title
         self.description = diagram.description
         self.contracts = diagram.contracts
+        self.views = diagram.views
 
     @property
     def pages(self) -> Mapping[str, Page | PageDraft]:
@@ -314,7 +315,7 @@ class Draft:
             page is self._base.pages[name] for name, page in pages.items()
         )
         shared = self._base.pages if same else pages
-        return Diagram(shared, self.title, self.description, self.contracts)
+        return Diagram(shared, self.title, self.description, self.contracts, self.views)
 
     def uses(self, page: str) -> list[tuple[str, str]]:
         """Page and name of each use of a page."""
@@ -330,12 +331,14 @@ class Draft:
         self._pages[name] = page
 
     def remove_page(self, name: str) -> None:
-        """Remove an unused page."""
+        """Remove an unused page and its bookmarks."""
         del self._pages[name]
+        self.views = tuple(view for view in self.views if view.page != name)
 
     def rename_page(self, old: str, new: str) -> None:
-        """Rename a page and update its uses."""
+        """Rename a page and update its uses and bookmarks."""
         self._pages = {(new if name == old else name): p for name, p in self._pages.items()}
+        self.views = tuple(v._replace(page=new) if v.page == old else v for v in self.views)
         for outer, name in self.uses(old):
             page = self.page(outer)
             page.put_block(name, page.blocks[name].model_copy(update={"page": new}))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from runtime.diagram.edits.draft import Draft, PageDraft
-    from runtime.diagram.model import Point, Route
+    from runtime.diagram.model import Point, Route, View
     from runtime.diagram.paths import PortName
 
 
@@ -76,3 +76,13 @@ def require_route(route: Route, location: Location) -> Route:
             got=str(route),
         )
     return route
+
+
+def require_view(draft: Draft, view: View, others: Collection[View]) -> None:
+    """Raise ChangeError for a bookmark with an invalid name, page, place or zoom."""
+    location = Location(view.page)
+    require_new(view.name, {other.name for other in others}, "bookmark", location)
+    require_page(draft, view.page)
+    finite(view.at, location)
+    if not 0.0 < view.zoom < math.inf:
+        raise ChangeError("The zoom of a bookmark must be positive.", location=location)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migra
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
 from runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
-from runtime.diagram.model import Diagram, Note, Page, Point, Route
+from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route, View
 from runtime.diagram.names import NAME_RULE, PORT_RULE, is_name, is_port
 from runtime.diagram.paths import PortName
 
@@ -30,6 +31,8 @@ MAX_STRETCHES = 4_000_000
 """Maximum number of stretches of the routes of all wires together."""
 MAX_ROUTE = 99
 """Maximum number of stretches of one route."""
+MAX_VIEWS = 1_000
+"""Maximum number of bookmarks."""
 FARTHEST = 1e9
 """Largest coordinate of a stretch of a route, px."""
 _SHORT = Repr()
@@ -78,7 +81,7 @@ class _Reader:
         self._stretches = 0
 
     def diagram(self, document: dict[str, Any]) -> Diagram:
-        _only(document, (FIELD, "title", "description", "contracts", "tensors", "pages"), ())
+        _only(document, _FIELDS, ())
         if "pages" not in document:
             raise Flaw((), "The diagram has no pages.", expected='a field "pages"')
         if "tensors" in document:
@@ -90,9 +93,14 @@ class _Reader:
             _name(name, ("pages", name), "page"): self.page(name, record)
             for name, record in _object(document["pages"], ("pages",)).items()
         }
+        views = tuple(
+            _view(name, record, pages)
+            for name, record in _object(document.get("views", {}), ("views",)).items()
+        )
+        _limit(len(views), MAX_VIEWS, "bookmarks", ("views",))
         # The blocks come last, since making them takes longer than finding all flaws of the rest.
         made = {name: replace(page, blocks=self.blocks(name)) for name, page in pages.items()}
-        return Diagram(made, title, description, contracts)
+        return Diagram(made, title, description, contracts, views)
 
     def page(self, name: str, record: Any) -> Page:
         path: Path = ("pages", name)
@@ -328,6 +336,20 @@ def _coordinate(value: Any, path: Path) -> float:
     return number
 
 
+def _view(name: str, value: Any, pages: Mapping[str, Page]) -> View:
+    path: Path = ("views", name)
+    _name(name, path, "bookmark")
+    record = _object(value, path)
+    _only(record, ("page", "at", "zoom"), path)
+    page = _text(record.get("page", MAIN), (*path, "page"))
+    if page not in pages:
+        raise Flaw((*path, "page"), f"There is no page {page[:120]!r}.")
+    zoom = _number(record.get("zoom", 1.0), (*path, "zoom"))
+    if not 0.0 < zoom < math.inf:
+        raise Flaw((*path, "zoom"), _here((*path, "zoom"), "is not positive"), got=_shown(zoom))
+    return View(name, page, _point(record.get("at", [0, 0]), (*path, "at")), zoom)
+
+
 def _note(value: Any, path: Path) -> Note:
     record = _object(value, path)
     _only(record, tuple(_NOTE_FIELDS), path)
@@ -348,6 +370,8 @@ def _here(path: Path, verdict: str) -> str:
     return f"Entry {'.'.join(entry)} of {key} {verdict}." if entry else f"{key} {verdict}."
 
 
+_FIELDS = (FIELD, "title", "description", "contracts", "views", "tensors", "pages")
+"""The fields of a diagram."""
 _SECTIONS = ("blocks", "wires", "layout", "routes", "notes")
 """The fields of a page."""
 _NOTE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {

@@ -64,6 +64,12 @@ def json_schema() -> dict[str, Any]:
                 "items": {"type": "string"},
                 "description": "Gradient contracts, such as flows(loss -> encoder/*).",
             },
+            "views": {
+                "description": "Bookmarks by name, in order.",
+                "type": "object",
+                "propertyNames": {"$ref": "#/$defs/name"},
+                "additionalProperties": {"$ref": "#/$defs/view"},
+            },
             "tensors": {"type": "string", "pattern": r"^[^/\\:]+\.safetensors$"},
             "pages": {
                 "type": "object",
@@ -116,6 +122,15 @@ _DEFINITIONS: dict[str, Any] = {
                 "additionalProperties": False,
             },
         ],
+    },
+    "view": {
+        "type": "object",
+        "properties": {
+            "page": {"type": "string"},
+            "at": {"$ref": "#/$defs/place", "description": "The middle of the canvas."},
+            "zoom": {"type": "number", "exclusiveMinimum": 0, "description": "1 is 100 %."},
+        },
+        "additionalProperties": False,
     },
     "note": {
         "type": "object",

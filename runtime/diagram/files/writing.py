@@ -23,11 +23,12 @@ from runtime.diagram.files.reading import (
     MAX_BLOCKS,
     MAX_ROUTE,
     MAX_STRETCHES,
+    MAX_VIEWS,
     MAX_WIRES,
 )
 from runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
 from runtime.diagram.files.tensors import reference
-from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route
+from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route, View
 from runtime.diagram.names import NAME_RULE, is_name, is_port
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
     """The text of a diagram; ``tensors`` is the name of the file with its large arrays.
 
     Without ``tensors`` all arrays are inline. Raises FileError for a diagram that could not be
-    read back: invalid names, or more blocks, wires, bends, routes or contracts than a file may
-    have.
+    read back: invalid names, or more blocks, wires, bends, routes, contracts or bookmarks than a
+    file may have.
     """
     _check(diagram)
     head: dict[str, Any] = {FIELD: VERSION}
@@ -60,6 +61,9 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
     if diagram.contracts:
         lines = ",\n".join(f"    {_json(line)}" for line in diagram.contracts)
         fields.append(f'"contracts": [\n{lines}\n  ]')
+    if diagram.views:
+        views = (f"{_json(view.name)}: {_json(_view(view))}" for view in diagram.views)
+        fields.append(f'"views": {_braced(views, 1)}')
     text = _braced([*fields, f'"pages": {_braced(pages, 1)}'], 0) + "\n"
     return _LONE_SURROGATE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
 
@@ -177,6 +181,10 @@ def _note(note: Note) -> dict[str, Any]:
     return record | {"frame": True} if note.frame else record
 
 
+def _view(view: View) -> dict[str, Any]:
+    return {"page": view.page, "at": _point(view.at), "zoom": _number(view.zoom)}
+
+
 def _json(value: Any) -> str:
     try:
         return _ENCODER.encode(value)
@@ -214,11 +222,15 @@ def _check(diagram: Diagram) -> None:
         (sum(map(len, _all_bends(diagram))), MAX_BENDS, "bends"),
         (_stretches(diagram), MAX_STRETCHES, "stretches of routes"),
         (len(diagram.contracts), MAX_CONTRACTS, "lines of contracts"),
+        (len(diagram.views), MAX_VIEWS, "bookmarks"),
     ):
         if count > most:
             raise FileError(
                 f"Too many {what} for one file.", expected=f"at most {most:,}", got=f"{count:,}"
             )
+    for view in diagram.views:
+        if not (is_name(view.name) and view.page in diagram.pages):
+            raise FileError(f"{view.name!r} is not a valid bookmark.", location=Location(view.page))
     for page_name, page in diagram.pages.items():
         for name in (page_name, *page.blocks, *page.notes, *page.layout):
             if not is_name(name):

@@ -28,6 +28,8 @@ from runtime.diagram import (
     SetNote,
     SetParameters,
     SetTitle,
+    SetViews,
+    View,
     apply,
     can_connect,
     check,
@@ -424,3 +426,34 @@ class TestWords:
         assert diagram.contracts == ("flows(loss -> a)",)
         assert apply(diagram, lines).label == "Change contracts"
         assert (diagram.title, diagram.description) == ("Other", "More.")
+
+
+class TestBookmarks:
+    def test_they_follow_the_names_of_pages_and_go_with_them(self):
+        one = View("one", "main", Point(1, 2), 1.0)
+        two = View("two", "inner", Point(3, 4), 0.5)
+        diagram = after(seed(), InsertPage("inner"), SetViews((one, two)))
+        assert diagram.views == (one, two)
+        renamed = after(diagram, RenamePage("inner", "outer"))
+        assert renamed.views == (one, two._replace(page="outer"))
+        assert after(renamed, RemovePage("outer")).views == (one,)
+        assert loads(dumps(renamed)) == renamed
+
+    def test_they_keep_their_order(self):
+        views = tuple(View(name, "main", Point(0, 0), 1.0) for name in "cab")
+        assert loads(dumps(after(seed(), SetViews(views)))).views == views
+
+    @pytest.mark.parametrize(
+        ("view", "message"),
+        [
+            (View("a/b", "main", Point(0, 0), 1.0), "'a/b' is not a valid bookmark name."),
+            (View("v", "z", Point(0, 0), 1.0), "There is no page 'z'."),
+            (View("v", "main", Point(0, math.nan), 1.0), "A position must be finite."),
+            (View("v", "main", Point(0, 0), 0.0), "The zoom of a bookmark must be positive."),
+            (View("first", "main", Point(0, 0), 1.0), "There is already a bookmark 'first'."),
+        ],
+    )
+    def test_some_can_not_be(self, view, message):
+        with pytest.raises(ChangeError) as caught:
+            apply(seed(), SetViews((View("first", "main", Point(0, 0), 1.0), view)))
+        assert message in str(caught.value)

@@ -84,6 +84,23 @@ def test_what_is_wrong_with_the_document_has_its_place(text, place, message):
     assert str(caught.value).startswith(f"x.json:{place}: {message}")
 
 
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ('{"page": "z"}', "There is no page 'z'."),
+        ('{"zoom": 0}', "'zoom' is not positive. Got 0.0."),
+        ('{"at": [1]}', "'at' is not a position."),
+        ('{"on": 1}', "There is no field 'on' here."),
+        ("1", "'v' is not an object."),
+    ],
+)
+def test_what_is_wrong_with_a_bookmark_is_said(record, message):
+    text = f'{{"gradwire": 2, "views": {{"v": {record}}}, "pages": {{"main": {{}}}}}}'
+    with pytest.raises(FileError) as caught:
+        read(text)
+    assert message in str(caught.value)
+
+
 def test_a_file_may_be_short():
     assert loads('{"gradwire": 2, "pages": {}}') == Diagram({})
     note = loads(wrap('{"notes": {"n": {"text": "hi"}}}')).main.notes["n"]

@@ -8,7 +8,7 @@ import pytest
 
 from blocks import Opaque, PortLiteral, Tensor
 from blocks.errors import FileError
-from runtime.diagram import AddBlock, SetTitle, apply, dumps, load, loads, save
+from runtime.diagram import AddBlock, Point, SetTitle, View, apply, dumps, load, loads, save
 from runtime.diagram.files import storage
 from runtime.diagram.files.tensors import MAX_INLINE
 from tests.runtime.diagram.drawing import draw, make, page, seed
@@ -309,10 +309,12 @@ class TestLargeArrays:
         ("runtime.diagram.files.parsing.MAX_ENTRIES", 20, "too many values"),
         ("runtime.diagram.files.parsing.MAX_CONTAINERS", 5, "too many lists and objects"),
         ("runtime.diagram.files.writing.MAX_CONTRACTS", 0, "Too many lines of contracts"),
+        ("runtime.diagram.files.writing.MAX_VIEWS", 0, "Too many bookmarks"),
     ],
 )
 def test_what_could_not_be_loaded_is_not_saved(path, monkeypatch, limit, most, what):
-    diagram = replace(seed(), contracts=("carries(a)",))
+    views = (View("a", "main", Point(0, 0), 1.0),)
+    diagram = replace(seed(), contracts=("carries(a)",), views=views)
     save(diagram, path)
     before = path.read_bytes()
     monkeypatch.setattr(limit, most)

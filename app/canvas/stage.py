@@ -158,6 +158,16 @@ class Stage(QWidget):
         bounds = self.view.scene.bounds_of(self.view.selection.blocks, self.view.selection.notes)
         self._fit(self.view.scene.bounds() if bounds is None else bounds)
 
+    def middle(self) -> Point:
+        """The scene point in the middle of the widget."""
+        return self.scene_position(self.rect().center())
+
+    def show_at(self, at: Point, zoom: float) -> None:
+        """Show the scene point ``at`` in the middle, at ``zoom`` widget px per scene unit."""
+        centre = QRectF(self.rect()).center()
+        self.set_camera(Camera(zoom).panned(centre.x() - zoom * at.x, centre.y() - zoom * at.y))
+        self.jumped.emit()
+
     def reveal(self, bounds: Floats, *, roughly: bool = False) -> None:
         """Pan until ``bounds`` (left, top, right, bottom; scene units) are visible.
 

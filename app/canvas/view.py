@@ -69,6 +69,8 @@ class CanvasView(ExplainingStage):
     """Name of the block to show in the inspector; it is selected."""
     menuRequested = Signal(QPoint)
     """Where in the widget to open the context menu."""
+    bookmarkRequested = Signal(int)
+    """The number of a bookmark to go to, from 1 on."""
     sheetRequested = Signal()
     """The user wants to see all shortcuts."""
     statusMessage = Signal(str)
@@ -267,6 +269,10 @@ class CanvasView(ExplainingStage):
     def show_menu(self, at: QPointF) -> None:
         """Request the context menu of the selection."""
         self.menuRequested.emit(at.toPoint())
+
+    def go_to_bookmark(self, number: int) -> None:
+        """Request the view of a bookmark, given by its number from 1 on."""
+        self.bookmarkRequested.emit(number)
 
     def show_sheet(self) -> None:
         """Request the list of shortcuts."""

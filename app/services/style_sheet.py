@@ -47,8 +47,10 @@ def sheet(theme: Theme) -> str:
         max-height: 8px;
     }}
     QProgressBar::chunk {{ background: {theme.accent}; border-radius: 3px; }}
-    QTreeWidget::item {{ padding: 3px 5px; }}
-    QTreeWidget::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
+    QTreeWidget::item, BookmarksDialog QListWidget::item {{ padding: 3px 5px; }}
+    QTreeWidget::item:selected, BookmarksDialog QListWidget::item:selected {{
+        background: {theme.accent_wash}; color: {theme.ink};
+    }}
     QCheckBox::indicator {{
         background: {theme.field}; border: 1px solid {theme.ink_faint}; border-radius: 3px;
         width: 14px; height: 14px;

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from app.canvas.view import CanvasView
+    from app.commands.bookmarks import BookmarkCommands
     from app.commands.clipboard import ClipboardCommands
     from app.commands.edit import EditCommands
     from app.commands.files import FileCommands
@@ -40,6 +41,7 @@ Key = QKeySequence.StandardKey
 class Owners:
     """The objects that carry out the actions of one window."""
 
+    bookmarks: BookmarkCommands
     canvas: CanvasView
     clipboard: ClipboardCommands
     edit: EditCommands
@@ -104,6 +106,7 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "edit": editor.noop("&Edit"),
         "view": editor.noop("&View"),
         "align": editor.noop("A&lign"),
+        "bookmarks": editor.noop("&Bookmarks"),
         "text": editor.noop("Te&xt Size"),
         "theme": editor.noop("&Theme"),
         "run": editor.noop("&Run"),
@@ -111,7 +114,9 @@ MENUS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Titles of the menus."""
-PARENTS: Mapping[str, str] = MappingProxyType({"text": "view", "theme": "view", "align": "edit"})
+PARENTS: Mapping[str, str] = MappingProxyType(
+    {"bookmarks": "view", "text": "view", "theme": "view", "align": "edit"}
+)
 """The menus that are inside others."""
 
 TABLE: tuple[Row, ...] = (
@@ -242,6 +247,12 @@ TABLE: tuple[Row, ...] = (
             editor.noop("Zoom to the selected blocks"), shortcut="Ctrl+2"),
     Command("leave_page", "view", editor.noop("&Leave Page"), lambda to: to.navigation.leave(),
             editor.noop("Go back to the page that uses this one"), shortcut="Alt+Up"),
+    Command("bookmark_view", "bookmarks", editor.noop("&Bookmark View…"),
+            lambda to: to.bookmarks.add(),
+            editor.noop("Give what is in view a name to come back to"), shortcut="Ctrl+Shift+B"),
+    Command("edit_bookmarks", "bookmarks", editor.noop("&Edit Bookmarks…"),
+            lambda to: to.bookmarks.edit(),
+            editor.noop("Rename, order and remove bookmarks")),
     Separator("view"),
     Command("legend", "view", editor.noop("Le&gend"), lambda to: to.canvas.legend.toggle(),
             editor.noop("Explain the lanes beside the wires"),

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.canvas.state.view_state import NOTHING
 from app.canvas.view import CanvasView
+from app.commands.bookmarks import BookmarkCommands
 from app.commands.clipboard import ClipboardCommands
 from app.commands.edit import EditCommands
 from app.commands.files import FileCommands, dropped_files
@@ -212,11 +213,13 @@ class MainWindow(QMainWindow):
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
         self.help = HelpCommands(lambda: menus, actions.shortcut_sections, self)
+        self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
         self.pages = PageCommands(document, navigation, canvas, self.palette_panel, self)
         self.actions_by_name, menus = actions.build(
             self.menuBar(),
             Owners(
+                bookmarks=self.bookmarks,
                 canvas=canvas,
                 clipboard=self.clipboard,
                 edit=self.edit,
@@ -238,7 +241,7 @@ class MainWindow(QMainWindow):
             ),
         )
         ActionStates(self.actions_by_name, canvas, navigation, document, self)
-        self.menus = Menus(menus, self.docks.by_name, self.losses, self.windows, self)
+        self.menus = Menus(menus, self.docks.by_name, document, self.losses, self.windows, self)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
 
@@ -292,6 +295,7 @@ class MainWindow(QMainWindow):
         canvas.previewRequested.connect(self.document.preview)
         canvas.selectionChanged.connect(self.inspector.set_selection)
         canvas.selectionChanged.connect(self.explanation.show_selection)
+        canvas.bookmarkRequested.connect(self.bookmarks.go_to_number)
         canvas.pageEntered.connect(self.navigation.enter)
         canvas.inspectRequested.connect(self._show_inspector)
         canvas.menuRequested.connect(self._show_menu)
@@ -314,6 +318,7 @@ class MainWindow(QMainWindow):
         self.breadcrumbs.trailRequested.connect(self.navigation.go)
         self.welcome.exampleRequested.connect(self.open_copy)
         self.welcome.fileRequested.connect(self.open_path)
+        self.menus.bookmarkChosen.connect(self.bookmarks.go)
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
         self.help.exampleRequested.connect(self.open_copy)

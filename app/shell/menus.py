@@ -1,11 +1,12 @@
-"""The submenus that are filled at run time: panels, examples, recent files, losses, windows."""
+"""The submenus that are filled at run time: panels, files, bookmarks, losses, windows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QKeySequence
 
 from app.services.examples import examples
 from app.services.plain_text import unmarked
@@ -14,8 +15,13 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
 
+    from app.document.document import Document
     from app.panels.tables.losses import Losses
     from app.shell.windows import Windows
+
+
+_NUMBERED = 9
+"""Bookmarks that a key goes to."""
 
 
 class Menus(QObject):
@@ -23,6 +29,8 @@ class Menus(QObject):
 
     exampleChosen = Signal(object)
     """Path of an example to open as a copy."""
+    bookmarkChosen = Signal(object)
+    """The View of a bookmark to go to."""
     fileChosen = Signal(object)
     """Path of a file to open."""
 
@@ -30,12 +38,14 @@ class Menus(QObject):
         self,
         by_name: Mapping[str, QMenu],
         docks: Mapping[str, QDockWidget],
+        document: Document,
         losses: Losses,
         windows: Windows,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.by_name = by_name
+        self._document = document
         self._losses = losses
         self._windows = windows
         for dock in docks.values():
@@ -45,12 +55,29 @@ class Menus(QObject):
             action.setStatusTip(example.description.partition("\n")[0])
             action.setData(example.path)
         by_name["examples"].triggered.connect(lambda act: self.exampleChosen.emit(act.data()))
+        by_name["bookmarks"].triggered.connect(self._choose_bookmark)
+        by_name["bookmarks"].aboutToShow.connect(self._fill_bookmarks)
         by_name["recent"].triggered.connect(lambda act: self.fileChosen.emit(act.data()))
         by_name["losses"].triggered.connect(lambda act: losses.choose(act.data()))
         by_name["windows"].triggered.connect(self._show_window)
         by_name["recent"].aboutToShow.connect(self._fill_recent)
         by_name["losses"].aboutToShow.connect(self._fill_losses)
         by_name["windows"].aboutToShow.connect(self._fill_windows)
+
+    def _fill_bookmarks(self) -> None:
+        menu = self.by_name["bookmarks"]
+        for action in menu.actions():
+            if action.isSeparator() or action.data() is not None:
+                menu.removeAction(action)
+                action.deleteLater()
+        menu.addSeparator()
+        for number, view in enumerate(self._document.diagram.views, start=1):
+            action = menu.addAction(unmarked(view.name))
+            action.setStatusTip(self.tr("Go to this bookmark"))
+            action.setData(view)
+            if number <= _NUMBERED:
+                action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # only shown: the
+                action.setShortcut(QKeySequence(f"Alt+{number}"))  # canvas handles the key
 
     def _fill_recent(self) -> None:
         menu = self.by_name["recent"]
@@ -64,6 +91,10 @@ class Menus(QObject):
                 action.setEnabled(False)
         if menu.isEmpty():
             menu.addAction(self.tr("No recent files")).setEnabled(False)
+
+    def _choose_bookmark(self, action: QAction) -> None:
+        if action.data() is not None:
+            self.bookmarkChosen.emit(action.data())
 
     def _fill_windows(self) -> None:
         menu = self.by_name["windows"]

@@ -167,6 +167,12 @@ KEYS: tuple[KeyBinding, ...] = (
             "the canvas"
         ),
     ),
+    KeyBinding(
+        tuple(f"Alt+{number}" for number in range(1, 10)),
+        "bookmark",
+        editor.noop("Go to the bookmark with that number"),
+        editor.noop("Alt + 1 … 9"),
+    ),
     KeyBinding(("?",), "sheet", editor.noop("Show all shortcuts")),
 )
 """Every key that the canvas handles."""

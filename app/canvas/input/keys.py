@@ -67,6 +67,9 @@ class KeyHost(Host, Protocol):
     def show_sheet(self) -> None:
         """Show the sheet of all keys."""
 
+    def go_to_bookmark(self, number: int) -> None:
+        """Go to a bookmark, given by its number from 1 on."""
+
     def explain(self, wire: str) -> None:
         """Explain why a wire carries gradient or not."""
 
@@ -330,6 +333,10 @@ class Keys:
     def menu(self, event: QKeyEvent) -> None:
         """Show the menu of the focused item."""
         self._canvas.show_menu(self._canvas.keyboard_focus.centre())
+
+    def bookmark(self, event: QKeyEvent) -> None:
+        """Go to the bookmark with the number of the key."""
+        self._canvas.go_to_bookmark(event.key() - Qt.Key.Key_0)
 
     def sheet(self, event: QKeyEvent) -> None:
         """Show all keys."""

@@ -266,6 +266,11 @@ class TestKeys:
         press(canvas, "Esc")
         assert canvas.view.focus is None
 
+    def test_key_bookmark(self, canvas, shell):
+        asked = heard(canvas.bookmarkRequested)
+        press(canvas, "Alt+1", "Alt+9")
+        assert asked == [(1,), (9,)]
+
     def test_key_sheet(self, canvas, shell):
         asked = heard(canvas.sheetRequested)
         QTest.keyClicks(canvas, "?")

@@ -1,0 +1,130 @@
+"""The list of bookmarks: go to one, rename, order and remove them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QVBoxLayout,
+)
+
+from app.services.plain_text import tooltip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QWidget
+
+    from runtime.diagram import View
+
+
+class BookmarksDialog(QDialog):
+    """A list beside its buttons. Enter goes, F2 renames, Delete removes, Alt+Up and Alt+Down move.
+
+    It changes nothing itself: ``edited`` has the bookmarks as the user wants them.
+    """
+
+    chosen = Signal(object)
+    """The View to go to."""
+    edited = Signal(object, str)
+    """All bookmarks, and the change in words."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Bookmarks"))
+        self._views: tuple[View, ...] = ()
+        self.list = QListWidget(self)
+        self.list.setAccessibleName(self.windowTitle())
+        self.list.itemActivated.connect(self._go)
+        self.list.itemChanged.connect(self._rename)
+        self.list.currentRowChanged.connect(self._enable)
+        column = QVBoxLayout()
+        self._buttons = [
+            self._button(column, self.tr("Go There"), "", self._go),
+            self._button(column, self.tr("Rename"), "F2", self._start_rename),
+            self._button(column, self.tr("Remove"), "Del", self._remove),
+            self._button(column, self.tr("Move Up"), "Alt+Up", partial(self._move, -1)),
+            self._button(column, self.tr("Move Down"), "Alt+Down", partial(self._move, 1)),
+        ]
+        column.addStretch(1)
+        row = QHBoxLayout(self)
+        row.addWidget(self.list, 1)
+        row.addLayout(column)
+        self.resize(420, 300)
+        self._enable()
+
+    def show_views(self, views: tuple[View, ...]) -> None:
+        """List bookmarks; the current row stays current."""
+        self._views = views
+        row = max(self.list.currentRow(), 0)
+        self.list.blockSignals(True)
+        self.list.clear()
+        for view in views:
+            item = QListWidgetItem(view.name, self.list)
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
+            item.setToolTip(tooltip(self.tr("On page {0}").format(view.page)))
+        self.list.setCurrentRow(min(row, len(views) - 1))
+        self.list.blockSignals(False)
+        self._enable()
+
+    def _button(
+        self, column: QVBoxLayout, text: str, keys: str, does: Callable[[], object]
+    ) -> QPushButton:
+        made = QPushButton(text, self)
+        made.setAutoDefault(False)
+        made.clicked.connect(lambda checked=False: does())
+        column.addWidget(made)
+        if keys:
+            made.setToolTip(QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText))
+            action = QAction(text, self.list)
+            action.setShortcut(QKeySequence(keys))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action.triggered.connect(lambda checked=False: does())
+            self.list.addAction(action)
+        return made
+
+    def _enable(self) -> None:
+        for button in self._buttons:
+            button.setEnabled(self.list.currentRow() >= 0)
+
+    def _current(self) -> View | None:
+        row = self.list.currentRow()
+        return self._views[row] if 0 <= row < len(self._views) else None
+
+    def _go(self) -> None:
+        if (view := self._current()) is not None:
+            self.chosen.emit(view)
+
+    def _start_rename(self) -> None:
+        if (item := self.list.currentItem()) is not None:
+            self.list.editItem(item)
+
+    def _rename(self, item: QListWidgetItem) -> None:
+        row, new = self.list.row(item), item.text().strip()
+        old = self._views[row].name
+        if new == old:
+            item.setText(old)
+        else:
+            views = list(self._views)
+            views[row] = views[row]._replace(name=new)
+            self.edited.emit(tuple(views), self.tr("Rename bookmark {0} to {1}").format(old, new))
+
+    def _remove(self) -> None:
+        if (gone := self._current()) is not None:
+            views = tuple(view for view in self._views if view != gone)
+            self.edited.emit(views, self.tr("Remove bookmark {0}").format(gone.name))
+
+    def _move(self, step: int) -> None:
+        row, views = self.list.currentRow(), list(self._views)
+        if 0 <= row < len(views) and 0 <= row + step < len(views):
+            views.insert(row + step, view := views.pop(row))
+            self.list.setCurrentRow(row + step)
+            self.edited.emit(tuple(views), self.tr("Move bookmark {0}").format(view.name))

@@ -91,7 +91,7 @@ def headless() -> dict[str, object]:
     from runtime.engine import Session
     from runtime.flow import Thresholds, diagnose, observe
     from runtime.publish.doctor import DoctorReport
-    from runtime.publish.report import flow_report
+    from runtime.publish.flow_report import flow_report
     from runtime.publish.text import plain
 
     session = Session(diagram())

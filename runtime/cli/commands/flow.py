@@ -12,8 +12,8 @@ from runtime.cli.output import PROBLEMS, print_json_by_line, print_problems
 from runtime.cli.sessions import choose_losses, choose_wires, has_errors, open_session
 from runtime.flow import ObservedFlow, analyse, badges, contracts_of, observe, with_fix
 from runtime.publish.dialects import dialect_table, dialects_json
+from runtime.publish.flow_report import flow_report
 from runtime.publish.ledger import ledger_json, ledger_parts
-from runtime.publish.report import flow_report
 from runtime.publish.text import show
 
 

@@ -18,23 +18,20 @@ from runtime.engine.lowering import lower
 from runtime.engine.program import Program
 from runtime.engine.session.lookup import as_names
 from runtime.engine.session.session import Session
-from runtime.flow.structure.leaves import best_state, combined_verdict, merged_repairs
+from runtime.flow.lazy import MANY
+from runtime.flow.structure.leaves import combined_verdict, merged_repairs
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts
-from runtime.flow.structure.searches import LEVELS, Searches
+from runtime.flow.structure.searches import LossSearches, Searches
+from runtime.flow.structure.wire_states import STATE_BY_GATE, UNCERTAIN, WireStates
 from runtime.flow.words import sentences
-from runtime.flow.words.states import Cutter, State, Verdict, best
+from runtime.flow.words.states import Cutter, State, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runtime.calculus import Value
     from runtime.flow.structure.slots import Bypass
-
-STATE_BY_GATE = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
-"""The state of a wire by the worst gate that is needed to connect it."""
-_UNCERTAIN = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.NOTHING_TO_TRAIN})
-"""States that could change if blocks with errors could be traced."""
 
 
 @explained
@@ -85,17 +82,12 @@ def _head(program: Program, name: str) -> PortPath:
     )
 
 
-def _best(states: Mapping[PortPath, State]) -> tuple[State, list[PortPath]]:
-    """The best of the states, and the heads that have it."""
-    state = best(states.values())
-    return state, [head for head, other in states.items() if other is state]
-
-
 class Flow:
     """States, verdicts and repairs per wire and loss; ``loss=None`` means the best over all losses.
 
-    The states of all wires take linear time per loss, as do the verdicts on all of them;
-    ``prepare`` computes both in advance. Limitation: Gradient blocks were traced with stops closed,
+    The states of all wires for all losses together take linear time, as do the verdicts on all of
+    them; those for one loss take time for the wires that it reaches. ``prepare`` computes both in
+    advance. Limitation: Gradient blocks were traced with stops closed,
     so what would pass if a stop that they differentiate were open is unknown.
     """
 
@@ -105,7 +97,10 @@ class Flow:
         self._searches = Searches(program)
         self._verdicts = Verdicts(self._searches)
         self.slots = self._searches.slots
-        self._states: dict[str, dict[str, State]] = {}
+        self._wire_states = WireStates(self._searches)
+        self._broken = self._wire_states.broken
+        self._together = LossSearches(self._searches, losses)
+        self._states: dict[PortPath | None, Mapping[str, State]] = {}
         self._prepared = False
 
     # ---- verdicts -----------------------------------------------------------------------------
@@ -117,16 +112,12 @@ class Flow:
 
     def states(self, loss: str | None = None) -> Mapping[str, State]:
         """The states of all wires, by path."""
-        if loss is not None:
-            return self._states_of(_head(self.program, loss))
-        return self._best_states
-
-    @cached_property
-    def _best_states(self) -> Mapping[str, State]:
-        every = [self._states_of(head) for head in self.losses]
-        if not every:
+        if loss is None and not self.losses:
             return dict.fromkeys(self.program.wire_sources, State.UNKNOWN)
-        return {wire: best(s[wire] for s in every) for wire in every[0]}
+        head = None if loss is None else _head(self.program, loss)
+        if head not in self._states:
+            self._states[head] = self._wire_states.of_all(self._searches_from(head))
+        return self._states[head]
 
     @explained
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
@@ -134,15 +125,15 @@ class Flow:
         wire.
         """
         key = self.require_wire(wire)
-        heads = self._heads(loss)
-        if not heads:
+        losses = self._losses(loss)
+        if not losses.heads:
             return Verdict(wire, None, State.UNKNOWN, self._no_loss(self._culprit(key)))
         if key in self.program.wire_trees:
-            return combined_verdict(key, heads[0], self.leaves(key, loss))
-        state, best_heads = _best({head: self._states_of(head)[key] for head in heads})
+            return combined_verdict(key, losses.heads[0], self.leaves(key, loss))
+        state = self._wire_states.of_wire(losses, key)
         if state is State.UNKNOWN:
-            return Verdict(wire, best_heads[0], state, sentences.unknown(self._culprit(key)))
-        return self._verdicts.explain(key, best_heads, state, self.program.wires[key])
+            return Verdict(wire, losses.heads[0], state, sentences.unknown(self._culprit(key)))
+        return self._explained(key, losses, state, self.program.wires[key])
 
     def prepare(self) -> Flow:
         """Precompute what verdicts need, so that each of them then takes almost no time."""
@@ -175,17 +166,17 @@ class Flow:
                 raise self._no_variable(name)
             culprit = program.blocked.get(path) or (path if path in program.instances else None)
             return Verdict(name, None, State.UNKNOWN, sentences.unknown(culprit))
-        heads = self._heads(loss)
-        if not heads:
+        losses = self._losses(loss)
+        if not losses.heads:
             return Verdict(name, None, State.UNKNOWN, self._no_loss(self._broken.get(path)))
-        state, best_heads = _best({head: self._state_at(head, leaf.value) for head in heads})
-        if state in _UNCERTAIN and path in self._broken:
+        state = self._wire_states.of_value(losses, leaf.value)
+        if state in UNCERTAIN and path in self._broken:
             text = sentences.unknown(self._broken[path])
-            return Verdict(name, best_heads[0], State.UNKNOWN, text)
+            return Verdict(name, self._first(losses, state, leaf.value), State.UNKNOWN, text)
         if not is_float(leaf.value.dtype):
             text = f"{name} has dtype {leaf.value.dtype}, and only floats have gradients."
-            return Verdict(name, best_heads[0], State.NO_RULE, text)
-        verdict = self._verdicts.explain(path, best_heads, state, leaf.value)
+            return Verdict(name, self._first(losses, state, leaf.value), State.NO_RULE, text)
+        verdict = self._explained(path, losses, state, leaf.value)
         shared = sentences.shared(program.flat.names(path))
         return replace(verdict, sentence=f"{verdict.sentence} {shared}") if shared else verdict
 
@@ -214,8 +205,9 @@ class Flow:
         return {wire: repair for wire, repair in found.items() if repair}
 
     def _repair(self, wire: WirePath, loss: str | None) -> Sequence[Cutter]:
-        heads = {head: self._states_of(head)[wire] for head in self._heads(loss)}
-        return self._verdicts.repair(_best(heads)[1][0], self.program.wires[wire])
+        losses, value = self._losses(loss), self.program.wires[wire]
+        head = self._first(losses, self._wire_states.of_wire(losses, wire), value)
+        return self._verdicts.repair(losses, head, value)
 
     def bypasses(self, verdict: Verdict) -> tuple[Bypass | str, ...]:
         """A bypass of each slot in a verdict's repair that is not a StopGradient, or the reason
@@ -224,10 +216,11 @@ class Flow:
         value, head = self._value(verdict.wire), verdict.loss
         if value is None or head is None:
             return ()
-        route = self._searches.route(head, value)
+        searches = self._searches.from_loss(head)
+        route = searches.route(value, head)
         return tuple(
             self.slots.bypass(edge, route)
-            for edge in self._searches.repair(head, value)
+            for edge in searches.repair(value, head)
             if not self.slots.openable(self.slots.cutter(edge))
         )
 
@@ -238,25 +231,45 @@ class Flow:
         value, head = self._value(verdict.wire), verdict.loss
         if value is None or head is None or verdict.state is not State.CARRIES:
             return ()
-        route = self._searches.route(head, value)
-        return tuple(self.slots.bypass(edge, route) for edge in self._searches.steps(head, value))
+        searches = self._searches.from_loss(head)
+        route = searches.route(value, head)
+        return tuple(self.slots.bypass(edge, route) for edge in searches.steps(value, head))
 
     def to_train(self, verdict: Verdict) -> tuple[str, ...]:
         """The variable at the end of the cheapest route if it is frozen; else empty."""
         value, head = self._value(verdict.wire), verdict.loss
         if value is None or head is None:
             return ()
-        end = self._searches.route(head, value)[-1]
+        end = self._searches.from_loss(head).route(value, head)[-1]
         block = self.program.sources("variable").get(str(end.owner))
         frozen = block is not None and not block.wants_gradient and is_float(end.dtype)
         return (str(end.owner),) if frozen else ()
 
     # ---- ports --------------------------------------------------------------------------------
 
-    def arrives(self, port: PortPath, loss: str) -> bool:
-        """Whether the gradient of a loss arrives at a port."""
-        found = self._searches.to_loss(_head(self.program, loss), Gate.OPEN).cost
+    def arrives(self, port: PortPath, loss: str | None = None) -> bool:
+        """Whether the gradient of a loss, or of any, arrives at a port."""
+        found = self._losses(loss).reach(Gate.OPEN).cost
         return port in self.program.ports and self.program.ports[port] in found
+
+    def comes_back(self, port: PortPath) -> bool:
+        """Whether the gradient of any loss arrives at a port from what reads it."""
+        value = self.program.ports.get(port)
+        edges = () if value is None else self._searches.graph.readers.get(value, ())
+        found = self._together.reach(Gate.OPEN).cost
+        return any(edge.gate is Gate.OPEN and edge.value in found for edge in edges)
+
+    def connected(self, loss: str) -> list[str]:
+        """The wires and variables that the gradient of a loss would reach if all slots were
+        open.
+        """
+        losses = self._losses(loss)
+        leaves = [value for value in losses.reach(Gate.NO_RULE).cost if value in self._variables]
+        return [*self._wire_states.reached(losses), *(self._variables[leaf] for leaf in leaves)]
+
+    def trains(self, loss: PortPath) -> bool:
+        """Whether any trained variable gets a gradient of a loss."""
+        return self.program.ports[loss] in self._searches.trained[Gate.OPEN].cost
 
     def arrival(self, port: str, loss: str | None = None) -> State:
         """Whether gradient arrives at a port, regardless of the variables upstream, and what stops
@@ -265,9 +278,8 @@ class Flow:
         value = self.program.ports.get(self.program.flat.source(PortPath(port)))
         if value is None:
             return State.UNKNOWN
-        levels = (self._searches.levels(head, value)[0] for head in self._heads(loss))
-        known = [level for level in levels if level is not None]
-        return STATE_BY_GATE[min(known)] if known else State.OFF_ROUTE
+        level = self._losses(loss).level(value)
+        return State.OFF_ROUTE if level is None else STATE_BY_GATE[level]
 
     def trained_upstream(self, wire: WirePath) -> bool:
         """Whether a trained variable reaches a wire through slots that pass gradient."""
@@ -275,9 +287,7 @@ class Flow:
 
     def cutters_downstream(self, port: PortPath) -> list[Cutter]:
         """The first closed slots on the routes from all losses to a port."""
-        value = self.program.ports[port]
-        found = (self._verdicts.cutters_from(loss, value, Gate.NO_RULE) for loss in self.losses)
-        return list(dict.fromkeys(cutter for cutters in found for cutter in cutters))
+        return self._verdicts.cutters_downstream(self._together, self.program.ports[port])
 
     def cutters_upstream(self, wire: WirePath) -> list[Cutter]:
         """The first closed slots on the routes from a wire to trained variables behind it."""
@@ -300,6 +310,12 @@ class Flow:
                 next_step=f"A wire is named by the input it drives, such as mul1.a. {near}".strip(),
             )
         return path
+
+    @cached_property
+    def _variables(self) -> dict[Value, str]:
+        """The variables by value."""
+        paths = [path for path in self.program.sources("variable") if path in self.program.leaves]
+        return {self.program.leaves[path].value: path for path in paths}
 
     def _value(self, key: str) -> Value | None:
         """The traced value of a wire or variable; None if it could not be traced."""
@@ -326,64 +342,33 @@ class Flow:
     def _no_loss(self, culprit: str | None) -> str:
         """Why there is no loss: an error upstream of a Loss block, or no Loss block."""
         marked = (path for path, instance in self.program.instances.items() if instance.block.head)
-        behind = next((self._broken[path] for path in marked if path in self._broken), None)
+        behind = next(
+            (self._broken[path] for path in marked if path in self._broken),
+            None,
+        )
         return sentences.unknown(culprit or behind)
 
-    def _heads(self, loss: str | None) -> tuple[PortPath, ...]:
-        return self.losses if loss is None else (_head(self.program, loss),)
+    def _losses(self, loss: str | None) -> LossSearches:
+        return self._searches_from(None if loss is None else _head(self.program, loss))
 
-    @cached_property
-    def _broken(self) -> dict[InstancePath, InstancePath]:
-        """Blocks that could not be traced, and all blocks upstream of them, with the culprit."""
-        program = self.program
-        found = {path: path for path in program.failed} | program.blocked
-        feeding: dict[InstancePath, list[InstancePath]] = {}
-        for key, target in program.wire_targets.items():
-            feeding.setdefault(target, []).append(program.wire_sources[key].block)
-        pending = list(found)
-        while pending:
-            path = pending.pop()
-            for before in feeding.get(path, ()):
-                if before not in found:
-                    found[before] = found[path]
-                    pending.append(before)
-        return found
+    def _searches_from(self, head: PortPath | None) -> LossSearches:
+        return self._together if head is None else self._searches.from_loss(head)
 
     # ---- states -------------------------------------------------------------------------------
 
-    def _states_of(self, head: PortPath) -> dict[str, State]:
-        if head not in self._states:
-            self._states[head] = {
-                wire: self._wire_state(head, wire) for wire in self.program.wire_sources
-            }
-        return self._states[head]
+    def _explained(self, key: str, losses: LossSearches, state: State, value: Value) -> Verdict:
+        """The verdict on a value that is in ``state`` for the best of the losses."""
+        if state is State.OFF_ROUTE or len(losses.heads) == 1:
+            heads = list(losses.heads[: MANY + 1])
+        else:
+            heads = self._verdicts.heads(losses, value, self._wire_states.worst_gate(state, value))
+        return self._verdicts.explain(key, losses, heads, state, value)
 
-    def _wire_state(self, head: PortPath, wire: WirePath) -> State:
-        if wire in self.program.wire_trees:
-            return best_state(self._wire_state(head, w) for w in self.program.leaf_wires(wire))
-        marker = self.program.wires.get(wire)
-        if marker is None:
-            return State.UNKNOWN
-        state = self._state_at(head, marker)
-        broken = state in _UNCERTAIN and self.program.wire_targets[wire] in self._broken
-        return State.UNKNOWN if broken else state
-
-    def _state_at(self, head: PortPath, value: Value) -> State:
-        """The state of a value, given what separates it from the loss and from variables."""
-        loss, trained, frozen = self._searches.levels(head, value)
-        variables = frozen if trained is None else trained
-        if loss is None:
-            return State.OFF_ROUTE
-        if variables is None:
-            return State.NOTHING_TO_TRAIN
-        if loss is Gate.OPEN and trained is None:
-            return State.FROZEN
-        worst = max(loss, variables)
-        if worst is Gate.NO_RULE and loss is frozen is Gate.OPEN:
-            return State.FROZEN
-        if worst is Gate.STOP and trained is None:
-            return State.FROZEN
-        return STATE_BY_GATE[worst]
+    def _first(self, losses: LossSearches, state: State, value: Value) -> PortPath:
+        """The first of the losses for which a value is in ``state``, the best of its states."""
+        if state is State.OFF_ROUTE:
+            return losses.heads[0]
+        return losses.first(value, self._wire_states.worst_gate(state, value)) or losses.heads[0]
 
     def _culprit(self, wire: WirePath) -> str | None:
         source = self.program.wire_sources[wire].block

@@ -1,12 +1,14 @@
-"""Lazy sequences: both ends are known, the rest is computed on first use."""
+"""Collections that are only as large as what is looked into: lazy sequences, and overlays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar, overload
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 MANY = 32
 """Number of items of a list that are kept for every wire; the others are computed on demand."""
 
@@ -69,3 +71,30 @@ class LazySequence(Sequence[T]):
 def known_length(items: Sequence[object]) -> int | None:
     """The length of a sequence; None for a lazy one of unknown length."""
     return items.known_length if isinstance(items, LazySequence) else len(items)
+
+
+def overlaid(base: Mapping[K, V], changed: Mapping[K, V]) -> Mapping[K, V]:
+    """``base`` with some of its keys ``changed``; where these are few, it takes memory for them
+    only.
+    """
+    if isinstance(base, _Overlay):
+        return overlaid(base.base, {**base.changed, **changed})
+    return {**base, **changed} if 4 * len(changed) > len(base) else _Overlay(base, changed)
+
+
+class _Overlay(Mapping[K, V]):
+    def __init__(self, base: Mapping[K, V], changed: Mapping[K, V]) -> None:
+        self.base = base
+        self.changed = changed
+
+    def __getitem__(self, key: K) -> V:
+        return self.changed[key] if key in self.changed else self.base[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.base
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.base)
+
+    def __len__(self) -> int:
+        return len(self.base)

@@ -15,6 +15,7 @@ from blocks.errors import RunError
 from blocks.paths import path_text
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine.norms import rms
+from runtime.flow.lazy import overlaid
 from runtime.flow.numbers.contributions import Contributions
 from runtime.flow.numbers.elsewhere import Elsewhere
 from runtime.flow.numbers.flat_spots import Zero
@@ -75,7 +76,7 @@ class ObservedFlow:
         self.diagram = diagram
         self.program = flow.program
         self._contributions: dict[str, Contributions] = {}
-        self._states: dict[str, dict[str, State]] = {}
+        self._states: dict[str, Mapping[str, State]] = {}
         self._sentences: dict[str, NumericSentences] = {}
         self._elsewhere: dict[str, Elsewhere] = {}
 
@@ -126,6 +127,12 @@ class ObservedFlow:
         tree = self.program.wire_trees.get(self.flow.require_wire(wire))
         arrays = {} if tree is None else tree.arrays
         return {path_text(path): self.verdict(leaf, loss) for path, leaf in arrays.items()}
+
+    def connected(self, loss: str) -> list[str]:
+        """The wires and variables that the gradient of a loss would reach if all slots were
+        open.
+        """
+        return self.flow.connected(loss)
 
     # ---- variables ----------------------------------------------------------------------------
 
@@ -295,17 +302,18 @@ class ObservedFlow:
             self._contributions[key] = Contributions(self.program, self.runs[key])
         return self._contributions.get(key)
 
-    def _refined(self, key: PortPath, states: Mapping[str, State]) -> dict[str, State]:
-        contributions, found = self._of(key), dict(states)
-        if contributions is not None:
-            trees = {wire: tree.arrays.values() for wire, tree in self.program.wire_trees.items()}
-            sizes = contributions.sizes
-            for measured in (sizes, sizes.combined(trees)):
-                numeric = classify_each(measured, contributions.scale, self.thresholds)
-                for wire, state in numeric.items():
-                    if found[wire] is State.CARRIES:
-                        found[wire] = state
-        return found
+    def _refined(self, key: PortPath, states: Mapping[str, State]) -> Mapping[str, State]:
+        contributions = self._of(key)
+        if contributions is None:
+            return states
+        trees = {wire: tree.arrays.values() for wire, tree in self.program.wire_trees.items()}
+        sizes, found = contributions.sizes, dict[str, State]()
+        for measured in (sizes, sizes.combined(trees)):
+            numeric = classify_each(measured, contributions.scale, self.thresholds)
+            for wire, state in numeric.items():
+                if states[wire] is State.CARRIES:
+                    found[wire] = state
+        return overlaid(states, found)
 
     def _sentences_about(self, key: PortPath, contributions: Contributions) -> NumericSentences:
         if key not in self._sentences:
@@ -323,8 +331,11 @@ class ObservedFlow:
         """
         if self.flow.differentiates:
             return None
-        runs = [run for loss in stopped.losses if (run := self.run(loss)) is not None]
+        if not all(map(self.run, self.losses)):
+            return None
+        losses = [loss for loss in self.losses if self.flow.arrives(stopped.port, loss)]
+        runs = [run for loss in losses if (run := self.run(loss)) is not None]
         known = [a for run in runs if (a := run.adjoints.get(stopped.port)) is not None]
-        if known and len(known) == len(stopped.losses) and not any(np.any(a) for a in known):
+        if known and len(known) == len(losses) and not any(np.any(a) for a in known):
             return "the gradient that arrives here is 0"
         return None

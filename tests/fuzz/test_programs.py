@@ -67,10 +67,10 @@ def test_a_pass_that_computes_something_else_is_found(monkeypatch: pytest.Monkey
 
 
 def test_a_state_that_is_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from runtime.flow.analyse import Flow
+    from runtime.flow.structure.wire_states import WireStates
     from runtime.flow.words.states import State
 
-    monkeypatch.setattr(Flow, "_state_at", lambda *a: State.CARRIES)
+    monkeypatch.setattr(WireStates, "of_value", lambda *a: State.CARRIES)
     assert "AssertionError" in first_failure("states", 20)
 
 

@@ -147,6 +147,10 @@ class Contributions:
         return max((size for size in found if 0.0 < size < math.inf), default=1.0)
 
     @cached_property
+    def _heads(self) -> set[InstancePath]:
+        return {loss.block for loss in self.run.losses}
+
+    @cached_property
     def values(self) -> Values:
         """The values of the run, as far as they are not finite."""
         return Values(self.program, self.run.values)
@@ -295,7 +299,7 @@ class Contributions:
         return array
 
     def _is_head(self, path: InstancePath) -> bool:
-        return any(loss.block == path for loss in self.run.losses)
+        return path in self._heads
 
     def route(self, wire: WirePath) -> Iterator[WirePath]:
         """The wires from a wire on to the loss, along the largest contributions."""

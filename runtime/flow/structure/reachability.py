@@ -156,6 +156,24 @@ class Graph:
         """
         return self._search(starts, level, self.inputs, is_forward=False)
 
+    def claimed(self, starts: Iterable[Value], level: Gate) -> tuple[Reach, dict[Value, Value]]:
+        """As ``backward``, but each value belongs to the first start that reaches it, which is
+        returned with it, and its route leads back to that one.
+
+        All starts together take linear time: what a start reaches through a value of an earlier
+        one belongs to the earlier one as well.
+        """
+        cost: dict[Value, int] = {}
+        via: dict[Value, Edge] = {}
+        owner: dict[Value, Value] = {}
+        for start in starts:
+            if start not in owner:
+                found = self._search([start], level, self.inputs, False, owner)
+                cost |= found.cost
+                via |= found.via
+                owner |= dict.fromkeys(found.cost, start)
+        return Reach(cost, via, is_forward=False), owner
+
     def forward(self, starts: Iterable[Value], level: Gate) -> Reach:
         """Values from which gradient reaches ``starts`` through edges up to ``level``, likewise."""
         return self._search(starts, level, self.readers, is_forward=True)
@@ -166,6 +184,7 @@ class Graph:
         level: Gate,
         edges: dict[Value, list[Edge]],
         is_forward: bool,
+        taken: Container[Value] = (),
     ) -> Reach:
         cost = {value: 0 for value in starts}
         via: dict[Value, Edge] = {}
@@ -178,7 +197,7 @@ class Graph:
                     continue
                 there = edge.value if is_forward else edge.source
                 total = here + edge.cost
-                if total < cost.get(there, 1 << 60):
+                if total < cost.get(there, 1 << 60) and there not in taken:
                     cost[there] = total
                     via[there] = edge
                     (queue.append if edge.cost else queue.appendleft)(there)

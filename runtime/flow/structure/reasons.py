@@ -14,7 +14,6 @@ from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.lazy import MANY, LazySequence
 from runtime.flow.structure.misuses import choice_cure
 from runtime.flow.structure.reachability import Edge, Gate
-from runtime.flow.structure.searches import LEVELS, Searches
 from runtime.flow.words import sentences
 from runtime.flow.words.states import Cutter, State, Verdict
 from runtime.flow.words.sweeps import Nearby
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runtime.calculus import Value
+    from runtime.flow.structure.searches import LossSearches, Searches
 
 
 class Verdicts:
@@ -39,34 +39,49 @@ class Verdicts:
         self._program = searches.program
         self._nearby = Nearby(searches)
 
-    def explain(self, key: str, heads: Sequence[PortPath], state: State, value: Value) -> Verdict:
-        """Why a value, named ``key``, is in ``state`` for ``heads``; examines the first head."""
+    def heads(self, losses: LossSearches, value: Value, level: Gate) -> list[PortPath]:
+        """The first of the losses whose gradient reaches a value through slots up to ``level``."""
+        return self._nearby.heads(losses, value, level)
+
+    def explain(
+        self,
+        key: str,
+        losses: LossSearches,
+        heads: Sequence[PortPath],
+        state: State,
+        value: Value,
+    ) -> Verdict:
+        """Why a value, named ``key``, is in ``state`` for ``heads``, the first of the losses for
+        which it is; examines the first head.
+        """
         head = heads[0]
-        losses = [head.block for head in heads]
+        named = [head.block for head in heads]
         if state is State.CARRIES:
-            witness = self._witness(head, value)
+            witness = self._witness(losses, head, value)
             variables = self._nearby.variables(value, Gate.OPEN, True)
-            text = sentences.carries(losses, variables, witness)
+            text = sentences.carries(named, variables, witness)
             return Verdict(key, head, state, text, witness=witness)
         if state is State.OFF_ROUTE:
             unread = key in self._program.leaves and not self._nearby.losses(value)
             cure = sentences.UNREAD if unread else ""
-            return Verdict(key, head, state, self._off_route(losses, value), cure=cure)
+            return Verdict(key, head, state, self._off_route(named, value), cure=cure)
         if state is State.NOTHING_TO_TRAIN:
             text = sentences.nothing_to_train(self._nearby.integers(value))
             return Verdict(key, head, state, text)
         if state is State.FROZEN:
-            return self._frozen(key, head, value)
-        return self._cut(key, head, state, value)
+            return self._frozen(key, losses, head, value)
+        return self._cut(key, losses, head, state, value)
 
-    def _cut(self, key: str, head: PortPath, state: State, value: Value) -> Verdict:
+    def _cut(
+        self, key: str, losses: LossSearches, head: PortPath, state: State, value: Value
+    ) -> Verdict:
         level = Gate.STOP if state is State.STOPPED else Gate.NO_RULE
         trained = self._nearby.variables(value, level, True)
         frozen = () if trained else tuple(self._nearby.variables(value, level, False))
-        before = self._nearby.cutters_ahead(value, head, level)
+        before = self._nearby.cutters_ahead(losses, value, head, level)
         behind = self._nearby.cutters_behind(value, level, bool(trained))
-        repair = self.repair(head, value)
-        nearest = map(self._slots.cutter, self._searches.nearest_cuts(head, value))
+        repair = self.repair(losses, head, value)
+        nearest = map(self._slots.cutter, losses.nearest_cuts(value, head))
         named = {cutter.block for cutter in (*before, *behind, *nearest)}
         needed = dict.fromkeys(replace(c, leaf="") if c.leaf else c for c in repair[:MANY])
         further = [cutter for cutter in needed if cutter.block not in named]
@@ -79,7 +94,7 @@ class Verdicts:
         if max(len(before), len(behind)) > MANY:
             exact = partial(self._all_cutters, head, value, level, bool(trained), further)
             cutters = LazySequence(exact, cutters[:MANY])
-        witness = self._witness(head, value)
+        witness = self._witness(losses, head, value)
         closed = (c for c in (*before, *behind) if c.kind != "stop")
         cures = (choice_cure(self._program, cutter.block, cutter.port) for cutter in closed)
         cure = next(filter(None, cures), "")
@@ -91,9 +106,9 @@ class Verdicts:
         path = None if source is None or cutter.kind != "stop" else source.block
         return path if path is not None and self._program.block(path).head else None
 
-    def repair(self, head: PortPath, value: Value) -> Sequence[Cutter]:
+    def repair(self, losses: LossSearches, head: PortPath, value: Value) -> Sequence[Cutter]:
         """The fewest slots to open so that a value carries gradient, from the loss on."""
-        edges = self._searches.repair(head, value)
+        edges = losses.repair(value, head)
         first = [self._slots.opening(edge) for edge in edges[:MANY]]
         if not isinstance(edges, LazySequence):
             return tuple(first)
@@ -101,7 +116,7 @@ class Verdicts:
             lambda: [self._slots.opening(edge) for edge in edges], first, count=edges.known_length
         )
 
-    def _frozen(self, key: str, head: PortPath, value: Value) -> Verdict:
+    def _frozen(self, key: str, losses: LossSearches, head: PortPath, value: Value) -> Verdict:
         """The verdict on a value that leads only to frozen variables, or does if slots open."""
         near = self._nearby
         reached = near.variables(value, Gate.OPEN, False)
@@ -113,9 +128,9 @@ class Verdicts:
         text = sentences.frozen(
             frozen, trained, behind, self._reached_beyond(head, value), itself=[key] == frozen
         )
-        if before := near.cutters_ahead(value, head, Gate.STOP):
+        if before := near.cutters_ahead(losses, value, head, Gate.STOP):
             text = f"{text} {sentences.stopped_besides(before, head.block)}"
-        repair = self.repair(head, value)
+        repair = self.repair(losses, head, value)
         return Verdict(key, head, State.FROZEN, text, frozen=tuple(frozen), repair=repair)
 
     def _reached_beyond(self, head: PortPath, value: Value) -> list[str]:
@@ -129,9 +144,9 @@ class Verdicts:
 
     # ---- cutters ------------------------------------------------------------------------------
 
-    def cutters_from(self, head: PortPath, value: Value, level: Gate) -> list[Cutter]:
-        """The first few of the closed slots met first on the routes from the loss to ``value``."""
-        return self._nearby.cutters_ahead(value, head, level)
+    def cutters_downstream(self, losses: LossSearches, value: Value) -> list[Cutter]:
+        """The first few of the closed slots met first on the routes from losses to ``value``."""
+        return self._nearby.cutters_downstream(losses, value)
 
     def cutters_behind(self, value: Value, level: Gate) -> list[Cutter]:
         """The first few of the closed slots from ``value`` on the routes to trained variables."""
@@ -142,7 +157,7 @@ class Verdicts:
     ) -> list[Cutter]:
         """All closed slots met first on the routes from the loss, then on those from ``value``."""
         found: list[Cutter] = []
-        opened = self._searches.to_loss(head, Gate.OPEN).cost
+        opened = self._searches.from_loss(head).reach(Gate.OPEN).cost
         if value not in opened:
             found += self._cutters(opened, self._graph.forward([value], level).cost, level)
         reaches = self._searches.trained if trained else self._searches.frozen
@@ -186,10 +201,11 @@ class Verdicts:
 
     # ---- routes -------------------------------------------------------------------------------
 
-    def _witness(self, head: PortPath, value: Value) -> Sequence[str]:
+    def _witness(self, losses: LossSearches, head: PortPath, value: Value) -> Sequence[str]:
         """The blocks of the cheapest route from the loss to a value."""
-        reaches = (self._searches.to_loss(head, level) for level in LEVELS)
-        reach = next(reach for reach in reaches if value in reach.cost)
+        level = losses.level(value, head)
+        assert level is not None  # the value is off the route otherwise
+        reach = losses.reach(level)
         count, first = reach.blocks(value)
         if count <= MANY:
             return first

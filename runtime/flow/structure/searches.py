@@ -24,51 +24,19 @@ LEVELS = (Gate.OPEN, Gate.STOP, Gate.NO_RULE)
 
 
 class Searches:
-    """Searches from losses backward and from variables forward, at every level."""
+    """Searches from variables forward, at every level, and those from losses backward."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.graph = Graph(program)
         self.slots = Slots(program)
-        self._to_loss: dict[tuple[str, Gate], Reach] = {}
-        self._smooth: dict[str, set[Value]] = {}
+        self._from_one: dict[PortPath, LossSearches] = {}
 
-    def to_loss(self, head: PortPath, level: Gate) -> Reach:
-        """Values that the gradient of a head reaches through slots up to ``level``."""
-        key = head, level
-        if key not in self._to_loss:
-            self._to_loss[key] = self.graph.backward([self.program.ports[head]], level)
-        return self._to_loss[key]
-
-    def steps(self, head: PortPath, value: Value) -> list[Edge]:
-        """The slots of step functions on the route from a head through a value to a variable;
-        empty if the value can be reached without any.
-        """
-        if value not in self.to_loss(head, Gate.OPEN).cost or value in self._without_steps(head):
-            return []
-        route = self.route(head, value)
-        return [
-            edge
-            for reader, source in pairwise(route)
-            if reader.primitive.name in STEPS
-            for edge in self.graph.inputs[reader]
-            if edge.source is source
-        ]
-
-    def _without_steps(self, head: PortPath) -> set[Value]:
-        """Values that the gradient of a head reaches without passing a step function."""
-        if head not in self._smooth:
-            start = self.program.ports[head]
-            found, pending = {start}, [start]
-            while pending:
-                value = pending.pop()
-                for edge in self.graph.inputs.get(value, ()):
-                    passes = edge.gate is Gate.OPEN and value.primitive.name not in STEPS
-                    if passes and edge.source not in found:
-                        found.add(edge.source)
-                        pending.append(edge.source)
-            self._smooth[head] = found
-        return self._smooth[head]
+    def from_loss(self, head: PortPath) -> LossSearches:
+        """The searches from one loss."""
+        if head not in self._from_one:
+            self._from_one[head] = LossSearches(self, (head,))
+        return self._from_one[head]
 
     @cached_property
     def trained(self) -> tuple[Reach, ...]:
@@ -93,21 +61,98 @@ class Searches:
             and is_float(program.leaves[path].value.dtype)
         ]
 
-    def levels(self, head: PortPath, value: Value) -> tuple[Gate | None, Gate | None, Gate | None]:
-        """The worst gate between a value and the head, trained variables and frozen variables.
-
-        None where no route exists.
+    def levels_behind(self, value: Value) -> tuple[Gate | None, Gate | None]:
+        """The worst gate between a value and trained variables, and frozen ones; None where no
+        route exists.
         """
-        reaches = (self.to_loss(head, level) for level in LEVELS)
-        return _first(value, reaches), _first(value, self.trained), _first(value, self.frozen)
+        return _first(value, self.trained), _first(value, self.frozen)
 
-    def repair(self, head: PortPath, value: Value) -> Sequence[Edge]:
+
+class LossSearches:
+    """Searches from losses backward, at every level.
+
+    Of several losses, a value belongs to the first that reaches it, so that the searches from all
+    of them together take linear time. The ``head`` of a question about one of several losses has
+    to be the first that reaches the value at some level.
+    """
+
+    def __init__(self, searches: Searches, heads: tuple[PortPath, ...]) -> None:
+        self.heads = heads
+        self._searches = searches
+        self._graph = searches.graph
+        ports = searches.program.ports
+        self._starts = {ports[head]: head for head in reversed(heads)}
+        self._found: dict[Gate, tuple[Reach, dict[Value, Value]]] = {}
+
+    def reach(self, level: Gate) -> Reach:
+        """Values that the gradient of the losses reaches through slots up to ``level``."""
+        return self._claimed(level)[0]
+
+    def owners(self, level: Gate) -> dict[Value, Value]:
+        """The value of the loss that each of these values belongs to."""
+        return self._claimed(level)[1]
+
+    def first(self, value: Value, level: Gate) -> PortPath | None:
+        """The first loss whose gradient reaches a value through slots up to ``level``."""
+        owner = self.owners(level).get(value)
+        return None if owner is None else self._starts[owner]
+
+    def marks(self) -> dict[Value, tuple[int, ...]]:
+        """The places of the losses that each value is."""
+        ports = self._searches.program.ports
+        found: dict[Value, tuple[int, ...]] = {}
+        for place, head in enumerate(self.heads):
+            found[ports[head]] = (*found.get(ports[head], ()), place)
+        return found
+
+    def level(self, value: Value, head: PortPath | None = None) -> Gate | None:
+        """The worst gate between a value and ``head``, or the nearest loss; None where no route
+        exists.
+        """
+        for level in LEVELS:
+            owner = self.first(value, level)
+            if owner is not None and head in (None, owner):
+                return level
+        return None
+
+    # ---- routes -------------------------------------------------------------------------------
+
+    def steps(self, value: Value, head: PortPath) -> list[Edge]:
+        """The slots of step functions on the route from a head through a value to a variable;
+        empty if the value can be reached without any.
+        """
+        if value not in self.reach(Gate.OPEN).cost or value in self._without_steps:
+            return []
+        route = self.route(value, head)
+        return [
+            edge
+            for reader, source in pairwise(route)
+            if reader.primitive.name in STEPS
+            for edge in self._graph.inputs[reader]
+            if edge.source is source
+        ]
+
+    @cached_property
+    def _without_steps(self) -> set[Value]:
+        """Values that the gradient of a loss reaches without passing a step function."""
+        found = set(self._starts)
+        pending = list(found)
+        while pending:
+            value = pending.pop()
+            for edge in self._graph.inputs.get(value, ()):
+                passes = edge.gate is Gate.OPEN and value.primitive.name not in STEPS
+                if passes and edge.source not in found:
+                    found.add(edge.source)
+                    pending.append(edge.source)
+        return found
+
+    def repair(self, value: Value, head: PortPath) -> Sequence[Edge]:
         """The fewest slots to open from a head through a value to a variable, in this order.
 
         Prefers stops to slots without a rule, and trained variables to frozen ones, unless a
         trained one would need a slot without a rule and a frozen one needs none.
         """
-        ahead, behind = self._cheapest(head, value)
+        ahead, behind = self._cheapest(value, head)
         if ahead is None or behind is None:
             return ()
         first = [*ahead.first_closed(value), *islice(behind.closed(value), MANY)]
@@ -120,26 +165,32 @@ class Searches:
             count=count,
         )
 
-    def nearest_cuts(self, head: PortPath, value: Value) -> list[Edge]:
+    def nearest_cuts(self, value: Value, head: PortPath) -> list[Edge]:
         """The slots of the repair nearest to the head, and nearest to the value upstream of it."""
-        ahead, behind = self._cheapest(head, value)
+        ahead, behind = self._cheapest(value, head)
         found = [] if ahead is None else [*ahead.first_closed(value)[:1]]
         return found if behind is None else [*found, *islice(behind.closed(value), 1)]
 
-    def route(self, head: PortPath, value: Value) -> list[Value]:
+    def route(self, value: Value, head: PortPath) -> list[Value]:
         """The route of the repair, from the head through the value to a variable."""
-        ahead, behind = self._cheapest(head, value)
+        ahead, behind = self._cheapest(value, head)
         nearer = [] if ahead is None else [*ahead.route(value)][:0:-1]
         return [*nearer, *([value] if behind is None else behind.route(value))]
 
-    def _cheapest(self, head: PortPath, value: Value) -> tuple[Reach | None, Reach | None]:
-        ahead, trained, frozen = self.levels(head, value)
+    def _cheapest(self, value: Value, head: PortPath) -> tuple[Reach | None, Reach | None]:
+        ahead, (trained, frozen) = self.level(value, head), self._searches.levels_behind(value)
         thaw = ahead is frozen is Gate.OPEN and trained is Gate.NO_RULE
         if trained is None or thaw:
-            behind = None if frozen is None else self.frozen[frozen]
+            behind = None if frozen is None else self._searches.frozen[frozen]
         else:
-            behind = self.trained[trained]
-        return None if ahead is None else self.to_loss(head, ahead), behind
+            behind = self._searches.trained[trained]
+        return None if ahead is None else self.reach(ahead), behind
+
+    def _claimed(self, level: Gate) -> tuple[Reach, dict[Value, Value]]:
+        if level not in self._found:
+            starts = [self._searches.program.ports[head] for head in self.heads]
+            self._found[level] = self._graph.claimed(starts, level)
+        return self._found[level]
 
 
 def _first(value: Value, reaches: Iterable[Reach]) -> Gate | None:

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 class StoppedPort:
     """An output, or a leaf of one, that a StopGradient stops.
 
-    ``idle`` is the reason why it cuts nothing, whatever the numbers; None if gradient of
-    ``losses`` arrives and would continue.
+    ``idle`` is the reason why it cuts nothing, whatever the numbers; None if gradient arrives and
+    would continue.
     """
 
     port: PortPath
     idle: str | None
-    losses: tuple[PortPath, ...] = ()
 
 
 def stopped_ports(flow: Flow) -> dict[InstancePath, tuple[StoppedPort, ...]]:
@@ -72,14 +71,13 @@ def _wires_into(flow: Flow, wire: WirePath, port: PortPath) -> tuple[WirePath, .
 
 
 def _port(flow: Flow, port: PortPath, wires: Sequence[WirePath]) -> StoppedPort:
-    losses = tuple(loss for loss in flow.losses if flow.arrives(port, loss))
     if _is_differentiated(flow, port.block):
-        return StoppedPort(port, None, losses)
-    if not losses:
+        return StoppedPort(port, None)
+    if not flow.arrives(port):
         return StoppedPort(port, _why_nothing_arrives(flow, port))
     if not any(map(flow.trained_upstream, wires)):
         return StoppedPort(port, _why_nothing_continues(flow, wires))
-    return StoppedPort(port, None, losses)
+    return StoppedPort(port, None)
 
 
 def _is_differentiated(flow: Flow, stop: InstancePath) -> bool:

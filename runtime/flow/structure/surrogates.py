@@ -143,4 +143,4 @@ def _deviates(block: Block) -> bool:
 def _ignores(flow: Flow, path: InstancePath) -> bool:
     """Whether the gradient of another loss arrives at a Loss, which replaces it."""
     leaves = flow.program.leaf_ports(path.port("out"))
-    return any(flow.arrives(port, loss) for port in leaves for loss in flow.losses if loss != port)
+    return any(map(flow.comes_back, leaves))

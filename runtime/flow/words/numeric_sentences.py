@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,7 +127,7 @@ class NumericSentences:
         if blame.cancelled:
             return f"Already 0: the contributions to {blame.block} cancel."
         reason = self._flat(blame)
-        if self._is_seed(blame):
+        if blame.block in self._seeds:
             return f"The loss is flat here: {reason}."
         if blame.local:
             return f"Connected, but {reason}."
@@ -139,18 +140,13 @@ class NumericSentences:
             self._cures[blame.wire] = spot.cure
         return self._reasons[blame.wire]
 
-    def _is_seed(self, blame: Blame) -> bool:
-        """The block that makes it 0 is the loss, or what the loss block marks."""
-        program = self._contributions.program
-        for loss in self._contributions.run.losses:
-            if loss.block == blame.block:
-                return True
-            marker = program.instances[loss.block]
-            if marker.block.head:
-                sources = (program.wire_sources[key] for key, _ in marker.wires.values())
-                if any(source.block == blame.block for source in sources):
-                    return True
-        return False
+    @cached_property
+    def _seeds(self) -> set[InstancePath]:
+        """The losses, and what Loss blocks mark."""
+        program, losses = self._contributions.program, self._contributions.run.losses
+        markers = (program.instances[loss.block] for loss in losses)
+        wires = (key for m in markers if m.block.head for key, _ in m.wires.values())
+        return {loss.block for loss in losses} | {program.wire_sources[w].block for w in wires}
 
     # ---- not finite ---------------------------------------------------------------------------
 

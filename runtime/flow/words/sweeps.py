@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.diagram.paths import PortPath
     from runtime.flow.structure.reachability import Graph
-    from runtime.flow.structure.searches import Searches
+    from runtime.flow.structure.searches import LossSearches, Searches
     from runtime.flow.structure.slots import Slots
     from runtime.flow.words.states import Cutter
 
@@ -44,9 +44,9 @@ class Sweeps:
         """The cutters that a set of numbers stands for, in trace order."""
         return [self._cutters[place] for place in found]
 
-    def behind(self, marked: Mapping[Value, int], level: Gate) -> Table:
+    def behind(self, marked: Table, level: Gate) -> Table:
         """The marked values that a value's gradient reaches with slots up to ``level`` opened."""
-        table: dict[Value, Found] = {value: (n,) for value, n in marked.items()}
+        table = dict(marked)
         for value in self._values:
             found = table.get(value, ())
             for edge in self._graph.inputs[value]:
@@ -56,9 +56,9 @@ class Sweeps:
                 table[value] = found
         return table
 
-    def ahead(self, marked: Mapping[Value, int], level: Gate) -> Table:
+    def ahead(self, marked: Table, level: Gate) -> Table:
         """The marked values whose gradient reaches a value with slots up to ``level`` opened."""
-        table: dict[Value, Found] = {value: (n,) for value, n in marked.items()}
+        table = dict(marked)
         for value in reversed(self._values):
             found = table.get(value, ())
             for edge in self._graph.readers.get(value, ()):
@@ -88,26 +88,30 @@ class Sweeps:
                 table[value] = found
         return table
 
-    def cutters_ahead(self, opened: Container[Value], level: Gate) -> Table:
+    def cutters_ahead(
+        self, opened: Mapping[Value, object], owners: Mapping[Value, object], level: Gate
+    ) -> Table:
         """The first closed slots from the losses on the routes to a value.
 
-        ``opened`` are the values that the losses' gradient reaches. A gradient that leaves the
-        floats and returns to them is cut where it left; ``entries`` are the slots where it would
-        return, met on the way to an integer.
+        ``opened`` are the values that the losses' gradient reaches, ``owners`` those that it
+        reaches with slots up to ``level`` opened, each with what it belongs to: routes do not lead
+        from one owner to another. A gradient that leaves the floats and returns to them is cut
+        where it left; ``entries`` are the slots where it would return, met on the way to an
+        integer.
         """
         table: dict[Value, Found] = {}
         entries: dict[Value, Found] = {}
-        for value in reversed(self._values):
-            whole = not is_float(value.dtype)
+        for value in sorted(owners, key=lambda value: value.index, reverse=True):
+            whole, owner = not is_float(value.dtype), owners[value]
             found: Found = ()
             entered: Found = ()
             for edge in self._graph.readers.get(value, ()):
-                if edge.gate > level:
+                if edge.gate > level or owners.get(edge.value) is not owner:
                     continue
                 found = _joined(found, table.get(edge.value, ()))
                 if not edge.gate:
                     entered = _joined(entered, entries.get(edge.value, ()))
-                elif edge.value in opened or entries.get(edge.value):
+                elif opened.get(edge.value) is owner or entries.get(edge.value):
                     if whole:
                         entered = _joined(entered, self._places[edge])
                     else:
@@ -140,11 +144,20 @@ class Nearby:
         def marked() -> dict[Value, str]:
             leaves = self._searches.variables(trained)
             if head is not None:
-                reached = self._searches.to_loss(head, Gate.OPEN).cost
+                reached = self._searches.from_loss(head).reach(Gate.OPEN).cost
                 leaves = [leaf for leaf in leaves if leaf in reached]
             return {leaf: str(leaf.owner) for leaf in leaves}
 
         return self._names((level, trained, head), marked, value, level)
+
+    def heads(self, losses: LossSearches, value: Value, level: Gate) -> list[PortPath]:
+        """The first of the losses whose gradient reaches a value with slots up to ``level``
+        opened.
+        """
+        key = losses, level
+        if key not in self._tables:
+            self._tables[key] = self._sweeps.ahead(losses.marks(), level), ()
+        return [losses.heads[place] for place in self._tables[key][0].get(value, ())]
 
     def integers(self, value: Value) -> list[str]:
         """Integer and boolean variables upstream of a value; they have no gradient."""
@@ -165,14 +178,25 @@ class Nearby:
 
         return self._names("losses", marked, value, Gate.NO_RULE, ahead=True)
 
-    def cutters_ahead(self, value: Value, head: PortPath, level: Gate) -> list[Cutter]:
+    def cutters_ahead(
+        self, losses: LossSearches, value: Value, head: PortPath, level: Gate
+    ) -> list[Cutter]:
         """The first closed slots from a loss on the routes to a value that it does not reach."""
-        opened = self._searches.to_loss(head, Gate.OPEN).cost
-        if value in opened:
+        if losses.first(value, Gate.OPEN) == head:
             return []
-        key = head, level
+        key = "cutters ahead", losses, level
         if key not in self._tables:
-            self._tables[key] = self._sweeps.cutters_ahead(opened, level), ()
+            opened, owners = losses.owners(Gate.OPEN), losses.owners(level)
+            self._tables[key] = self._sweeps.cutters_ahead(opened, owners, level), ()
+        return self._sweeps.cutters(self._tables[key][0].get(value, ()))
+
+    def cutters_downstream(self, losses: LossSearches, value: Value) -> list[Cutter]:
+        """The first closed slots on the routes to a value from all losses that do not reach it."""
+        key = "cutters downstream", losses
+        if key not in self._tables:
+            opened, reached = (losses.reach(g).cost for g in (Gate.OPEN, Gate.NO_RULE))
+            of_all = dict.fromkeys(opened, losses), dict.fromkeys(reached, losses)
+            self._tables[key] = self._sweeps.cutters_ahead(*of_all, Gate.NO_RULE), ()
         return self._sweeps.cutters(self._tables[key][0].get(value, ()))
 
     def cutters_behind(self, value: Value, level: Gate, trained: bool) -> list[Cutter]:
@@ -200,7 +224,7 @@ class Nearby:
     ) -> list[str]:
         if key not in self._tables:
             names = marked()
-            places = {leaf: place for place, leaf in enumerate(names)}
+            places = {leaf: (place,) for place, leaf in enumerate(names)}
             sweep = self._sweeps.ahead if ahead else self._sweeps.behind
             self._tables[key] = sweep(places, level), [*names.values()]
         table, known = self._tables[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,11 +14,13 @@ import pytest
 
 from blocks.library.gradient import Gradient, StopGradient
 from runtime.calculus import passes_gradient
+from runtime.calculus.dtypes import is_float
 from runtime.engine import Run, Session
 from runtime.flow import Flow, State, analyse
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts
 from runtime.flow.structure.searches import LEVELS
+from runtime.flow.words.states import best
 from runtime.flow.words.sweeps import Nearby
 from tests.runtime.flow.specimens import (
     Walk,
@@ -142,6 +145,24 @@ def test_all_losses_together_are_their_sum() -> None:
             assert state in {states[wire] for states in every}
             if any(states[wire] is State.CARRIES for states in every):
                 assert state is State.CARRIES
+
+
+def test_a_verdict_over_all_losses_is_the_best_and_about_the_first_that_has_it() -> None:
+    for studied in [*plain()[:300], *with_gradients()[:100]]:
+        program, seen = studied.session.program, set()
+        ports = [port for port, value in program.ports.items() if is_float(value.dtype)]
+        losses = random.Random(studied.seed).sample(ports, min(4, len(ports)))
+        flow = analyse(program, losses)
+        for wire in program.wires:
+            states = {loss: flow.state(wire, loss) for loss in losses}
+            verdict, place = flow.verdict(wire), (studied.seed, losses, wire)
+            assert verdict.state is flow.state(wire) is best(states.values()), place
+            assert verdict.loss == next(at for at in losses if states[at] is verdict.state), place
+            alone = flow.verdict(wire, verdict.loss)
+            assert verdict.witness == alone.witness and verdict.repair == alone.repair, place
+            assert set(verdict.cutters) == set(alone.cutters), place
+            seen.add(verdict.state)
+        assert seen
 
 
 def test_contributions_add_up_to_the_adjoint() -> None:
@@ -284,8 +305,9 @@ def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> Non
                     if level is Gate.OPEN or marker not in reach:
                         continue
                     for head in flow.losses:
-                        if marker in searches.to_loss(head, level).cost:
-                            found = [*nearby.cutters_ahead(marker, head, level),
+                        losses = searches.from_loss(head)
+                        if losses.first(marker, level):
+                            found = [*nearby.cutters_ahead(losses, marker, head, level),
                                      *nearby.cutters_behind(marker, level, trained)]  # fmt: skip
                             exact = reasons._all_cutters(head, marker, level, trained, ())
                             assert set(found) == set(exact), place

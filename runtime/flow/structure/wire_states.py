@@ -1,0 +1,130 @@
+"""The state of every wire, from what separates it from losses and from variables."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runtime.diagram.paths import WirePath
+from runtime.flow.lazy import overlaid
+from runtime.flow.structure.leaves import best_state
+from runtime.flow.structure.reachability import Gate
+from runtime.flow.structure.searches import LEVELS, LossSearches, Searches
+from runtime.flow.words.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runtime.calculus import Value
+    from runtime.diagram.paths import InstancePath
+
+STATE_BY_GATE = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
+"""The state of a wire by the worst gate that is needed to connect it."""
+UNCERTAIN = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.NOTHING_TO_TRAIN})
+"""States that could change if blocks with errors could be traced."""
+
+
+class WireStates:
+    """The states of the wires and values of a program.
+
+    Over several losses a wire is in the best of its states. A worse gate never gives a better
+    state, so this is the one for the nearest loss.
+    """
+
+    def __init__(self, searches: Searches) -> None:
+        self._searches = searches
+        self._program = searches.program
+
+    def of_all(self, losses: LossSearches) -> Mapping[str, State]:
+        """The states of all wires; they take memory for the wires that the losses reach."""
+        near: dict[str, State] = {w: self.of_wire(losses, w) for w in self.reached(losses)}
+        return overlaid(self._far, near)
+
+    @cached_property
+    def _far(self) -> dict[str, State]:
+        """The states of wires that no loss reaches."""
+        program, broken = self._program, self.broken
+        return {
+            wire: State.NOTHING_TO_TRAIN
+            if wire in program.wire_trees and not program.leaf_wires(wire)
+            else State.UNKNOWN
+            if program.wire_targets[wire] in broken
+            or (wire not in program.wires and wire not in program.wire_trees)
+            else State.OFF_ROUTE
+            for wire in program.wire_sources
+        }
+
+    def reached(self, losses: LossSearches) -> list[WirePath]:
+        """The wires that the gradient of losses would reach if all slots were open."""
+        found = losses.reach(Gate.NO_RULE).cost
+        wires = [self._keys[value] for value in found if value in self._keys]
+        trees = (self._trees_of.get(wire, ()) for wire in wires)
+        return [*wires, *dict.fromkeys(tree for several in trees for tree in several)]
+
+    @cached_property
+    def _keys(self) -> dict[Value, WirePath]:
+        return {value: wire for wire, value in self._program.wires.items()}
+
+    @cached_property
+    def _trees_of(self) -> dict[WirePath, list[WirePath]]:
+        """The wires with trees that each leaf is in."""
+        found: dict[WirePath, list[WirePath]] = {}
+        for wire in map(WirePath, self._program.wire_trees):
+            for leaf in self._program.leaf_wires(wire):
+                found.setdefault(leaf, []).append(wire)
+        return found
+
+    def of_wire(self, losses: LossSearches, wire: WirePath) -> State:
+        """The best state of a wire for any of the losses; UNKNOWN if an error could change it."""
+        if wire in self._program.wire_trees:
+            return best_state(self.of_wire(losses, w) for w in self._program.leaf_wires(wire))
+        marker = self._program.wires.get(wire)
+        if marker is None:
+            return State.UNKNOWN
+        state = self.of_value(losses, marker)
+        broken = state in UNCERTAIN and self._program.wire_targets[wire] in self.broken
+        return State.UNKNOWN if broken else state
+
+    def of_value(self, losses: LossSearches, value: Value) -> State:
+        """The best state of a value for any of the losses, errors aside."""
+        return self._behind(losses.level(value), value)
+
+    def _behind(self, loss: Gate | None, value: Value) -> State:
+        """The state of a value, given what separates it from the loss, by what separates it from
+        variables; the worse the gate, the worse the state.
+        """
+        trained, frozen = self._searches.levels_behind(value)
+        variables = frozen if trained is None else trained
+        if loss is None:
+            return State.OFF_ROUTE
+        if variables is None:
+            return State.NOTHING_TO_TRAIN
+        if loss is Gate.OPEN and trained is None:
+            return State.FROZEN
+        worst = max(loss, variables)
+        if worst is Gate.NO_RULE and loss is frozen is Gate.OPEN:
+            return State.FROZEN
+        if worst is Gate.STOP and trained is None:
+            return State.FROZEN
+        return STATE_BY_GATE[worst]
+
+    def worst_gate(self, state: State, value: Value) -> Gate:
+        """The worst gate between a loss and a value with which it is in ``state``."""
+        return max(level for level in LEVELS if self._behind(level, value) is state)
+
+    @cached_property
+    def broken(self) -> dict[InstancePath, InstancePath]:
+        """Blocks that could not be traced, and all blocks upstream of them, with the culprit."""
+        program = self._program
+        found = {path: path for path in program.failed} | program.blocked
+        feeding: dict[InstancePath, list[InstancePath]] = {}
+        for key, target in program.wire_targets.items():
+            feeding.setdefault(target, []).append(program.wire_sources[key].block)
+        pending = list(found)
+        while pending:
+            path = pending.pop()
+            for before in feeding.get(path, ()):
+                if before not in found:
+                    found[before] = found[path]
+                    pending.append(before)
+        return found

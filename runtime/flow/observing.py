@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 
+CONTRIBUTIONS = 2_000_000
+"""With more losses times wires than this, losses are not run one by one."""
+
+
 def flow_of_run(
     program: Program,
     run: Run | Mapping[str, Run],
@@ -49,10 +53,12 @@ def observe(
 ) -> ObservedFlow:
     """Run the sum of the losses and each loss on its own, and refine the flow by the numbers.
 
-    The session's accumulated gradients don't change. Raises what ``Session.backward`` does.
+    Of very many losses only the sum is run, and what is said about each is structural. The
+    session's accumulated gradients don't change. Raises what ``Session.backward`` does.
     """
     flow = analyse(session.program, losses)
-    runs = run_losses(session, flow, feeds=feeds) if flow.losses else {}
+    most = CONTRIBUTIONS // max(1, len(session.program.wire_sources))
+    runs = run_losses(session, flow, feeds=feeds, most=most) if flow.losses else {}
     return ObservedFlow(flow, runs or {}, thresholds, session.diagram)
 
 

@@ -8,8 +8,9 @@ numbers are the strings "nan", "inf" and "-inf", and a gradient that no path con
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from runtime.publish.text import Part, Table, array_text, number_text
 
 if TYPE_CHECKING:
     from runtime.engine import Run, Session
-    from runtime.flow import Flow, ObservedFlow, Origin, Verdict
+    from runtime.flow import Flow, ObservedFlow, Origin, State, Verdict
     from runtime.publish.problems import Problem
 
 Array = NDArray[Any]
@@ -44,12 +45,16 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What a wire brings back over all losses; ``rms`` and ``gradient`` are None where nothing."""
+    """What a wire brings back over all losses; ``rms`` and ``gradient`` are None where nothing.
+
+    ``why`` makes the sentence on it, which can take a run of a block on its own.
+    """
 
     source: str
-    verdict: Verdict
+    state: State
     rms: float | None
     gradient: Array | None
+    why: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +114,10 @@ class RunReport:
             "wires": {
                 target: {
                     "source": wire.source,
-                    "state": wire.verdict.state.value,
+                    "state": wire.state.value,
                     "rms": None if wire.rms is None else Tensor(wire.rms).to_json(),
                     "gradient": _array_json(wire.gradient),
-                    "why": wire.verdict.sentence,
+                    "why": wire.why(),
                 }
                 for target, wire in self.wires.items()
             },
@@ -138,7 +143,7 @@ class RunReport:
             (
                 wire.source,
                 target,
-                wire.verdict.state.value,
+                wire.state.value,
                 "-" if wire.rms is None else number_text(wire.rms),
                 _gradient_text(wire.gradient),
             )
@@ -155,7 +160,7 @@ def run_report(
     problems: Iterable[Problem] = (),
 ) -> RunReport:
     """What a run of the session gave; without a flow, nothing was differentiated."""
-    values = session.values
+    values, states = session.values, flow.states() if flow else {}
     return RunReport(
         file,
         session.diagram.title,
@@ -167,7 +172,11 @@ def run_report(
         },
         {
             target: Contribution(
-                source, flow.verdict(target), run.norms.get(target), run.contributions.get(target)
+                source,
+                states[target],
+                run.norms.get(target),
+                run.contributions.get(target),
+                partial(_sentence, flow, target),
             )
             for target, source in session.program.wire_sources.items()
         }
@@ -193,6 +202,10 @@ def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, A
         "files": list(files),
         "problems": [problem.to_json() for problem in problems],
     }
+
+
+def _sentence(flow: Flow | ObservedFlow, wire: str) -> str:
+    return flow.verdict(wire).sentence
 
 
 def heading(title: str, file: str) -> str:

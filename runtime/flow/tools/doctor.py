@@ -150,22 +150,20 @@ def _values(observed: ObservedFlow) -> list[Finding]:
 
 def _barren(observed: ObservedFlow) -> list[Finding]:
     """Losses that no trained variable gets a gradient from, where another loss has one."""
-    program = observed.program
-    verdicts = {
-        loss: [observed.flow.variable(name, loss) for name in program.trainable]
-        for loss in observed.losses
-    }
-    reached = {
-        loss: any(verdict.state in PASSING for verdict in found) for loss, found in verdicts.items()
-    }
-    return [
-        Finding(NO_VARIABLE, loss.block, _why_barren(loss, found), loss)
-        for loss, found in verdicts.items()
-        if not reached[loss] and any(reached.values())
-    ]
+    flow = observed.flow
+    barren = [loss for loss in observed.losses if not flow.trains(loss)]
+    if len(barren) == len(observed.losses):
+        return []
+    places = {name: place for place, name in enumerate(observed.program.trainable)}
+    found = []
+    for loss in barren:
+        names = sorted((n for n in flow.connected(loss) if n in places), key=places.__getitem__)
+        verdicts = (flow.variable(name, loss) for name in names)
+        found.append(Finding(NO_VARIABLE, loss.block, _why_barren(loss, verdicts), loss))
+    return found
 
 
-def _why_barren(loss: PortPath, verdicts: Sequence[Verdict]) -> str:
+def _why_barren(loss: PortPath, verdicts: Iterable[Verdict]) -> str:
     """That a loss trains nothing, and what cuts it off, or that it depends on nothing trained."""
     text = f"No trained variable gets a gradient of {loss.block}"
     cut = next((v for v in verdicts if v.state in (State.STOPPED, State.NO_RULE)), None)
@@ -192,7 +190,8 @@ def _integers(observed: ObservedFlow) -> list[Finding]:
 def _errors(observed: ObservedFlow) -> list[Finding]:
     """Wires in a state that is an error: one finding for each origin, none for its victims."""
     found: dict[str, Finding] = {}
-    for loss in observed.losses:
+    apart = all(map(observed.run, observed.losses))
+    for loss in observed.losses if apart else (None,):
         for wire, state in observed.states(loss).items():
             complaint = state.row.complaint
             if complaint is not None and complaint.is_error:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from runtime.build import add_n, build, loss, stop_gradient, sum, tanh, variable
 from runtime.engine import Session
-from runtime.flow import Flow, analyse, fix, observe
+from runtime.flow import Flow, State, analyse, diagnose, fix, observe
 from runtime.flow.lazy import MANY, LazySequence
+from runtime.publish.flow_report import flow_report
 from tests.benchmarks.flow import chain, ladder, wide
 from tests.work import calls
 
@@ -108,6 +111,73 @@ def test_once_prepared_a_verdict_takes_next_to_no_time(shape: Callable[[int], Di
     for wire in wires[:: len(wires) // 7]:
         assert calls(lambda wire=wire: flow.verdict(wire)) < 10 * len(flow.program.wires)
         assert calls(lambda wire=wire: flow.verdict(wire)) < 100 * MANY
+
+
+def apart(count: int) -> Diagram:
+    """Losses that have nothing in common."""
+    return build(*(loss(tanh(variable(f"w{i}", 1.0)), name=f"l{i}") for i in range(count)))
+
+
+def along(count: int) -> Diagram:
+    """Losses of every block of a chain."""
+    losses, y = [], variable("x", 1.0)
+    for i in range(count):
+        y = tanh(y)
+        losses.append(loss(y, name=f"l{i}"))
+    return build(*losses)
+
+
+def stopped(count: int) -> Diagram:
+    """Losses that read one variable, each through a stop."""
+    x = variable("x", 1.0)
+    return build(*(loss(stop_gradient(tanh(x * (i + 1.0))), name=f"l{i}") for i in range(count)))
+
+
+@pytest.mark.parametrize("shape", [apart, along, stopped])
+def test_twice_the_losses_take_twice_the_time(shape: Callable[[int], Diagram]) -> None:
+    small, large = every_sentence(shape(300)), every_sentence(shape(600))
+    assert large < 2.4 * small
+
+
+@pytest.mark.parametrize("shape", [apart, along, stopped])
+def test_reports_on_many_losses_take_linear_time(
+    shape: Callable[[int], Diagram], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.publish.flow_report.MOST", 1000)
+    monkeypatch.setattr("runtime.flow.observing.CONTRIBUTIONS", 1000)
+    monkeypatch.setattr("runtime.flow.tools.doctor.TRIALS", 2)
+
+    def report(count: int) -> int:
+        session = Session(shape(count))
+
+        def job() -> None:
+            flow = observe(session)
+            flow_report(session, flow, flow.losses, None, "").parts()
+            diagnose(session)
+
+        return calls(job)
+
+    assert report(240) < 2.4 * report(120)
+
+
+def test_the_states_of_a_loss_take_memory_for_what_it_reaches() -> None:
+    flow = flow_of(apart(100))
+    states = flow.states("l7")
+    assert states["l7.x"] is State.CARRIES and states["l8.x"] is State.OFF_ROUTE
+    assert len(states) == 200 and list(states) == list(flow.program.wire_sources)
+    assert states == {wire: flow.state(wire, "l7") for wire in states}
+    assert sys.getsizeof(states) < 1000
+
+
+def test_of_very_many_losses_only_the_sum_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(apart(20))
+    assert observe(session).run("l3") is not None
+    monkeypatch.setattr("runtime.flow.observing.CONTRIBUTIONS", 799)
+    observed = observe(session)
+    assert observed.run("l3") is None and observed.run() is not None
+    assert observed.verdict("l3.x").state is State.CARRIES
+    session.set("w4", np.inf)
+    assert "w4" in {finding.key for finding in diagnose(session)}
 
 
 def faint(count: int) -> Diagram:

@@ -23,8 +23,9 @@ def test_json_names_the_cutters(gradwire, seed):
     report = gradwire("flow", seed, "--json").json
     assert list(report) == [
         "report", "version", "file", "title", "losses", "wires", "variables", "badges",
-        "problems",
+        "problems", "left_out",
     ]  # fmt: skip
+    assert report["left_out"] is None
     assert report["wires"]["mul.b"] == {
         "source": "b.out",
         "verdicts": {
@@ -236,3 +237,25 @@ def test_variables_in_the_words_of_other_systems(gradwire, seed):
     assert (told["says"], told["by"]) == ("zeros", "jax.grad")
     assert told["optimisers"]["AdamW"]["decayed"].startswith("shrinks")
     assert "dialects" not in gradwire("flow", seed, "--json").json
+
+
+def test_of_very_many_verdicts_those_without_a_route_are_left_out(gradwire, diagram, monkeypatch):
+    from runtime.publish import flow_report
+
+    blocks = {f"w{i}": VARIABLE | {"value": 1.0} for i in range(3)}
+    blocks |= {f"l{i}": {"type": "Loss"} for i in range(3)}
+    path = diagram(blocks, {f"l{i}.x": f"w{i}.out" for i in range(3)})
+    assert "Too much" not in gradwire("flow", path).out
+
+    monkeypatch.setattr(flow_report, "MOST", 5)
+    done = gradwire("flow", path)
+    assert "what no route connects to a loss is left out, and 1 loss." in done.out
+    rows = done.table("Wires, for l1.out")
+    assert [row[1] for row in rows[1:]] == ["l1.x"]
+    assert "Wires, for l2.out" not in done.out
+    assert len(gradwire("flow", path, "--loss", "l2").table("Wires, for l2.out")) == 4
+
+    report = gradwire("flow", path, "--json").json
+    assert report["left_out"] == {"losses": ["l2.out"]}
+    assert list(report["wires"]["l0.x"]["verdicts"]) == ["l0.out"]
+    assert report["variables"]["w2"] == {"verdicts": {}}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.evaluation.badges import NONE, Badges, badges_of
 from runtime.flow import ObservedFlow, State, Thresholds, Verdict
+from runtime.flow.words.formatting import number, size
 
 if TYPE_CHECKING:
     from blocks.trees import Tree
@@ -102,6 +103,16 @@ class Result:
             and self.loss == other.loss
             and len(self.apart) == len(other.apart)
         )
+
+    def amount(self, wire: str) -> str:
+        """What a wire brings back: the value of a scalar, else ``rms 0.52``; empty for nothing.
+
+        A wire with a tree has a size, but no array.
+        """
+        array, norm = self.contributions.get(wire), self.norms.get(wire)
+        if array is None:
+            return "" if norm is None else f"rms {number(norm)}"
+        return size(array)
 
     def side_by_side(self) -> Result:
         """The result with lanes of losses side by side, if each was run on its own."""

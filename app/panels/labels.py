@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
-from app.canvas.state.formatting import number
 from app.services.translation import editor
+from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

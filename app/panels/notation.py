@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from app.canvas.state.formatting import number
 from blocks.values import Tensor
+from runtime.flow.words.formatting import number
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+−]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"

@@ -19,8 +19,9 @@ from blocks import Tensor
 from blocks.trees import Passive
 from runtime.diagram.paths import PortPath
 from runtime.flow.numbers.origins import Values
+from runtime.flow.words.formatting import number, size
 from runtime.publish.printable import one_line
-from runtime.publish.text import Part, Table, array_text, number_text
+from runtime.publish.text import Part, Table, array_text
 
 if TYPE_CHECKING:
     from runtime.engine import Run, Session
@@ -144,12 +145,18 @@ class RunReport:
                 wire.source,
                 target,
                 wire.state.value,
-                "-" if wire.rms is None else number_text(wire.rms),
+                _size_text(wire),
                 _gradient_text(wire.gradient),
             )
             for target, wire in self.wires.items()
         )
-        return Table("Wires", ("from", "to", "state", "rms", "brings back"), rows)
+        return Table("Wires", ("from", "to", "state", "size", "brings back"), rows)
+
+
+def _size_text(wire: Contribution) -> str:
+    if wire.gradient is None:  # nothing arrives, or a tree, which has a size but no array
+        return "-" if wire.rms is None else f"rms {number(wire.rms)}"
+    return size(wire.gradient)
 
 
 def run_report(

@@ -9,10 +9,10 @@ from app.canvas.input.gestures.base import Host
 from app.canvas.input.gestures.scrubbing import ScrubNumber, factor_of
 from app.canvas.paint.numbers import number_at, number_box, number_boxes
 from app.canvas.scene.hits import block_at
-from app.canvas.state.formatting import number as written
 from app.document.numbers import Number, Scrub, array_of, read_number, set_number
 from app.services.translation import editor
 from runtime.diagram.paths import PortName
+from runtime.flow.words.formatting import number as written
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF, Qt

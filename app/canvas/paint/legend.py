@@ -18,11 +18,12 @@ from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.badge_labels import BadgeLabel, badge_label
 from app.canvas.state.codes import CODES
-from app.canvas.state.formatting import number, power_of_ten
+from app.canvas.state.formatting import power_of_ten
 from app.services.theme import SMALL, Theme, font
 from app.services.translation import editor
 from runtime.flow.badges import Mark
 from runtime.flow.numbers.rules import THRESHOLDS
+from runtime.flow.words.formatting import number
 from runtime.flow.words.states import STATES, Form, State
 
 if TYPE_CHECKING:

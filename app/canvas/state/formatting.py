@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.state.charts import Chart, chart
+from runtime.flow.words.formatting import DIGITS, number
 
 ROWS = 3
 """Largest number of rows of an array that is shown in full."""
@@ -30,7 +31,7 @@ class Readout:
     bracketed: bool = False
     prose: bool = False
     fewer: Cells = ()
-    """The cells in two digits."""
+    """The cells in fewer digits."""
 
     @property
     def short(self) -> Cells:
@@ -54,7 +55,7 @@ def charted(array: NDArray[Any]) -> Section:
     drawn = chart(array) if shown.prose else None
     if drawn is None:
         return Section("", shown)
-    briefly = ((dimensions(array.shape),), (spread(array).partition(" · ")[0],))
+    briefly = ((dimensions(array.shape),), shown.short[1])
     return Section("", replace(shown, fewer=briefly), drawn)
 
 
@@ -65,19 +66,19 @@ NONE = Readout((("None",),), prose=True)
 def readout(array: NDArray[Any]) -> Readout:
     """The text of an array.
 
-    Scalars have four significant digits; up to 3 × 4 numbers form a grid, to the same decimal
+    A scalar is one number; up to 3 × 4 numbers form a grid, to the same decimal
     place; larger arrays give shape, dtype, rms, least and largest.
     """
     if not array.ndim:
-        return Readout(((number(array[()]),),))
+        return Readout(((number(array[()]),),), fewer=((number(array[()], DIGITS - 1),),))
     if array.ndim <= 2 and array.size and fits(array.shape):
         rows = np.atleast_2d(array)
-        cells = _aligned(rows, 4 if rows.shape[1] < COLUMNS - 1 else 3)
+        cells = _aligned(rows, DIGITS if rows.shape[1] < COLUMNS - 1 else DIGITS - 1)
         return Readout(cells, bracketed=True, fewer=_aligned(rows, 2))
     head = f"{dimensions(array.shape)} {array.dtype}"
     if not array.size:
         return Readout(((head,), ("empty",)), prose=True)
-    return Readout(((head,), (spread(array),)), prose=True)
+    return Readout(((head,), (spread(array),)), prose=True, fewer=((head,), (_briefly(array),)))
 
 
 def _aligned(rows: NDArray[Any], digits: int) -> Cells:
@@ -117,19 +118,6 @@ def lines(shape: tuple[int, ...]) -> int:
     return 2
 
 
-def number(value: Any, digits: int = 4) -> str:
-    """``value`` in ``digits`` significant digits, integers and booleans exactly."""
-    if isinstance(value, np.bool_ | bool):
-        return "true" if value else "false"
-    if isinstance(value, np.integer | int):
-        return f"{int(value)}".replace("-", "−")
-    text = f"{float(value) + 0.0:.{digits}g}"  # -0.0 becomes 0.0
-    if "e" in text:
-        mantissa, _, exponent = text.partition("e")
-        text = f"{mantissa}e{int(exponent)}"
-    return text.replace("nan", "NaN").replace("inf", "∞").replace("-", "−")
-
-
 def power_of_ten(value: float) -> str:
     """The magnitude of ``value`` as ``10⁻⁸``; ``0`` for zero."""
     if not value:
@@ -137,7 +125,11 @@ def power_of_ten(value: float) -> str:
     return "10" + str(round(math.log10(abs(value)))).translate(_SUPERSCRIPT)
 
 
-def spread(array: NDArray[Any]) -> str:
+def _briefly(array: NDArray[Any]) -> str:
+    return spread(array, DIGITS - 1).partition(" · ")[0]
+
+
+def spread(array: NDArray[Any], digits: int = DIGITS) -> str:
     """``rms 0.52 · −1.2…3.4`` of finite values, and the number of others; ``all 1`` if equal."""
     if array.dtype == bool:
         return f"{int(array.sum())} of {array.size} true"
@@ -148,7 +140,9 @@ def spread(array: NDArray[Any]) -> str:
         return f"{others} not finite"
     if not others and (finite == finite[0]).all():
         return f"all {number(finite[0])}"
-    text = f"rms {number(_rms(finite), 3)} · {number(finite.min(), 2)}…{number(finite.max(), 2)}"
+    text = (
+        f"rms {number(_rms(finite), digits)} · {number(finite.min(), 2)}…{number(finite.max(), 2)}"
+    )
     return f"{text} · {others} not finite" if others else text
 
 
@@ -163,12 +157,16 @@ def one_number(array: NDArray[Any] | None) -> tuple[str, ...]:
         return ("empty",)
     if array.size == 1:
         value = array.reshape(())[()]
-        return number(value, 3), number(value, 2), number(value, 1)
+        return _ever_shorter(value)
     text = spread(array).partition(" · ")[0]
     if not text.startswith("rms "):
         return (text,)
     rms = _rms(array[np.isfinite(array)].astype(np.float64))
-    return text, number(rms, 3), number(rms, 2), number(rms, 1)
+    return text, *_ever_shorter(rms)
+
+
+def _ever_shorter(value: Any) -> tuple[str, ...]:
+    return tuple(number(value, digits) for digits in range(DIGITS, 0, -1))
 
 
 def _rms(finite: NDArray[np.float64]) -> float:
@@ -206,4 +204,6 @@ def gradient_readout(array: NDArray[Any] | None) -> Readout:
         return NONE
     if lines(array.shape) <= 2 and not readout(array).prose:
         return readout(array)
-    return Readout(((spread(array) if array.size else "empty",),), prose=True)
+    if not array.size:
+        return Readout((("empty",),), prose=True)
+    return Readout(((spread(array),),), prose=True, fewer=((_briefly(array),),))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
-from app.canvas.state.formatting import number, power_of_ten
+from app.canvas.state.formatting import power_of_ten
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow import State
 from runtime.flow.lazy import MANY
@@ -58,7 +58,7 @@ class Lanes:
         """The text beside a lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``, or none.
 
         On a wire with a tree the number of leaves that carry comes first: ``1/4``. ``in_full``
-        also gives the rms of a gradient that needs no warning.
+        also gives the size of a gradient that needs no warning.
         """
         text, leaves = self._size(wire, in_full), self.leaves(wire)
         return text if leaves is None else f"{leaves[0]}/{leaves[1]} {text}".rstrip()
@@ -79,7 +79,7 @@ class Lanes:
                 rms=power_of_ten(norm) if norm is not None and math.isfinite(norm) else "",
                 zeros="" if share is None else f"{100.0 * share:.0f} %",
             )
-        return f"rms {number(norm, 3)}" if in_full and norm is not None else ""
+        return self.result.amount(key) if in_full else ""
 
     def sentence(self, wire: int) -> str:
         """Why the wire is in its state; preceded by the loss where several are shown."""

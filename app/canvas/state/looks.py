@@ -15,7 +15,6 @@ from app.canvas.state.formatting import (
     charted,
     gradient_readout,
     lines,
-    number,
     one_number,
 )
 from app.canvas.state.outlines import counted, outline
@@ -24,6 +23,7 @@ from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from runtime.diagram.layout.measures import block_height
+from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Ints

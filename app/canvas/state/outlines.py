@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.canvas.state.formatting import Readout, dimensions, number
+from app.canvas.state.formatting import Readout, dimensions
 from blocks.paths import path_text
 from blocks.trees import Kind, Passive
+from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from blocks.trees import Tree

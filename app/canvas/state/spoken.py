@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from app.canvas.scene.focus import FocusKind
 from app.canvas.state.codes import STATE_OF
-from app.canvas.state.formatting import number
 from app.canvas.state.looks import type_name
 from app.canvas.state.tooltips import badge_sentences, sharing_sentences
 from app.services.translation import editor
 from runtime.diagram.paths import PortName
+from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from app.canvas.scene.focus import Focus

@@ -29,8 +29,8 @@ _BESIDE = 2
 class MatrixModel(QAbstractTableModel):
     """One row per variable: name, a cell per loss, and the losses that train it or conflict.
 
-    A cell is ``1.73 · ∠ 0.71``: the root mean square of the gradient, and the cosine of its angle
-    with the gradient of all losses together; ``None`` if no path connects them.
+    A cell is ``1.732 · cos 0.71``: the root mean square of the gradient, and the cosine of its
+    angle with the gradient of all losses together; ``None`` if no path connects them.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -69,7 +69,7 @@ class MatrixModel(QAbstractTableModel):
             losses: list[str] = [loss.block for loss in matrix.losses]
             return [self.tr("Variable"), *losses, self.tr("Trained by")][section]
         if role == Qt.ItemDataRole.ToolTipRole and self.loss_at(section) is not None:
-            return self.tr("Gradient rms, and ∠ cosine with the gradient of all losses")
+            return self.tr("Size of the gradient (rms), and its cosine with that of all losses")
         return None
 
     def loss_at(self, column: int) -> PortPath | None:
@@ -99,7 +99,7 @@ class MatrixModel(QAbstractTableModel):
         norm, cosine = self.matrix.norms[loss][name], self.matrix.cosines[loss][name]
         if norm is None:
             return "None"
-        return number(norm) if cosine is None else f"{number(norm)} · ∠ {number(cosine)}"
+        return number(norm) if cosine is None else f"{number(norm)} · cos {number(cosine)}"
 
     def _trained_by(self, name: str) -> str:
         """The losses that give the variable a gradient, then their conflicts."""
@@ -110,7 +110,7 @@ class MatrixModel(QAbstractTableModel):
         return "; ".join([text, *self._conflicts(name)])
 
     def _conflicts(self, name: str) -> list[str]:
-        """``L1 against L2: −1.00`` for each pair of conflicting losses."""
+        """``L1 against L2: −1`` for each pair of conflicting losses."""
         assert self.matrix is not None
         against = self.tr("{0} against {1}: {2}")
         return [
@@ -122,7 +122,7 @@ class MatrixModel(QAbstractTableModel):
     def _pairs(self, name: str) -> list[str]:
         assert self.matrix is not None
         return [
-            f"∠ {a.block}, {b.block}: {number(cosine)}"
+            f"cos({a.block}, {b.block}) = {number(cosine)}"
             for (a, b), cosine in self.matrix.between[name].items()
             if cosine is not None
         ]

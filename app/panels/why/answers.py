@@ -9,9 +9,9 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.canvas.state.formatting import number
 from app.panels import labels, notation
 from app.services.translation import editor
+from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QLabel

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.state.formatting import dimensions, number
+from app.canvas.state.formatting import dimensions
 from app.panels import labels, notation
 from app.panels.inspector.block_form import linked
 from app.panels.inspector.grid import Grid
@@ -31,6 +31,7 @@ from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow import State, Verdict
 from runtime.flow.lazy import MANY
 from runtime.flow.words import sentences
+from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from app.evaluation.answers import Reasons
@@ -187,9 +188,9 @@ class Why(QScrollArea):
     def _leaf_rows(self, result: Result, tree: Tree) -> list[LeafRow]:
         rows = []
         for path, wire in tree.arrays.items():
-            state, norm = result.states[wire], result.norms.get(wire)
+            state = result.states[wire]
             colour = self._theme.lane(state).name()
-            size = "" if norm is None else number(norm, 3)
+            size = result.amount(wire)
             rows.append(LeafRow(path_text(path), editor.tr(state.row.title), colour, size))
         return rows
 
@@ -269,8 +270,11 @@ class Why(QScrollArea):
         wire, port = self._wire, self._use.port_inside(source).with_leaf(self._leaf)
         norm = result.norms.get(wire)
         if norm is not None:
-            self._add_caption(self.tr("Contribution, rms {0}").format(number(norm)))
-            self._add_array(result.contributions.get(wire))
+            amount = result.contributions.get(wire)
+            scalar = amount is not None and amount.size == 1
+            about = self.tr("Contribution") if scalar else self.tr("Contribution, rms {0}")
+            self._add_caption(about.format(number(norm)))
+            self._add_array(amount)
         if port in result.values:
             value = result.values[port]
             kind = f"{dimensions(value.shape)} · {value.dtype}"

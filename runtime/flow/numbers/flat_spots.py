@@ -232,9 +232,9 @@ def _range(array: Array) -> str:
 
 
 def nonfinite_reason(before: Array | None, after: Array) -> str:
-    """Why a finite adjoint became ``after``: ``0·inf`` or an infinite slope."""
+    """Why a finite adjoint became ``after``: ``0·∞`` or an infinite slope."""
     if np.isnan(after).any():
-        return "0·inf" if before is not None and not np.all(before) else "inf − inf or 0·inf"
+        return "0·∞" if before is not None and not np.all(before) else "∞ − ∞ or 0·∞"
     return "its slope is infinite here"
 
 

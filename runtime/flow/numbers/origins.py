@@ -151,7 +151,7 @@ class Values:
         return isinstance(block, Source) or not all(map(is_finite, literals))
 
     def what(self, path: InstancePath) -> str:
-        """``NaN``, ``inf`` or ``−inf``: what a block's value has; empty where all is finite."""
+        """``NaN``, ``∞`` or ``−∞``: what a block's value has; empty where all is finite."""
         bad = [self._values[port] for port in self._wild_outputs(path)]
         if not bad:
             return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,29 +12,39 @@ from runtime.engine.norms import rms
 Array = NDArray[Any]
 
 
-def number(x: float) -> str:
-    """Three digits: ``3.00``, ``−0.520``, ``57.7``, ``5.5e-6``, ``0``."""
-    if math.isnan(x):
-        return "NaN"
-    if math.isinf(x):
-        return "inf" if x > 0 else "−inf"
-    if x == 0:
-        return "0"
-    size = abs(x)
-    if 1e-2 <= size < 999.5:
-        text = f"{size:#.3g}".removesuffix(".")
-    else:
-        digits, _, exponent = f"{size:.1e}".partition("e")
-        text = f"{digits}e{int(exponent)}"
-    return f"−{text}" if x < 0 else text
+DIGITS = 4
+"""Significant digits of a number, where there is room."""
+_WRITTEN_OUT = 1e5
+"""Below this magnitude a number is given at least to its whole part."""
+
+
+def number(value: Any, digits: int = DIGITS) -> str:
+    """``6``, ``0.5207``, ``−57.72``, ``12346``, ``5.5e−6``, ``0``, ``NaN``, ``−∞``, ``true``.
+
+    The one form of a number on faces, lanes, in panels and in sentences: rounded to ``digits``
+    significant digits, without trailing zeros, and below 100,000 at least to the whole part.
+    Zeros at the end would claim digits that are not known to be 0. Only zero is written as 0.
+    Integers and booleans are exact.
+    """
+    if isinstance(value, np.bool_ | bool):
+        return "true" if value else "false"
+    if isinstance(value, np.integer | int):
+        return f"{int(value)}".replace("-", "−")
+    real = float(value) + 0.0  # -0.0 becomes 0.0
+    whole = abs(real) < _WRITTEN_OUT and round(abs(real)) >= 10**digits
+    text = f"{real:.0f}" if whole else f"{real:.{digits}g}"
+    if "e" in text:
+        mantissa, _, exponent = text.partition("e")
+        text = f"{mantissa}e{int(exponent)}"
+    return text.replace("nan", "NaN").replace("inf", "∞").replace("-", "−")
 
 
 def size(array: Array | None) -> str:
-    """``None``, the number itself where there is one, else ``rms 0.52``."""
+    """``None``, the value of a scalar, else the root mean square: ``rms 0.52``."""
     if array is None:
         return "None"
     if array.size == 1:
-        return number(float(array.reshape(())))
+        return number(array.reshape(())[()])
     return f"rms {number(rms(array))}"
 
 

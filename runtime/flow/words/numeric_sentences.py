@@ -15,6 +15,7 @@ from runtime.flow.numbers.cures import Cures
 from runtime.flow.numbers.magnitudes import Size, measure
 from runtime.flow.words import sentences, value_sentences
 from runtime.flow.words.formatting import number
+from runtime.flow.words.formatting import size as size_text
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 VICTIM = "This wire is a victim."
-"""Ends the sentence of a wire whose NaN or inf arose elsewhere."""
+"""Ends the sentence of a wire whose NaN or ∞ arose elsewhere."""
 VICTIMS = "The wires behind it are victims."
-"""Ends the sentence of a wire where NaN or inf arises and spreads."""
+"""Ends the sentence of a wire where NaN or ∞ arises and spreads."""
 
 
 _LIMITS = ("Clip", "Maximum", "Minimum")
@@ -52,19 +53,19 @@ class NumericSentences:
             case State.NONFINITE:
                 return self._nonfinite(wire)
             case State.FAINT | State.FLOOD:
-                return self._scaled(wire, state, size)
+                return self._scaled(wire, state)
             case State.PARTIAL:
                 return self._partial(wire, size)
             case State.CARRIES:
-                return self._carries(wire, size, witness)
+                return self._carries(wire, witness)
             case _:
                 return _filled(state.row.sentence, size)
 
-    def _carries(self, wire: WirePath, size: Size, witness: Sequence[str]) -> str:
+    def _carries(self, wire: WirePath, witness: Sequence[str]) -> str:
         port = self._contributions.program.wire_sources[wire]
         source = port.block.with_leaf(port.leaf)
         return (
-            f"Carries ∂{self._label}/∂{source}: rms {number(size.rms)}. "
+            f"Carries ∂{self._label}/∂{source}: {self._amount(wire)}. "
             f"Route: {sentences.route(witness)}."
         )
 
@@ -77,9 +78,7 @@ class NumericSentences:
         if state is State.FAINT and (near := self._nearly_cancel(size, ahead)):
             return near
         if state is State.CARRIES or not similar:
-            shown = number(float(gradient.reshape(()))) if size.total == 1 else number(size.rms)
-            rms = "" if size.total == 1 else "rms "
-            return f"∂{self._label}/∂{name}: {rms}{shown}. {structural}"
+            return f"∂{self._label}/∂{name}: {size_text(gradient)}. {structural}"
         if len(ahead) > 1 and state not in (State.ZERO, State.NONFINITE):
             worst = max(similar, key=lambda w: self._contributions.sizes[w].rms)
             return f"{sentences.names(ahead)} together: {self.wire(worst, state, ())}"
@@ -92,8 +91,12 @@ class NumericSentences:
             return ""
         return (
             f"The contributions of {sentences.names(ahead)} nearly cancel: "
-            f"rms {number(size.rms)} is left of {number(largest)}."
+            f"{'rms ' * (size.total > 1)}{number(size.rms)} is left of {number(largest)}."
         )
+
+    def _amount(self, wire: WirePath) -> str:
+        """What a wire brings back: the value of a scalar, else its root mean square."""
+        return size_text(self._contributions.run.contributions[wire])
 
     def cure(self, wires: Sequence[WirePath], state: State) -> str:
         """What would help wires that are in a state together; empty if no cure is known."""
@@ -162,16 +165,16 @@ class NumericSentences:
         return f"{self._reasons[blame.wire]}{f' {VICTIMS}' * spread}"
 
     def _origin(self, blame: Blame) -> str:
-        """Where NaN or inf was made first, and why."""
+        """Where NaN or ∞ was made first, and why."""
         contribution = self._contributions.run.contributions[blame.wire]
         assert contribution is not None  # blame follows only what brings something back
-        what = "NaN" if np.isnan(contribution).any() else "inf"
+        what = "NaN" if np.isnan(contribution).any() else "∞"
         values, program = self._contributions.values, self._contributions.program
         origin = values.origin(blame.block)
         if origin is not None:
             factor = program.block(blame.block).type_name() in flat_spots.PRODUCTS
             slope = origin.what if factor else values.what(blame.block)
-            slope = "NaN" if slope == "NaN" else "inf"
+            slope = "NaN" if slope == "NaN" else "∞"
             cure = self._safe_form(blame.wire, origin.block, slope) or origin.cure
             made = f"{origin.block}, whose value is {origin.what}: {origin.reason}"
             if isinstance(program.block(origin.block), Source):
@@ -183,7 +186,7 @@ class NumericSentences:
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)
         remedies = self._contributions.values.remedies
-        cure = self._safe_form(blame.wire, blame.block, "inf") or remedies.of_slope(blame.block)
+        cure = self._safe_form(blame.wire, blame.block, "∞") or remedies.of_slope(blame.block)
         return " ".join(filter(None, (f"First {what} made in {blame.block} ({reason}).", cure)))
 
     def _safe_form(self, wire: WirePath, culprit: InstancePath, what: str) -> str:
@@ -205,16 +208,16 @@ class NumericSentences:
 
     # ---- too small, too large, in parts -------------------------------------------------------
 
-    def _scaled(self, wire: WirePath, state: State, size: Size) -> str:
+    def _scaled(self, wire: WirePath, state: State) -> str:
         route_factors = self._contributions.route_factors(wire)
         grows = state is State.FLOOD
         if not route_factors.blocks:
-            return f"rms {number(size.rms)}, as it leaves the loss."
+            return f"{self._amount(wire)}, as it leaves the loss."
         worst, into = route_factors.most if grows else route_factors.least
         factor = route_factors.factor
         if (factor > 1) is not grows:
             return (
-                f"rms {number(size.rms)}, against at most "
+                f"{self._amount(wire)}, against at most "
                 f"{number(self._contributions.scale.largest)} for {self._label}; over this route "
                 f"×{number(factor)}."
             )
@@ -223,7 +226,7 @@ class NumericSentences:
         verb = "Grows" if grows else "Shrunk"
         return (
             f"{verb} ×{number(factor)} over {blocks}; worst: {into.block if into else ''} "
-            f"×{number(worst)}. rms {number(size.rms)}."
+            f"×{number(worst)}. Here: {self._amount(wire)}."
         )
 
     def _partial(self, wire: WirePath, size: Size) -> str:

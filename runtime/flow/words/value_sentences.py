@@ -166,7 +166,7 @@ def underflows(block: str) -> str:
 
 
 MASKED = "Leave one of them unmasked, or mask with a large negative number."
-"""What to do about a Softmax whose inputs are all −inf."""
+"""What to do about a Softmax whose inputs are all −∞."""
 
 
 def limit_cure(clip: str, limit: str, given: float, value: np.generic) -> str:

@@ -165,7 +165,7 @@ class TestPanel:
         click_wire(qtbot, window, "gate.x")
         said = answered(qtbot, window)
         assert "How to let the gradient through" in said
-        assert "3.00" in said
+        assert "3" in said
         assert 'href="sg"' in said
 
     def test_the_repair_can_be_tried_and_left(self, window, qtbot):
@@ -174,7 +174,7 @@ class TestPanel:
         before = window.document.diagram
         qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
         tried(qtbot, window)
-        assert dict(window.canvas.trial_marks().changes) == {"w": "None → 3.00"}
+        assert dict(window.canvas.trial_marks().changes) == {"w": "None → 3"}
         assert "sg open" in window.trial.bar.text()
         assert "Carries gradient" in window.why.text()
         assert window.document.diagram is before
@@ -185,7 +185,7 @@ class TestPanel:
 
     def test_the_repair_is_one_undo_and_gives_the_number_it_promised(self, window, qtbot):
         click_wire(qtbot, window, "gate.x")
-        assert ": 3.00." in answered(qtbot, window)
+        assert ": 3." in answered(qtbot, window)
         before = window.document.diagram
         qtbot.mouseClick(repair(qtbot, window).apply_button, LEFT)
         qtbot.waitUntil(lambda: not window.evaluator.busy)

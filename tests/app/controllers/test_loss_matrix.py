@@ -64,8 +64,8 @@ def test_a_variable_that_is_gone_since_leads_nowhere(window, qtbot):
 def test_sizes_angles_owners_and_conflicts(window):
     assert header(window) == ["Variable", "L1", "L2", "Trained by"]
     assert rows(window) == {
-        "w": ["6.00 · ∠ −1.00", "12.0 · ∠ 1.00", "L1, L2; L1 against L2: −1.00"],
-        "u": ["1.00 · ∠ 1.00", "None", "L1"],
+        "w": ["6 · cos −1", "12 · cos 1", "L1, L2; L1 against L2: −1"],
+        "u": ["1 · cos 1", "None", "L1"],
         "v": ["None", "None", "none"],
     }
 
@@ -98,13 +98,13 @@ def test_a_click_on_a_header_chooses_the_loss(window, qtbot):
     qtbot.mouseClick(head.viewport(), LEFT, pos=QPoint(x, 5))
     assert window.losses.chosen == "L1.out"
     settled(qtbot, window)
-    assert rows(window)["w"][1] == "12.0 · ∠ 1.00", "it is about all losses whatever is chosen"
+    assert rows(window)["w"][1] == "12 · cos 1", "it is about all losses whatever is chosen"
 
 
 def test_after_an_edit_it_compares_again(window, qtbot):
     window.edit.change(SetParameters("w", {"value": [3.0]}))
     settled(qtbot, window)
-    assert rows(window)["w"][0] == "24.0 · ∠ 1.00"
+    assert rows(window)["w"][0] == "24 · cos 1"
 
 
 def test_a_screen_reader_is_told_which_cell_it_is(window):

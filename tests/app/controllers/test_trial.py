@@ -60,7 +60,7 @@ class TestHover:
         qtbot.keyPress(window.canvas, X)
         idle(qtbot, window)
         assert window.canvas.trial_marks().cuts == ("mul1.a",)
-        assert changes(window) == {"w": "3.00 → None"}
+        assert changes(window) == {"w": "3 → None"}
         qtbot.keyRelease(window.canvas, X)
         assert window.canvas.trial_marks() is None
         assert window.document.diagram is before
@@ -95,7 +95,7 @@ class TestTrial:
         assert lane(window, "sg.x") is State.STOPPED
         click_sign(qtbot, window)
         assert lane(window, "sg.x") is State.CARRIES
-        assert changes(window) == {"w": "3.00 → 6.00 (+100 %)"}
+        assert changes(window) == {"w": "3 → 6 (+100 %)"}
         assert window.trial.bar.isVisible()
         assert "sg open" in window.trial.bar.text()
         assert window.document.diagram is before
@@ -126,7 +126,7 @@ class TestTrial:
         idle(qtbot, window)
         before = window.document.diagram
         click_sign(qtbot, window)
-        assert changes(window) == {"w": "6.00 → 3.00 (−50 %)"}
+        assert changes(window) == {"w": "6 → 3 (−50 %)"}
         assert "sg closed" in window.trial.bar.text()
         assert window.canvas.trial_marks().opened == ()
         assert window.document.diagram is before
@@ -172,5 +172,5 @@ class TestTrial:
 
 def test_how_a_change_is_told():
     one, two, none = np.array([6.0]), np.array([3.0]), None
-    assert change_text(Difference(one, two)) == "6.00 → 3.00 (−50 %)"
-    assert change_text(Difference(none, two)) == "None → 3.00"
+    assert change_text(Difference(one, two)) == "6 → 3 (−50 %)"
+    assert change_text(Difference(none, two)) == "None → 3"

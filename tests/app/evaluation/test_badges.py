@@ -44,7 +44,7 @@ class TestResult:
     def test_each_has_its_sentence(self):
         about = evaluate(badged()).badges.about
         told = {key: badge.sentence for key, (badge,) in about.items()}
-        assert told["w.out"] == "CANCELS: the sum at w.out is 3.3e-4 of its largest term."
+        assert told["w.out"] == "CANCELS: the sum at w.out is 0.0003333 of its largest term."
         assert told["first"] == "This stop cuts nothing: idle already cuts its routes."
         assert told["u"] == "UNOWNED: u is trained, and no optimiser updates it."
         assert {"w.out", "first", "idle", "u", "straight"} <= set(told)

@@ -299,7 +299,7 @@ class TestProblemsAndReasons:
         places = [table.table.index(row, 1).data() for row in range(table.table.rowCount())]
         (row,) = [at for at, place in enumerate(places) if place == "logs"]
         assert table.table.index(row, 2).data() == (
-            "logs is NaN: log of −1.00 (element 0 of x). That is why loss is not finite. "
+            "logs is NaN: log of −1 (element 0 of x). That is why loss is not finite. "
             "Keep its input above 0: clip it, or make it positive with Softmax or Softplus."
         )
         window.docks.by_name["problems"].raise_()

@@ -90,7 +90,7 @@ def test_the_doctor(gradwire, seed):
     assert done.code == 0
     assert done.table("Findings")[1] == [
         "1", "no gradient", "b", "No gradient: stop stops every route to loss. Without stop: "
-        "rms 3.00.",
+        "rms 3.",
     ]  # fmt: skip
     (finding,) = gradwire("doctor", seed, "--json").json["findings"]
     assert finding["fix"]["open"] == ["stop"] and finding["fix"]["rms"] == 3.0

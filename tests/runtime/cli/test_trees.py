@@ -41,7 +41,7 @@ def test_run_prints_trees_leaf_by_leaf(gradwire, frozen):
     assert ["sq.out:enc/w", "(2,)", "float32", "[1, 4]"] in values
     assert ["stop.out:note", "", "", '"a text"'] in values
     wires = {row[1]: row for row in done.table("Wires")[1:]}
-    assert wires["sq.x"][:4] == ["stop.out", "sq.x", "CARRIES", "6"]
+    assert wires["sq.x"][:4] == ["stop.out", "sq.x", "CARRIES", "rms 6"]
     assert wires["sq.x:dec"] == ["stop.out:dec", "sq.x:dec", "CARRIES", "6", "6"]
     assert wires["stop.x:enc/w"] == [
         "pack.out:enc/w", "stop.x:enc/w", "STOPPED", "-", "None"

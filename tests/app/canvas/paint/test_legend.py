@@ -27,7 +27,7 @@ def test_titles_have_the_values_of_thresholds():
     other = Thresholds(partial=0.25, faint=3e-6, flood=2e3)
     assert "25 %" in title(State.PARTIAL, other)
     assert "3e−6" in title(State.FAINT, other)
-    assert "2e3" in title(State.FLOOD, other)
+    assert "above 2000" in title(State.FLOOD, other)
 
 
 def test_no_brace_is_left_in_any_title():

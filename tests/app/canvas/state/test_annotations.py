@@ -228,6 +228,12 @@ class TestMarks:
         assert self.marks(State.CARRIES, 0.52) == ("", "rms 0.52")
         assert self.marks(State.STOPPED, None) == ("", "")
 
+    def test_a_scalar_has_its_value(self):
+        shown = diagram({"w": block("Variable", value=1.0), "t": block("Tanh")}, {"t.x": "w.out"})
+        known = {"norms": {"t.x": 0.5}, "contributions": {"t.x": np.array(-0.5)}}
+        result = Result(shown, states={"t.x": State.CARRIES}, **known)
+        assert annotations_of(shown, result).total.label(0, in_full=True) == "−0.5"
+
 
 def all_stopped(shown):
     return {str(target): State.STOPPED for target in shown.main.wires}

@@ -100,7 +100,7 @@ def test_lines_are_those_of_the_readout(array):
 
 
 def test_spread_leaves_out_what_is_not_finite():
-    assert spread(np.array([3.0, 4.0, np.nan, np.inf])) == "rms 3.54 · 3…4 · 2 not finite"
+    assert spread(np.array([3.0, 4.0, np.nan, np.inf])) == "rms 3.536 · 3…4 · 2 not finite"
     assert spread(np.array([np.nan])) == "1 not finite"
     assert spread(np.array([True, False, True])) == "2 of 3 true"
     assert spread(np.full(9, 1e300)) == "all 1e300"
@@ -134,11 +134,11 @@ def test_tooltips_show_the_head():
 @pytest.mark.parametrize(
     ("array", "shown"),
     [
-        (np.float32(0.12345), ("0.123", "0.12", "0.1")),
-        (np.array([[-2.0]]), ("−2", "−2", "−2")),
-        (np.array([3.0, -4.0]), ("rms 3.54", "3.54", "3.5", "4")),
-        (np.array([1e-9, 0.0]), ("rms 7.07e−10", "7.07e−10", "7.1e−10", "7e−10")),
-        (np.array([np.inf, 3.0, 4.0]), ("rms 3.54", "3.54", "3.5", "4")),
+        (np.float32(0.12345), ("0.1235", "0.123", "0.12", "0.1")),
+        (np.array([[-2.0]]), ("−2",) * 4),
+        (np.array([3.0, -4.0]), ("rms 3.536", "3.536", "3.54", "3.5", "4")),
+        (np.array([1e-9, 0.0]), ("rms 7.071e−10", "7.071e−10", "7.07e−10", "7.1e−10", "7e−10")),
+        (np.array([np.inf, 3.0, 4.0]), ("rms 3.536", "3.536", "3.54", "3.5", "4")),
         (np.ones((2, 3)), ("all 1",)),
         (np.array([True, False]), ("1 of 2 true",)),
         (np.array([np.nan, np.nan]), ("2 not finite",)),

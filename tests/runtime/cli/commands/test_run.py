@@ -17,7 +17,7 @@ def test_the_seed_in_a_pipe(gradwire, seed):
     ]
     assert ["mul.out", "(1, 2)", "float32", "[[0, 3]]"] in done.table("Values")
     wires = {row[1]: row for row in done.table("Wires")[1:]}
-    assert wires["add.b"] == ["a.out", "add.b", "CARRIES", "1", "[[1, 1]]"]
+    assert wires["add.b"] == ["a.out", "add.b", "CARRIES", "rms 1", "[[1, 1]]"]
     assert wires["stop.x"] == ["mul.out", "stop.x", "STOPPED", "-", "None"]
     assert len(wires) == 5
     assert done.table("Discarded at a stop")[1:] == [["stop.out", "[[1, 1]]"]]
@@ -53,7 +53,7 @@ def test_a_loss_that_is_nan_is_named_and_makes_the_exit_code_1(gradwire, diagram
               "sum": {"type": "Sum"}, "loss": {"type": "Loss"}}  # fmt: skip
     path = diagram(blocks, {"log.x": "x.out", "sum.x": "log.out", "loss.x": "sum.out"})
     done = gradwire("run", path)
-    assert done.code == 1 and "log is NaN: log of −1.00 (element 0 of x)." in done.out
+    assert done.code == 1 and "log is NaN: log of −1 (element 0 of x)." in done.out
     (found,) = gradwire("run", path, "--json").json["not_finite"]
     assert (found["block"], found["what"], found["losses"]) == ("log", "NaN", ["loss.out"])
     doctor = gradwire("doctor", path)

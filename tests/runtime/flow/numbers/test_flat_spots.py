@@ -91,7 +91,7 @@ def off_where_it_matters():
         (too_small_for_half, "first makes the gradient too small for float16."),
         (columns_that_cancel, "mixed adds up gradients that cancel."),
         (matrix_of_zeros, "mixed multiplies by 0."),
-        (off_where_it_matters, "rectified is off (−3.00)."),
+        (off_where_it_matters, "rectified is off (−3)."),
     ],
 )
 def test_a_zero_has_its_true_reason(diagram, reason):
@@ -136,12 +136,12 @@ def nearly_constant_sum():
         (too_small_for_half, "Use float32 there, or scale the loss up."),
         (both_factors_zero, "Start gate away from 0: as it is, neither can move."),
         (gate_of_zero, "gate is 0 and gets a gradient itself: this passes once gate moves."),
-        (rounded, "Straight through whole: 2.00."),
+        (rounded, "Straight through whole: 2."),
         (
             log_probability_of_own_sample,
-            "With a StopGradient on sample.a: −1.40; on distance.b: 1.40.",
+            "With a StopGradient on sample.a: −1.4; on distance.b: 1.4.",
         ),
-        (nearly_constant_sum, "nearly cancel: rms 7.7e-8 is left of 0.802."),
+        (nearly_constant_sum, "nearly cancel: rms 7.695e−8 is left of 0.8018."),
     ],
 )
 def test_the_doctor_names_the_cure(diagram, cure):

@@ -107,12 +107,12 @@ Z = [200.0, 1.0]
         ),
         (
             lambda: arccos(1.0),
-            "Lower the max of limit, which lets 1.00 through.",
+            "Lower the max of limit, which lets 1 through.",
             lambda: arccos(1.0 - EPS),
         ),
         (
             lambda: b.log(1.0 - b.clip(x(2.0), min=0.0, max=1 - 1e-9, name="limit")),
-            "Lower the max of limit, which lets 1.00 through: 0.999999999 is 1.00 in float32.",
+            "Lower the max of limit, which lets 1 through: 0.999999999 is 1 in float32.",
             lambda: b.log(1.0 - b.clip(x(2.0), min=0.0, max=1 - 1e-6, name="limit")),
         ),
         (
@@ -147,7 +147,7 @@ Z = [200.0, 1.0]
         ),
         (
             lambda: b.div(1.0, b.softplus(x(-200.0), name="deviation")),
-            "1.00 ÷ 0 (b), as deviation underflows. Add a small number to the denominator, or "
+            "1 ÷ 0 (b), as deviation underflows. Add a small number to the denominator, or "
             "clip it from below.",
             lambda: b.div(1.0, b.clip(b.softplus(x(-200.0)), min=0.1, max=None)),
         ),
@@ -158,7 +158,7 @@ Z = [200.0, 1.0]
         ),
         (
             lambda: guarded(inside=False),
-            "guard limits the value, yet 0·inf is NaN: limit the input of root instead",
+            "guard limits the value, yet 0·∞ is NaN: limit the input of root instead",
             lambda: guarded(inside=True),
         ),
     ],
@@ -194,7 +194,7 @@ def test_a_cure_is_kept_back_where_it_does_not_fit(draw, unfit):
 
 @pytest.mark.parametrize(
     ("draw", "at", "slope"),
-    [(b.sqrt, -1.0, "0·NaN is NaN"), (b.log, -1.0, "0·NaN is NaN"), (b.exp, 100.0, "0·inf is NaN")],
+    [(b.sqrt, -1.0, "0·NaN is NaN"), (b.log, -1.0, "0·NaN is NaN"), (b.exp, 100.0, "0·∞ is NaN")],
 )
 def test_what_is_multiplied_by_0_is_told_by_its_kind(draw, at, slope):
     q = b.constant("q", [at, 1.0])
@@ -205,14 +205,14 @@ def test_what_is_multiplied_by_0_is_told_by_its_kind(draw, at, slope):
 @pytest.mark.parametrize(
     ("draw", "bad", "safe", "cause"),
     [
-        (lambda z: b.sqrt(z, name="f"), -1.0, 1.0, "√ of −1.00"),
+        (lambda z: b.sqrt(z, name="f"), -1.0, 1.0, "√ of −1"),
         (lambda z: b.log(z, name="f"), 0.0, 1.0, "log of 0"),
-        (lambda z: b.div(1.0, z, name="f"), 0.0, 1.0, "1.00 ÷ 0"),
+        (lambda z: b.div(1.0, z, name="f"), 0.0, 1.0, "1 ÷ 0"),
         (lambda z: b.exp(z, name="f"), 200.0, 0.0, "exp of 200 overflows float32"),
-        (lambda z: b.cos(z, name="f"), float("inf"), 0.0, "cos of inf"),
-        (lambda z: b.pow(z, 0.5, name="f"), -1.0, 1.0, "−1.00 to the power 0.500"),
+        (lambda z: b.cos(z, name="f"), float("inf"), 0.0, "cos of ∞"),
+        (lambda z: b.pow(z, 0.5, name="f"), -1.0, 1.0, "−1 to the power 0.5"),
     ],
-    ids=["root of −1", "log of 0", "1 / 0", "exp overflows", "cos of inf", "power of −1"],
+    ids=["root of −1", "log of 0", "1 / 0", "exp overflows", "cos of ∞", "power of −1"],
 )
 def test_a_branch_not_taken_needs_a_second_where(draw, bad, safe, cause):
     def branches(guarded):
@@ -232,14 +232,14 @@ def test_the_block_that_makes_nan_of_an_infinity_is_told_from_what_made_that():
     x = b.variable("x", [0.0, 2.0])
     wave = b.cos(b.div(1.0, x, name="inverse"), name="wave")
     assert (
-        "First NaN made in wave, as inverse is inf: 1.00 ÷ 0 (element 0 of b). choose does not "
+        "First NaN made in wave, as inverse is ∞: 1 ÷ 0 (element 0 of b). choose does not "
         "take this branch, yet 0·NaN is NaN: put a Where before inverse too"
     ) in findings(b.where(b.greater(x, 0.5), wave, 0.0, name="choose"))
 
 
 @pytest.mark.parametrize(
     ("draw", "said"),
-    [(b.sqrt, "(0 in TensorFlow, but not under XLA)"), (b.log, "yet 0·inf is NaN:")],
+    [(b.sqrt, "(0 in TensorFlow, but not under XLA)"), (b.log, "yet 0·∞ is NaN:")],
 )
 def test_tensorflow_is_named_only_where_it_differs(draw, said):
     q = x([0.0, 4.0], "q")

@@ -136,7 +136,7 @@ def test_a_fix_opens_only_the_leaf_that_is_asked_for() -> None:
     found = fix(session, "stop.x:enc/w")
     assert found is not None and found.opened == ("stop",) and found.gradient == 1.0
     assert found.switches == ("stop:enc/w",)
-    assert found.sentence == "Without stop on enc/w: 1.00."
+    assert found.sentence == "Without stop on enc/w: 1."
     repaired = Session(apply(session.diagram, found.change).after).backward().gradients
     assert (repaired["w"], repaired["dec"]) == (1.0, None)
     assert fix(session, "w").switches == ("stop:enc/w",)
@@ -151,7 +151,7 @@ def test_the_fix_of_a_tree_promises_a_number_for_each_leaf_that_is_stopped() -> 
     flow = analyse(session.program)
     assert flow.state("stop.x") is State.CARRIES
     found = fix(session, "doubled.a")
-    assert found.sentence == "Without stop on enc/w and enc/b: enc/w 2.00 and enc/b 2.00."
+    assert found.sentence == "Without stop on enc/w and enc/b: enc/w 2 and enc/b 2."
     assert found.leaves == {"enc/w": 2.0, "enc/b": 2.0} and found.gradient is None
     assert found.rms == 2.0 and found.change.label == "Open stop on enc/w, Open stop on enc/b"
     gradients = Session(apply(session.diagram, found.change).after).backward().gradients
@@ -247,6 +247,4 @@ def test_the_doctor_and_contracts_speak_of_leaves() -> None:
 def test_the_sentence_of_a_leaf_that_carries_names_the_leaf() -> None:
     session = Session(build(read(packed(), "enc/w", "dec")))
     told = observe(session).leaves("parts.x")
-    assert told["enc/w"].sentence == (
-        "Carries ∂loss/∂pack:enc/w: rms 1.00. Route: loss ← add_n1 ← parts."
-    )
+    assert told["enc/w"].sentence == ("Carries ∂loss/∂pack:enc/w: 1. Route: loss ← add_n1 ← parts.")

@@ -79,7 +79,7 @@ def test_finite():
     q = b.variable("q", [0.0, 4.0])
     diagram = b.build(b.loss(b.sum(b.where(b.greater(q, 0.0), b.sqrt(q, name="root"), 0.0))))
     ((_, ((subject, sentence),)),) = broken(diagram, "finite(loss -> q)")
-    assert subject == "q" and sentence.startswith("First NaN made in root (0·inf).")
+    assert subject == "q" and sentence.startswith("First NaN made in root (0·∞).")
 
 
 def test_a_pattern_that_names_nothing_breaks_its_contract():
@@ -198,7 +198,7 @@ def test_findings_are_ranked():
         (
             State.NONFINITE.row.complaint,
             "root.x",
-            "First NaN made in root (0·inf). choose does not take this branch, yet 0·inf is NaN (0 "
+            "First NaN made in root (0·∞). choose does not take this branch, yet 0·∞ is NaN (0 "
             "in TensorFlow, but not under XLA): put a Where before root too, so that it never "
             "sees such values.",
         ),
@@ -206,12 +206,12 @@ def test_findings_are_ranked():
         (
             NO_GRADIENT,
             "x",
-            "No gradient: sg stops every route to loss. Without sg: 3.00.",
+            "No gradient: sg stops every route to loss. Without sg: 3.",
         ),
         (
             State.ZERO.row.complaint,
             "y",
-            "Connected, but relu1 is off (−1.00). "
+            "Connected, but relu1 is off (−1). "
             "Use LeakyRelu, start with other weights, or add a loss that is not flat here.",
         ),
     ]

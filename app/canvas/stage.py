@@ -29,6 +29,7 @@ from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
+    from app.canvas.state.wire_numbers import WireNumbers
     from app.evaluation.result import Result
 
 _FACE_BUDGET = 0.008
@@ -111,6 +112,11 @@ class Stage(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""
         self.view = replace(self.view, theme=theme)
+        self.update()
+
+    def set_wire_numbers(self, numbers: WireNumbers) -> None:
+        """Choose the numbers beside wires."""
+        self.view = replace(self.view, numbers=numbers)
         self.update()
 
     def set_reduced_motion(self, reduced: bool) -> None:

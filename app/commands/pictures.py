@@ -169,15 +169,15 @@ class PictureCommands(QObject):
     ) -> list[PagePicture]:
         """Pictures of what the canvas shows."""
         diagram, page = self._document.diagram, self._navigation.page
-        result = self._canvas.view.annotations.page.result
+        result, wires = self._canvas.view.annotations.page.result, self._canvas.view.numbers
         if extent is Extent.PAGES:
-            return page_pictures(diagram, result, options)
+            return page_pictures(diagram, result, options, wires)
         drawn = diagram
         if extent is Extent.SELECTION:
             selection = self._canvas.view.selection
             drawn = restricted(diagram, page, selection.blocks, selection.notes)
         shown = _of(result, diagram, drawn)
-        return [PagePicture(drawn, page, shown, self._navigation.use, options, theme)]
+        return [PagePicture(drawn, page, shown, self._navigation.use, options, theme, wires)]
 
     def _run(self, text: str, job: Callable[[Pulse], _T]) -> _T | None:
         """The result of ``job``, run in the background; None if it was cancelled."""

@@ -1,4 +1,4 @@
-"""The View menu: zoom, theme, text size, motion, and thresholds of the states."""
+"""The View menu: zoom, theme, text size, motion, numbers on wires, and thresholds of the states."""
 
 from __future__ import annotations
 
@@ -44,6 +44,16 @@ class ViewCommands(QObject):
     def choose_text(self, size: str) -> None:
         """Choose the text size, a key of ``TEXT_SIZES``."""
         self._settings.text = size
+        self.looksChanged.emit()
+
+    def choose_numbers(self, numbers: str) -> None:
+        """Choose the numbers beside wires: ``value``, ``gradient``, ``both`` or ``none``."""
+        self._settings.wire_numbers = numbers
+        self.looksChanged.emit()
+
+    def choose_numbered(self, wires: str) -> None:
+        """Choose the wires with numbers: ``all``, or those of the ``selection``."""
+        self._settings.numbered_wires = wires
         self.looksChanged.emit()
 
     def toggle_motion(self) -> None:

@@ -20,6 +20,7 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve, without_numbers
 from app.canvas.state.looks import row_counts
 from app.canvas.state.view_state import ViewState
+from app.canvas.state.wire_numbers import DEFAULT, NO_NUMBERS, WireNumbers
 from app.pictures.options import LegendChoice, PictureOptions
 from app.services.theme import LIGHT, THEMES
 from runtime.diagram.pages import uses_of
@@ -45,7 +46,8 @@ _EMPTY = QSizeF(360.0, 260.0)
 class PagePicture:
     """A page with a result, to be painted without selection, focus or grips.
 
-    ``use`` is the path of the page's use that the numbers belong to.
+    ``use`` is the path of the page's use that the numbers belong to; ``wires`` chooses those
+    beside wires.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class PagePicture:
         use: InstancePath = ROOT,
         options: PictureOptions | None = None,
         theme: Theme | None = None,
+        wires: WireNumbers = DEFAULT,
     ) -> None:
         self.page = page
         self.options = options or PictureOptions()
@@ -64,10 +67,10 @@ class PagePicture:
         if self.options.numbers:
             scene.set_rows(row_counts(annotations.page))
         else:
-            annotations = without_numbers(annotations)
+            annotations, wires = without_numbers(annotations), NO_NUMBERS
         scene.refine()
         shown = theme or THEMES.get(self.options.theme, LIGHT)
-        self._view = ViewState(scene, annotations, Camera(), shown)
+        self._view = ViewState(scene, annotations, Camera(), shown, numbers=wires)
 
     @cached_property
     def size(self) -> QSizeF:
@@ -141,11 +144,14 @@ class PagePicture:
 
 
 def page_pictures(
-    diagram: Diagram, result: Result | None, options: PictureOptions
+    diagram: Diagram,
+    result: Result | None,
+    options: PictureOptions,
+    wires: WireNumbers = DEFAULT,
 ) -> list[PagePicture]:
     """A picture of every page, each with the numbers of its least nested use."""
     return [
-        PagePicture(diagram, page, result, first_use(diagram, page), options)
+        PagePicture(diagram, page, result, first_use(diagram, page), options, wires=wires)
         for page in diagram.pages
     ]
 

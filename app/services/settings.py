@@ -121,6 +121,24 @@ class Settings:
         self._store.setValue("still", "true" if reduced else "false")
 
     @property
+    def wire_numbers(self) -> str:
+        """The numbers beside wires: ``value``, ``gradient``, ``both`` or ``none``."""
+        return str(self._store.value("wire_numbers", "gradient"))
+
+    @wire_numbers.setter
+    def wire_numbers(self, numbers: str) -> None:
+        self._store.setValue("wire_numbers", numbers)
+
+    @property
+    def numbered_wires(self) -> str:
+        """The wires with numbers: ``all``, or those of the ``selection``."""
+        return str(self._store.value("numbered_wires", "selection"))
+
+    @numbered_wires.setter
+    def numbered_wires(self, wires: str) -> None:
+        self._store.setValue("numbered_wires", wires)
+
+    @property
     def picture(self) -> dict[str, str]:
         """The options of the last exported picture, as texts."""
         self._store.beginGroup("picture")

@@ -1,4 +1,4 @@
-"""Enables and disables actions as the selection, the page and the history require."""
+"""Enables and checks actions as selection, page, history and settings require."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from app.canvas.view import CanvasView
     from app.document.document import Document
     from app.document.navigation import Navigation
+    from app.services.settings import Settings
 
 
 class ActionStates(QObject):
-    """Enables the actions of one window."""
+    """Enables and checks the actions of one window."""
 
     def __init__(
         self,
@@ -50,6 +51,19 @@ class ActionStates(QObject):
         self._enable(bool(count), "cut", "copy", "duplicate", "zoom_selection")
         self._enable(bool(selection.blocks), "group", "ungroup", "export_selection")
         self._enable(count == 1, "rename")
+
+    def show_settings(self, settings: Settings) -> None:
+        """Check the actions of what is chosen in the settings."""
+        self._choose("text", settings.text, "normal")
+        self._choose("theme", settings.theme.replace(" ", "_"), "system")
+        self._choose("numbers", settings.wire_numbers, "gradient")
+        self._choose("numbers_on", settings.numbered_wires, "selection")
+        self._by_name["reduced_motion"].setChecked(settings.reduced_motion)
+
+    def _choose(self, group: str, name: str, otherwise: str) -> None:
+        """Check an action of a group, or another one where the settings are not of this version."""
+        known = f"{group}_{name}" in self._by_name
+        self._by_name[f"{group}_{name if known else otherwise}"].setChecked(True)
 
     def _show_page(self) -> None:
         self._enable(bool(self._navigation.use), "leave_page")

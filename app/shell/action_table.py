@@ -107,6 +107,7 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "view": editor.noop("&View"),
         "align": editor.noop("A&lign"),
         "bookmarks": editor.noop("&Bookmarks"),
+        "numbers": editor.noop("N&umbers on Wires"),
         "text": editor.noop("Te&xt Size"),
         "theme": editor.noop("&Theme"),
         "run": editor.noop("&Run"),
@@ -115,7 +116,7 @@ MENUS: Mapping[str, str] = MappingProxyType(
 )
 """Titles of the menus."""
 PARENTS: Mapping[str, str] = MappingProxyType(
-    {"bookmarks": "view", "text": "view", "theme": "view", "align": "edit"}
+    {"bookmarks": "view", "numbers": "view", "text": "view", "theme": "view", "align": "edit"}
 )
 """The menus that are inside others."""
 
@@ -287,6 +288,27 @@ TABLE: tuple[Row, ...] = (
     Command("reduced_motion", "view", editor.noop("Reduced &Motion"),
             lambda to: to.view.toggle_motion(),
             editor.noop("Turn off animations"), checkable=True),
+    Command("numbers_value", "numbers", editor.noop("&Value"),
+            lambda to: to.view.choose_numbers("value"),
+            editor.noop("Show the value that a wire carries"), group="numbers"),
+    Command("numbers_gradient", "numbers", editor.noop("&Gradient"),
+            lambda to: to.view.choose_numbers("gradient"),
+            editor.noop("Show the gradient that a wire brings back"), group="numbers"),
+    Command("numbers_both", "numbers", editor.noop("&Both"),
+            lambda to: to.view.choose_numbers("both"),
+            editor.noop("Show value and gradient of a wire"), group="numbers"),
+    Command("numbers_none", "numbers", editor.noop("&None"),
+            lambda to: to.view.choose_numbers("none"),
+            editor.noop("Show no numbers beside wires, only states"), group="numbers"),
+    Separator("numbers"),
+    Command("numbers_on_all", "numbers", editor.noop("On &All Wires"),
+            lambda to: to.view.choose_numbered("all"),
+            editor.noop("Show the numbers on every wire where there is room"),
+            group="numbers_on"),
+    Command("numbers_on_selection", "numbers", editor.noop("On the &Selection"),
+            lambda to: to.view.choose_numbered("selection"),
+            editor.noop("Show the numbers on the selected wire, and at the selected blocks"),
+            group="numbers_on"),
     Command("text_small", "text", editor.noop("&Small"), lambda to: to.view.choose_text("small"),
             editor.noop("Use small text in panels, menus and on the canvas"), group="text"),
     Command("text_normal", "text", editor.noop("&Normal"),

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.canvas.state.view_state import NOTHING
+from app.canvas.state.wire_numbers import WireNumbers
 from app.canvas.view import CanvasView
 from app.commands.bookmarks import BookmarkCommands
 from app.commands.clipboard import ClipboardCommands
@@ -114,16 +115,13 @@ class MainWindow(QMainWindow):
         return self.windows.open_copy(path, self)
 
     def restyle(self) -> None:
-        """Apply the settings of text size, theme, motion and thresholds."""
+        """Apply the settings of text size, theme, motion, numbers and thresholds."""
         self.canvas.set_actual_zoom(theme.scale())
-        size = self.settings.text if self.settings.text in theme.TEXT_SIZES else "normal"
-        self.actions_by_name[f"text_{size}"].setChecked(True)
-        name = self.settings.theme if self.settings.theme in theme.THEMES else "system"
-        self.actions_by_name[f"theme_{name.replace(' ', '_')}"].setChecked(True)
-        reduced = self.settings.reduced_motion
-        self.canvas.set_reduced_motion(reduced)
-        self.setAnimated(not reduced)
-        self.actions_by_name["reduced_motion"].setChecked(reduced)
+        self._states.show_settings(self.settings)
+        numbers = WireNumbers.chosen(self.settings.wire_numbers, self.settings.numbered_wires)
+        self.canvas.set_wire_numbers(numbers)
+        self.canvas.set_reduced_motion(self.settings.reduced_motion)
+        self.setAnimated(not self.settings.reduced_motion)
         self.evaluator.judge(self.settings.thresholds)
 
     def set_theme(self, theme: Theme) -> None:
@@ -240,7 +238,7 @@ class MainWindow(QMainWindow):
                 windows=self.windows,
             ),
         )
-        ActionStates(self.actions_by_name, canvas, navigation, document, self)
+        self._states = ActionStates(self.actions_by_name, canvas, navigation, document, self)
         self.menus = Menus(menus, self.docks.by_name, document, self.losses, self.windows, self)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)

@@ -17,7 +17,7 @@ from runtime.flow.words.states import Form, State
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.arrays import Flags, Floats, Indices
     from app.canvas.scene.polylines import Polylines
     from app.canvas.state.view_state import ViewState
 
@@ -35,15 +35,55 @@ _LABELLED = frozenset(
 _DRAWN = frozenset(code for state, code in CODES.items() if state.row.form is not Form.NONE)
 
 
-def paint_lane_labels(
-    painter: QPainter,
-    view: ViewState,
-    wires: Indices,
-    *,
-    ratio: float,
-    until: float,
-    vector: bool,
-) -> bool:
+class LabelPen:
+    """Paints glyphs and text at widget points, and knows what is there already."""
+
+    def __init__(
+        self, painter: QPainter, view: ViewState, visible: Floats, ratio: float, *, vector: bool
+    ) -> None:
+        camera, scene = view.camera, view.scene
+        self.text_scale = legible_scale(camera.unit)
+        self._painter = painter
+        self._view = view
+        self._ratio = ratio
+        self._vector = vector
+        rects = scene.rects[scene.blocks_in(visible)]
+        corners = np.concatenate([rects[:, :2], rects[:, :2] + rects[:, 2:]], axis=1)
+        self._taken = camera.rows_to_widget(corners)
+        """Left, top, right and bottom of blocks and labels (n, 4), widget px."""
+
+    def free(self, centres: Floats, size: Floats) -> Flags:
+        """At which of ``centres`` (k, 2) text of a size (2,) would lie on nothing else."""
+        low, high = centres - size / 2.0, centres + size / 2.0
+        taken = self._taken[:, None]
+        apart = (taken[..., :2] >= high) | (taken[..., 2:] <= low)
+        return np.asarray(apart.any(axis=2).all(axis=0))
+
+    def paint(self, glyph: str, colour: str, centre: Floats, *, grounded: bool = False) -> None:
+        """Paint a glyph or text, some on a ground that interrupts the lane."""
+        painter, ratio, unit = self._painter, self._ratio, self._view.camera.unit
+        unit = round(unit if glyph in glyphs.SHAPES else self.text_scale, 3)
+        ground = self._view.theme.canvas if grounded or glyph in glyphs.ON_LANE else ""
+        half = np.array([glyphs.width(glyph), glyphs.SIZE]) * unit / 2.0
+        self._taken = np.vstack([self._taken, [*(centre - half), *(centre + half)]])
+        x, y = centre.tolist()
+        if self._vector:
+            width = glyphs.width(glyph)
+            painter.save()
+            painter.translate(x, y)
+            painter.scale(unit, unit)
+            box = QRectF(-width / 2.0, -glyphs.SIZE / 2.0, width, glyphs.SIZE)
+            glyphs.draw(painter, glyph, box, colour, ground)
+            painter.restore()
+            return
+        picture = glyphs.picture(glyph, colour, ground, unit, ratio)
+        size = picture.deviceIndependentSize()
+        left = round((x - size.width() / 2.0) * ratio) / ratio
+        top = round((y - size.height() / 2.0) * ratio) / ratio
+        painter.drawPixmap(QPointF(left, top), picture)
+
+
+def paint_lane_labels(pen: LabelPen, view: ViewState, wires: Indices, *, until: float) -> bool:
     """Paint glyphs on the lanes, text beside them, and numbers on lanes side by side.
 
     Once the clock (``perf_counter``) is past ``until``, cuts that are not known yet are left out;
@@ -53,7 +93,7 @@ def paint_lane_labels(
         return True
     complete = True
     for number in range(len(view.annotations.lanes)):
-        labels = _LaneLabels(painter, view, number, ratio, until, vector)
+        labels = _LaneLabels(pen, view, number, until)
         labels.paint(wires)
         complete &= labels.complete
     return complete
@@ -62,21 +102,11 @@ def paint_lane_labels(
 class _LaneLabels:
     """Paints the labels on the lanes of one loss, numbered from 0."""
 
-    def __init__(
-        self,
-        painter: QPainter,
-        view: ViewState,
-        number: int,
-        ratio: float,
-        until: float,
-        vector: bool,
-    ) -> None:
-        self.painter = painter
+    def __init__(self, pen: LabelPen, view: ViewState, number: int, until: float) -> None:
+        self.pen = pen
         self.view = view
         self.number = number
-        self.ratio = ratio
         self.until = until
-        self.vector = vector
         self.lanes = view.annotations.lanes[number]
         self.several = len(view.annotations.lanes) > 1
         self.complete = True
@@ -85,8 +115,7 @@ class _LaneLabels:
 
     def paint(self, wires: Indices) -> None:
         scene, camera = self.view.scene, self.view.camera
-        selected = scene.wire_index.get(self.view.selection.wire or "")
-        labelled = [wire for wire in wires.tolist() if wire == selected or self._has_label(wire)]
+        labelled = [wire for wire in wires.tolist() if self._has_label(wire)]
         if not labelled:
             return
         for alike, courses in scene.courses(np.array(labelled)):
@@ -95,11 +124,11 @@ class _LaneLabels:
             for position in np.unique(positions).tolist():
                 at = positions == position
                 paths = lane_paths(shown.only(at), camera.unit, position)
-                self._paint_on(alike[at], paths, selected)
+                self._paint_on(alike[at], paths)
 
-    def _paint_on(self, wires: Indices, paths: Polylines, selected: int | None) -> None:
+    def _paint_on(self, wires: Indices, paths: Polylines) -> None:
         """Paint the labels of ``wires`` (m,), whose lanes are ``paths``."""
-        unit, order = legible_scale(self.view.camera.unit), np.arange(len(wires))
+        unit, order = self.pen.text_scale, np.arange(len(wires))
         centre = paths.lengths / 2.0 - self._shift() * unit
         middle, along = paths.at(order, centre), paths.direction(order, centre)
         end = paths.at(order, paths.lengths)
@@ -107,8 +136,7 @@ class _LaneLabels:
         for i, wire in enumerate(wires.tolist()):
             state = STATE_OF.get(int(self.lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
             self._paint_glyphs(wire, state, middle[i], end[i])
-            in_full = wire == selected and not self.several  # the panel lists the size of each
-            text = self.lanes.label(wire, in_full=in_full)
+            text = self.lanes.label(wire)
             if text and self.near:
                 self._paint_text(text, state, middle[i], along[i])
             if self._is_numbered(wire):
@@ -144,30 +172,11 @@ class _LaneLabels:
         if self.several:
             self._paint(text, state, middle, grounded=True)
             return
-        unit = legible_scale(self.view.camera.unit)
+        unit = self.pen.text_scale
         box = np.array([glyphs.width(text), glyphs.SIZE]) * unit
         side = np.array([-along[1], along[0]])
         distance = 0.5 * np.abs(side) @ box + 3.0 * unit
         self._paint(text, state, middle + distance * side)
 
-    def _paint(self, glyph: str, state: State, centre: Floats, *, grounded: bool = False) -> None:
-        """Paint a glyph or text at a widget point, some on a ground that interrupts the lane."""
-        painter, ratio, unit = self.painter, self.ratio, self.view.camera.unit
-        unit = round(unit if glyph in glyphs.SHAPES else legible_scale(unit), 3)
-        colour = self.view.theme.lane(state).name()
-        ground = self.view.theme.canvas if grounded or glyph in glyphs.ON_LANE else ""
-        x, y = centre.tolist()
-        if self.vector:
-            width = glyphs.width(glyph)
-            painter.save()
-            painter.translate(x, y)
-            painter.scale(unit, unit)
-            box = QRectF(-width / 2.0, -glyphs.SIZE / 2.0, width, glyphs.SIZE)
-            glyphs.draw(painter, glyph, box, colour, ground)
-            painter.restore()
-            return
-        picture = glyphs.picture(glyph, colour, ground, unit, ratio)
-        size = picture.deviceIndependentSize()
-        left = round((x - size.width() / 2.0) * ratio) / ratio
-        top = round((y - size.height() / 2.0) * ratio) / ratio
-        painter.drawPixmap(QPointF(left, top), picture)
+    def _paint(self, glyph: str, state: State, at: Floats, *, grounded: bool = False) -> None:
+        self.pen.paint(glyph, self.view.theme.lane(state).name(), at, grounded=grounded)

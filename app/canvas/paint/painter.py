@@ -17,7 +17,7 @@ from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.drawing import draw_lines, draw_rects
-from app.canvas.paint.lane_labels import paint_lane_labels
+from app.canvas.paint.lane_labels import LabelPen, paint_lane_labels
 from app.canvas.paint.lanes import Bundle
 from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.numbers import paint_numbers
@@ -25,6 +25,7 @@ from app.canvas.paint.port_types import paint_port_types
 from app.canvas.paint.problems import paint_problems
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.tracing import paint_siblings, paint_wire_ends
+from app.canvas.paint.wire_numbers import paint_wire_numbers
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.focus import FocusKind, exists, focus_bounds
 from app.canvas.scene.lane_paths import GAP, STEPS
@@ -90,7 +91,7 @@ def paint_fitted(
     if bounds is not None:
         camera = Camera.fitting(bounds, area.width(), area.height(), margin=24.0, most=4.0)
     camera = camera.panned(area.left(), area.top())
-    plain = ViewState(view.scene, view.annotations, camera, theme)
+    plain = ViewState(view.scene, view.annotations, camera, theme, numbers=view.numbers)
     paint(painter, plain, area, None, limits=Limits(pulse=pulse))
 
 
@@ -115,6 +116,7 @@ class _PagePainter:
         self.complete = True
         camera = view.camera
         self.visible: Floats = camera.area(area.x(), area.y(), area.width(), area.height())
+        self.pen = self._label_pen()
 
     def paint(self) -> bool:
         painter, view = self.painter, self.view
@@ -147,6 +149,10 @@ class _PagePainter:
         paint_numbers(painter, view)
         paint_route(painter, view)
         return self.complete
+
+    def _label_pen(self) -> LabelPen:
+        vector = self.faces is None
+        return LabelPen(self.painter, self.view, self.visible, self.ratio, vector=vector)
 
     def _visible_wires(self) -> Indices:
         wires = self.view.scene.wires_in(self.visible)
@@ -195,14 +201,8 @@ class _PagePainter:
 
     def _labels(self, wires: Indices) -> None:
         until = time.perf_counter() + self.limits.cut_budget
-        self.complete &= paint_lane_labels(
-            self.painter,
-            self.view,
-            wires,
-            ratio=self.ratio,
-            until=until,
-            vector=self.faces is None,
-        )
+        self.complete &= paint_lane_labels(self.pen, self.view, wires, until=until)
+        paint_wire_numbers(self.pen, self.view, wires)
 
     def _plain_wires(self, wires: Indices) -> None:
         view, total = self.view, self.view.annotations.total
@@ -298,6 +298,7 @@ class _PagePainter:
             self._plain_blocks(blocks)
         elif self.faces is not None:
             self._faces(blocks, self.faces)
+        self.pen = self._label_pen()  # the veil hides the labels that are painted already
         self._labels(wires)
         if view.route is None:
             paint_wire_ends(painter, view, route.wire, QRectF(painter.window()))

@@ -165,6 +165,11 @@ def one_number(array: NDArray[Any] | None) -> tuple[str, ...]:
     return text, *_ever_shorter(rms)
 
 
+def beside_wire(array: NDArray[Any]) -> tuple[str, ...]:
+    """An array as one number with at least three digits, in shorter and shorter texts."""
+    return tuple(dict.fromkeys(one_number(array)[: -(DIGITS - 2)] or one_number(array)))
+
+
 def _ever_shorter(value: Any) -> tuple[str, ...]:
     return tuple(number(value, digits) for digits in range(DIGITS, 0, -1))
 

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
-from app.canvas.state.formatting import power_of_ten
+from app.canvas.state.formatting import beside_wire, power_of_ten
+from app.evaluation.result import SHOWING_ZEROS
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow import State
 from runtime.flow.lazy import MANY
+from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,14 +56,25 @@ class Lanes:
     _examined: set[str] = field(default_factory=set)
     _cut: set[str] = field(default_factory=set)
 
-    def label(self, wire: int, *, in_full: bool = False) -> str:
+    def label(self, wire: int) -> str:
         """The text beside a lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``, or none.
 
-        On a wire with a tree the number of leaves that carry comes first: ``1/4``. ``in_full``
-        also gives the size of a gradient that needs no warning.
+        On a wire with a tree the number of leaves that carry comes first: ``1/4``.
         """
-        text, leaves = self._size(wire, in_full), self.leaves(wire)
+        text, leaves = self._warning(wire), self.leaves(wire)
         return text if leaves is None else f"{leaves[0]}/{leaves[1]} {text}".rstrip()
+
+    def amounts(self, wire: int) -> tuple[str, ...]:
+        """The gradient on a wire in ever shorter texts, where its label does not give it."""
+        state = STATE_OF.get(int(self.codes[wire]))
+        labelled = state is not None and state.row.label and state not in SHOWING_ZEROS
+        if self.result is None or labelled:
+            return ()
+        key = self.keys[wire]
+        array, norm = self.result.contributions.get(key), self.result.norms.get(key)
+        if array is None:  # nothing, or a tree, which has a size but no array
+            return () if norm is None else (f"rms {number(norm)}",)
+        return beside_wire(array)
 
     def leaves(self, wire: int) -> tuple[int, int] | None:
         """How many leaves of a wire's tree carry gradient, of how many; None for an array."""
@@ -69,7 +82,7 @@ class Lanes:
             return None
         return self.result.badges.leaves.get(self.result.loss, {}).get(self.keys[wire])
 
-    def _size(self, wire: int, in_full: bool) -> str:
+    def _warning(self, wire: int) -> str:
         if self.result is None:
             return ""
         state, key = STATE_OF.get(int(self.codes[wire])), self.keys[wire]
@@ -79,7 +92,7 @@ class Lanes:
                 rms=power_of_ten(norm) if norm is not None and math.isfinite(norm) else "",
                 zeros="" if share is None else f"{100.0 * share:.0f} %",
             )
-        return self.result.amount(key) if in_full else ""
+        return ""
 
     def sentence(self, wire: int) -> str:
         """Why the wire is in its state; preceded by the loss where several are shown."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from app.canvas.state.wire_numbers import DEFAULT, WireNumbers
+
 if TYPE_CHECKING:
     from app.canvas.scene.camera import Camera
     from app.canvas.scene.focus import Focus
@@ -68,6 +70,8 @@ class ViewState:
     camera: Camera
     theme: Theme
     selection: Selection = NOTHING
+    numbers: WireNumbers = DEFAULT
+    """The numbers beside wires."""
     focus: Focus | None = None
     """The keyboard focus, while it is used."""
     phase: float = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.canvas.state.wire_numbers import WireNumbers
 from app.evaluation.evaluator import evaluate
 from app.pictures.marks import Label, marks_of
 from app.pictures.options import LegendChoice, PictureOptions
@@ -23,6 +24,20 @@ def drawn(page, **options):
 @pytest.fixture(autouse=True)
 def application(qapp):
     """Text is measured."""
+
+
+@pytest.mark.parametrize(("numbers", "shown"), [(True, True), (False, False)])
+def test_numbers_stand_beside_wires_as_on_the_canvas(numbers, shown):
+    blocks = {"w": block("Variable", value=0.25), "loss": block("Loss")}
+    layout = {"w": Point(0.0, 0.0), "loss": Point(500.0, 0.0)}
+    page, chosen = (
+        diagram(blocks, {"loss.x": "w.out"}, layout=layout),
+        WireNumbers(True, True, True),
+    )
+    options = PictureOptions(numbers=numbers)
+    picture = PagePicture(page, "main", evaluate(page), options=options, wires=chosen)
+    assert ("∇ 1" in texts(picture)[-4:]) == shown
+    assert ("0.25" in texts(picture)[-4:]) == shown
 
 
 def test_the_legend_explains_only_what_occurs():

@@ -12,9 +12,10 @@ from PySide6.QtGui import QColor, QFontMetricsF
 
 from app.canvas.paint import bends, glyphs, lane_labels, trial
 from app.canvas.paint.bends import paint_bends
-from app.canvas.paint.lane_labels import ORIGIN, paint_lane_labels
+from app.canvas.paint.lane_labels import ORIGIN, LabelPen, paint_lane_labels
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.trial import paint_trial
+from app.canvas.paint.wire_numbers import paint_wire_numbers
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Bend, Scene
 from app.canvas.scene.lane_paths import GAP
@@ -194,7 +195,10 @@ class TestLaneLabels:
 
         monkeypatch.setattr(lane_labels.glyphs, "draw", draw)
         wires = np.arange(len(view.scene.wire_keys))
-        done = paint_lane_labels(painter, view, wires, ratio=1.0, until=until, vector=True)
+        everywhere = np.array([-1e4, -1e4, 1e4, 1e4])
+        pen = LabelPen(painter, view, everywhere, 1.0, vector=True)
+        done = paint_lane_labels(pen, view, wires, until=until)
+        paint_wire_numbers(pen, view, wires)
         return found, done
 
     def lane(self, view):

@@ -215,24 +215,24 @@ class TestMarks:
     def marks(self, state, norm):
         shown = diagram({"w": block("Variable", value=1.0), "t": block("Tanh")}, {"t.x": "w.out"})
         annotations = annotations_of(shown, Result(shown, {}, {}, {"t.x": state}, {"t.x": norm}))
-        return annotations.total.label(0), annotations.total.label(0, in_full=True)
+        return annotations.total.label(0), annotations.total.amounts(0)
 
     def test_what_is_odd_is_marked_always(self):
-        assert self.marks(State.ZERO, 0.0)[0] == "0"
-        assert self.marks(State.FAINT, 2e-8)[0] == "▽ 10⁻⁸"
-        assert self.marks(State.FLOOD, 3e5)[0] == "▲ 10⁵"
-        assert self.marks(State.FLOOD, None)[0] == "▲"
-        assert self.marks(State.NONFINITE, None)[0] == "NaN"
+        assert self.marks(State.ZERO, 0.0) == ("0", ())
+        assert self.marks(State.FAINT, 2e-8) == ("▽ 10⁻⁸", ())
+        assert self.marks(State.FLOOD, 3e5) == ("▲ 10⁵", ())
+        assert self.marks(State.FLOOD, None) == ("▲", ())
+        assert self.marks(State.NONFINITE, None) == ("NaN", ())
 
     def test_the_rest_when_asked(self):
-        assert self.marks(State.CARRIES, 0.52) == ("", "rms 0.52")
-        assert self.marks(State.STOPPED, None) == ("", "")
+        assert self.marks(State.CARRIES, 0.52) == ("", ("rms 0.52",))
+        assert self.marks(State.STOPPED, None) == ("", ())
 
     def test_a_scalar_has_its_value(self):
         shown = diagram({"w": block("Variable", value=1.0), "t": block("Tanh")}, {"t.x": "w.out"})
         known = {"norms": {"t.x": 0.5}, "contributions": {"t.x": np.array(-0.5)}}
         result = Result(shown, states={"t.x": State.CARRIES}, **known)
-        assert annotations_of(shown, result).total.label(0, in_full=True) == "−0.5"
+        assert annotations_of(shown, result).total.amounts(0) == ("−0.5",)
 
 
 def all_stopped(shown):

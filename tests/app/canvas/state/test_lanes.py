@@ -149,7 +149,7 @@ class TestLeaves:
         annotations = resolve(Scene(shown, "main"), whole)
         wire, other = (annotations.scene.wire_index[key] for key in ("t.x", "u.x"))
         assert annotations.total.label(wire) == "2/4"
-        assert annotations.total.label(wire, in_full=True) == "2/4 rms 1"
+        assert annotations.total.amounts(wire) == ("rms 1",)
         assert annotations.total.leaves(other) is None
         assert "2 of 4 leaves carry" in describe(annotations, Focus(FocusKind.WIRE, "t.x"))
 

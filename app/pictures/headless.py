@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QApplication
 
 from app.evaluation.evaluator import evaluate
+from app.pictures.diff_picture import DiffPicture
 from app.pictures.files import contents, write
 from app.pictures.options import PictureOptions
 from app.pictures.page_picture import PagePicture, first_use, page_pictures, restricted
@@ -16,10 +17,12 @@ from app.services import theme
 from blocks.errors import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from runtime.diagram import Diagram
+    from runtime.diagram.diff import DiagramChanges
+    from runtime.flow.tools.effects import Effects
 
 _applications: list[QApplication] = []
 """The application that this module made; Qt needs it for fonts until the process ends."""
@@ -49,7 +52,18 @@ def draw(
         if result is not None:
             result = replace(result, diagram=drawn)
         pictures = [PagePicture(drawn, page, result, use, chosen)]
-    made = contents(path, pictures, diagram.title or path.stem)
+    return _written(path, pictures, diagram.title or path.stem)
+
+
+def draw_diff(changes: DiagramChanges, effects: Effects, path: Path, page: str) -> list[Path]:
+    """Draw what changed on a page, as it is afterwards; return the files."""
+    start()
+    picture = DiffPicture(changes, effects, page, evaluate(changes.after))
+    return _written(path, [picture], changes.after.title or path.stem)
+
+
+def _written(path: Path, pictures: Sequence[PagePicture], title: str) -> list[Path]:
+    made = contents(path, pictures, title)
     for file, content in made.items():
         if reason := write(file, content):
             raise RunError(f"{file} was not written: {reason}.", next_step="Choose another folder.")

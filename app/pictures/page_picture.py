@@ -14,7 +14,7 @@ from app.canvas.paint.legend import (
     occurring_content,
     paint_legend,
 )
-from app.canvas.paint.painter import paint_fitted
+from app.canvas.paint.painter import fitted_camera, paint_fitted
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve, without_numbers
@@ -70,7 +70,7 @@ class PagePicture:
             annotations, wires = without_numbers(annotations), NO_NUMBERS
         scene.refine()
         shown = theme or THEMES.get(self.options.theme, LIGHT)
-        self._view = ViewState(scene, annotations, Camera(), shown, numbers=wires)
+        self.view = ViewState(scene, annotations, Camera(), shown, numbers=wires)
 
     @cached_property
     def size(self) -> QSizeF:
@@ -80,7 +80,14 @@ class PagePicture:
             size = QSizeF(max(page.width(), legend.width()), page.height() + legend.height())
         else:
             size = QSizeF(page.width() + legend.width(), max(page.height(), legend.height()))
+        key = self.key_size
+        size = QSizeF(max(size.width(), key.width()), size.height() + key.height())
         return QSizeF(size.toSize())
+
+    @property
+    def key_size(self) -> QSizeF:
+        """Size of the line below the picture that explains further marks; empty without any."""
+        return QSizeF(0.0, 0.0)
 
     @property
     def scale(self) -> float:
@@ -93,17 +100,26 @@ class PagePicture:
 
         ``pulse`` is called with the share that is painted; an exception from it ends the painting.
         """
-        view, page = self._view, self._page_size
+        view, page = self.view, self._page_size
         painter.fillRect(QRectF(QPointF(), self.size), view.theme.canvas)
         paint_fitted(painter, view, QRectF(QPointF(), page), view.theme, pulse=pulse)
+        self.paint_over(painter, fitted_camera(view, QRectF(QPointF(), page)))
         if self._legend is not None:
             below = QPointF(MARGIN, page.height())
             corner = below if self._is_legend_below else QPointF(page.width(), MARGIN)
             paint_legend(painter, corner, view.theme, self._legend)
+        if not self.key_size.isEmpty():
+            self.paint_key(painter, QPointF(MARGIN, self.size.height() - self.key_size.height()))
+
+    def paint_key(self, painter: QPainter, corner: QPointF) -> None:
+        """Paint the line that explains further marks, with its top left at ``corner``."""
+
+    def paint_over(self, painter: QPainter, camera: Camera) -> None:
+        """Paint over the page; ``camera`` shows where its items are."""
 
     @cached_property
     def _legend(self) -> LegendContent | None:
-        annotations = self._view.annotations
+        annotations = self.view.annotations
         match self.options.legend:
             case LegendChoice.NONE:
                 return None
@@ -115,7 +131,7 @@ class PagePicture:
 
     @cached_property
     def _page_size(self) -> QSizeF:
-        bounds = self._view.scene.bounds()
+        bounds = self.view.scene.bounds()
         if bounds is None:
             return _EMPTY
         left, top, right, bottom = bounds.tolist()

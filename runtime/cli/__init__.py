@@ -35,6 +35,7 @@ COMMANDS = (
     "doctor",
     "check",
     "bench",
+    "diff",
     "picture",
     "blocks",
     "schema",
@@ -43,7 +44,7 @@ COMMANDS = (
 )
 """Names of the commands, and of the modules whose function of the same name they call."""
 
-_COMPUTING = frozenset({"run", "flow", "whatif", "doctor", "check", "bench", "picture"})
+_COMPUTING = frozenset({"run", "flow", "whatif", "doctor", "check", "bench", "diff", "picture"})
 """Commands that Ctrl-C ends at once; the others take no time, or open a window."""
 _COMPLETION = "_GRADWIRE_COMPLETE"
 _MISTYPED: Any = typer.BadParameter.__base__

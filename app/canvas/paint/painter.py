@@ -86,13 +86,17 @@ def paint_fitted(
     ``pulse`` is called with the share that is painted; an exception from it ends the painting.
     """
     view.scene.refine()
-    bounds = view.scene.bounds()
-    camera = Camera()
-    if bounds is not None:
-        camera = Camera.fitting(bounds, area.width(), area.height(), margin=24.0, most=4.0)
-    camera = camera.panned(area.left(), area.top())
+    camera = fitted_camera(view, area)
     plain = ViewState(view.scene, view.annotations, camera, theme, numbers=view.numbers)
     paint(painter, plain, area, None, limits=Limits(pulse=pulse))
+
+
+def fitted_camera(view: ViewState, area: QRectF) -> Camera:
+    """The camera of :func:`paint_fitted`."""
+    bounds, camera = view.scene.bounds(), Camera()
+    if bounds is not None:
+        camera = Camera.fitting(bounds, area.width(), area.height(), margin=24.0, most=4.0)
+    return camera.panned(area.left(), area.top())
 
 
 class _PagePainter:

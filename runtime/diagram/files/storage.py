@@ -26,7 +26,13 @@ from runtime.diagram.files.migrations import Notice, ignore_notice
 from runtime.diagram.files.parsing import MAX_CHARACTERS, check_limits
 from runtime.diagram.files.reading import read
 from runtime.diagram.files.regular import kind_of, open_regular, read_regular
-from runtime.diagram.files.tensors import FORBIDDEN, TensorFile, content_of, file_name
+from runtime.diagram.files.tensors import (
+    FORBIDDEN,
+    AvailableArrays,
+    TensorFile,
+    content_of,
+    file_name,
+)
 from runtime.diagram.files.writing import large_arrays, write
 
 if TYPE_CHECKING:
@@ -77,6 +83,26 @@ def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore
     text = _text_of(path)
     pulse(0.1)
     return read(text, str(path), lambda name: TensorFile(folder / name), pulse, notice)
+
+
+def load_version(path: Path, folder: Path, notice: Notice = ignore_notice) -> Diagram:
+    """Load a copy of a diagram file that was made elsewhere, such as git's of an older version.
+
+    Arrays are read from the copy's folder or from ``folder``. ``notice`` is called if they are in
+    neither, and zeros stand for them. Raises FileError.
+    """
+    opened: list[AvailableArrays] = []
+
+    def open_arrays(name: str) -> TensorFile:
+        places = (path.parent / name, folder / name)
+        found = next((place for place in places if place.exists()), places[1])
+        opened.append(AvailableArrays(found))
+        return opened[-1]
+
+    diagram = read(_text_of(path), str(path), open_arrays, _ignore_pulse, notice)
+    if any(arrays.missing for arrays in opened):
+        notice(f"The large arrays of {path} are not at hand and were not compared.")
+    return diagram
 
 
 @explained

@@ -122,3 +122,21 @@ class TensorFile:
                 next_step="Restore it from a backup.",
             )
         self._checked = True
+
+
+class AvailableArrays(TensorFile):
+    """An array file that may be missing: zeros stand for its arrays, and ``missing`` is set."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.missing = False
+
+    def get(self, ref: Mapping[str, Any]) -> Tensor:
+        """The array for a reference, or zeros; raises FileError for a reference that is wrong."""
+        if self._path.exists():
+            return super().get(ref)
+        self.missing = True
+        try:
+            return Tensor(np.broadcast_to(np.zeros((), str(ref["dtype"])), ref["shape"]))
+        except (TypeError, ValueError, MemoryError) as error:
+            raise FileError(f"The reference to {ref['tensor']!r} is wrong: {error}.") from error

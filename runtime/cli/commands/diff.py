@@ -1,0 +1,156 @@
+"""``gradwire diff A B``: what differs between two diagrams, and what that does to gradients."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blocks.nearest import did_you_mean
+from runtime.cli.arguments import Json
+from runtime.cli.commands.picture import ENDINGS, drawing
+from runtime.cli.output import CLEAN, UsageError, print_json
+from runtime.cli.sessions import has_errors
+from runtime.diagram import MAIN, Diagram
+from runtime.diagram.diff import diff as changes_of
+from runtime.diagram.files.storage import load_version
+from runtime.engine import Session
+from runtime.flow import analyse, observe
+from runtime.flow.tools.effects import effects
+from runtime.publish.diff import DiffReport
+from runtime.publish.problems import Problem
+from runtime.publish.text import show
+
+DIFFERENT = 1
+"""Exit code of a comparison that found a difference, as of diff(1)."""
+_GIT_NAMES = (7, 9)
+"""How many arguments git passes to a command that compares: nine for a file with a new name."""
+
+
+def diff(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="A B", help="The diagram before and after.", show_default=False),
+    ],
+    run: Annotated[
+        bool,
+        typer.Option(
+            "--run", help="Run both, to compare gradients by their numbers and not only structure."
+        ),
+    ] = False,
+    meaning: Annotated[
+        bool,
+        typer.Option(
+            "--meaning",
+            help="A difference of layout, notes or titles alone counts as none for the exit code.",
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Also draw the page of B with the differences: .svg, .png, .pdf or .tex.",
+            show_default=False,
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            "--page",
+            metavar="PAGE",
+            help="The page to draw; without it the first that differs.",
+            show_default=False,
+        ),
+    ] = None,
+    git: Annotated[
+        bool,
+        typer.Option("--git", help="Take the arguments of a git diff driver; always exit with 0."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Compare two diagrams, and what the difference does to gradients.
+
+    The exit code is that of diff(1): 0 for the same, 1 for different, 2 for trouble.
+    """
+    names = _names_of_git(files) if git else _two_names(files)
+    notices: list[str] = []
+    before, after = (_load(path, named, notices) for path, named in names)
+    report = _compare(before, after, tuple(named for _, named in names), notices, run=run)
+    if output is not None:
+        _draw(report, output, page)
+    if json:
+        print_json(report.to_json())
+    else:
+        show(report.parts())
+    differ = report.changes.has_meaning if meaning else not report.changes.is_empty
+    raise typer.Exit(DIFFERENT if differ and not git else CLEAN)
+
+
+def _two_names(files: list[str]) -> list[tuple[str, str]]:
+    if len(files) != 2:
+        raise UsageError(
+            "Two diagrams are compared.", expected="gradwire diff A B", got=f"{len(files)} files"
+        )
+    return [(file, file) for file in files]
+
+
+def _names_of_git(files: list[str]) -> list[tuple[str, str]]:
+    """The files to read, each with the name to show: git's copies have names of their own."""
+    if len(files) not in _GIT_NAMES:
+        raise UsageError(
+            "--git is for git, which passes the path and two files, each with its hash and mode.",
+            got=f"{len(files)} arguments",
+            next_step='git config diff.gradwire.command "gradwire diff --git"',
+        )
+    path, old, new = files[0], files[1], files[4]
+    renamed = files[7] if len(files) > 7 else path
+    return [(old, path), (new, renamed)]
+
+
+def _load(path: str, named: str, notices: list[str]) -> Diagram:
+    """The diagram of a file; an empty one for git's name of no file."""
+    if path in ("/dev/null", os.devnull):
+        return Diagram()
+    return load_version(Path(path), Path(named).parent, notices.append)
+
+
+def _compare(
+    before: Diagram, after: Diagram, names: tuple[str, ...], notices: list[str], *, run: bool
+) -> DiffReport:
+    sessions = [Session(diagram, partial=True) for diagram in (before, after)]
+    problems = [
+        tuple(Problem(diagnostic, name) for diagnostic in session.diagnostics)
+        for session, name in zip(sessions, names, strict=True)
+    ]
+    can_run = run and not any(map(has_errors, problems))
+    if run and not can_run:
+        notices.append("A diagram has errors, so gradients are compared by structure alone.")
+    flows = [
+        observe(session, session.losses) if can_run else analyse(session.program)
+        for session in sessions
+    ]
+    changes = changes_of(before, after)
+    found = effects(changes, flows[0], flows[1])
+    every = tuple(problem for some in problems for problem in some)
+    return DiffReport(names[0], names[1], changes, found, every, tuple(dict.fromkeys(notices)))
+
+
+def _draw(report: DiffReport, output: Path, page: str | None) -> None:
+    """Draw the page, or the first of B that differs."""
+    if output.suffix.lower() not in ENDINGS:
+        raise UsageError(
+            f"{output}: pictures have another ending.", expected="one of " + ", ".join(ENDINGS)
+        )
+    pages = report.changes.after.pages
+    if page is not None and page not in pages:
+        raise UsageError(
+            f"--page {page}: there is no such page.", next_step=did_you_mean(page, pages)
+        )
+    differing = (each.page for each in report.changes.pages if each.page is not None)
+    drawing("headless").draw_diff(
+        report.changes, report.effects, output, page or next(differing, MAIN)
+    )

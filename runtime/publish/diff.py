@@ -1,0 +1,249 @@
+"""The report of a comparison of two diagrams: words and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runtime.diagram.files.records import type_of
+from runtime.flow.tools.effects import Effect
+from runtime.publish.text import Part, Table
+
+if TYPE_CHECKING:
+    from runtime.diagram.diff import BlockChange, Changed, DiagramChanges, PageChanges, WireChange
+    from runtime.flow.tools.effects import Effects, VariableEffect
+    from runtime.publish.problems import Problem
+
+_LONGEST = 60
+"""Length of a value in words, in characters, from which its numbers are counted instead."""
+_COLUMNS = ("", "what", "change")
+_WORDS = {
+    Effect.LOST: "loses its gradient",
+    Effect.GAINED: "gains a gradient",
+    Effect.NEW_WITH: "is new, and gets a gradient",
+    Effect.NEW_WITHOUT: "is new, and gets no gradient",
+    Effect.REMOVED: "is removed",
+    Effect.OTHER_REASON: "gets no gradient, for another reason",
+    Effect.OTHER_VALUE: "gets another gradient",
+    Effect.SAME: "as before",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DiffReport:
+    """What differs between two files, and what that does to gradients.
+
+    ``notices`` are about what could not be compared.
+    """
+
+    before: str
+    after: str
+    changes: DiagramChanges
+    effects: Effects
+    problems: tuple[Problem, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def parts(self) -> list[Part]:
+        """Tables of pages with + for added, − for removed and ~ for changed, then the gradients."""
+        parts: list[Part] = [f"{self.before} → {self.after}", *self.notices]
+        if self.changes.is_empty:
+            return [*parts, "No difference."]
+        if self.changes.head:
+            rows = tuple(_field_row(changed) for changed in self.changes.head)
+            parts.append(Table("Diagram", _COLUMNS, rows))
+        for page in self.changes.pages:
+            parts += _page_parts(page, self.changes)
+        return [*parts, *_effect_parts(self.effects)]
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"report": "diff", "version": 1, …}``."""
+        return {
+            "report": "diff",
+            "version": 1,
+            "before": self.before,
+            "after": self.after,
+            "same": self.changes.is_empty,
+            "same_meaning": not self.changes.has_meaning,
+            "diagram": {c.name: {"before": c.before, "after": c.after} for c in self.changes.head},
+            "pages": [_page_json(page) for page in self.changes.pages],
+            "gradients": _effects_json(self.effects),
+            "notices": list(self.notices),
+            "problems": [problem.to_json() for problem in self.problems],
+        }
+
+
+def _page_parts(page: PageChanges, changes: DiagramChanges) -> Iterator[Part]:
+    """A line about the page itself, and a table of what differs on it."""
+    title = f"Page {page.name}"
+    if page.was is None:
+        title += " (new)"
+    elif page.page is None:
+        title += " (removed)"
+    elif page.was != page.page:
+        title += f" (was {page.was})"
+    rows = tuple(_page_rows(page, changes))
+    yield Table(title, _COLUMNS, rows) if rows else title
+
+
+def _page_rows(page: PageChanges, changes: DiagramChanges) -> Iterator[tuple[str, str, str]]:
+    old = changes.before.pages.get(page.was or "")
+    new = changes.after.pages.get(page.page or "")
+    for name in page.removed:
+        yield "−", name, type_of(old.blocks[name]) if old else ""
+    for name in page.added:
+        yield "+", name, type_of(new.blocks[name]) if new else ""
+    for was, name in page.renamed.items():
+        yield "~", name, f"was {was}"
+    for block in page.changed:
+        yield from (_block_row(block, changed) for changed in block.fields)
+    yield from map(_wire_row, page.wires)
+    for note in page.notes:
+        sign = "+" if note.before is None else "−" if note.after is None else "~"
+        shown = note.after or note.before
+        yield sign, f"note {note.name}", _short(shown.text if shown else "")
+    if page.moved:
+        yield "~", "moved", _few(page.moved)
+    if page.rerouted:
+        yield "~", "rerouted", _few([f"the wire into {target}" for target in page.rerouted])
+
+
+def _block_row(block: BlockChange, changed: Changed) -> tuple[str, str, str]:
+    return "~", f"{block.name}: {changed.name}", _from_to(changed.before, changed.after)
+
+
+def _field_row(changed: Changed) -> tuple[str, str, str]:
+    if changed.name != "contracts":
+        return "~", changed.name, _from_to(changed.before, changed.after)
+    gone = [f"− {line}" for line in changed.before if line not in changed.after]
+    come = [f"+ {line}" for line in changed.after if line not in changed.before]
+    return "~", "contracts", "; ".join([*gone, *come]) or "another order"
+
+
+def _wire_row(wire: WireChange) -> tuple[str, str, str]:
+    if wire.before is None:
+        return "+", f"wire into {wire.target}", f"from {wire.after}"
+    if wire.after is None:
+        return "−", f"wire into {wire.target}", f"from {wire.before}"
+    return "~", f"wire into {wire.target}", f"from {wire.after}, was from {wire.before}"
+
+
+def _from_to(before: Any, after: Any) -> str:
+    """``3 → 4``; of long values how many of their numbers differ."""
+    if isinstance(before, list) and isinstance(after, list):
+        if max(len(json.dumps(before)), len(json.dumps(after))) > _LONGEST:
+            return _numbers(list(_leaves(before)), list(_leaves(after)))
+    return f"{_short(before)} → {_short(after)}"
+
+
+def _numbers(before: Sequence[Any], after: Sequence[Any]) -> str:
+    if len(before) != len(after):
+        return f"{len(before)} numbers → {len(after)} numbers"
+    differing = sum(one != other for one, other in zip(before, after, strict=True))
+    return f"{differing} of {len(before)} numbers"
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    if isinstance(data, list):
+        for item in data:
+            yield from _leaves(item)
+    else:
+        yield data
+
+
+def _short(value: Any) -> str:
+    """A value as in the file; – for none."""
+    if value is None:
+        return "–"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def _effect_parts(effects: Effects) -> Iterator[Part]:
+    if effects.is_empty:
+        yield "Every gradient flows as before."
+        return
+    for word, losses in (("new", effects.losses_added), ("gone", effects.losses_removed)):
+        if losses:
+            yield f"Losses that are {word}: {_few(losses)}."
+    if effects.changed:
+        rows = tuple((each.name, _WORDS[each.effect], _why(each)) for each in effects.changed)
+        yield Table("Gradients of variables", ("variable", "gradient", "why"), rows)
+    if effects.wires:
+        states = tuple((w, was.value, now.value) for w, (was, now) in effects.wires.items())
+        yield Table("Wires in another state", ("wire", "before", "after"), states)
+
+
+def _why(effect: VariableEffect) -> str:
+    if effect.effect is Effect.OTHER_VALUE and effect.numbers is not None:
+        percent = effect.numbers.percent
+        return f"{percent:+.1f} %".replace("-", "−") if percent else ""
+    return f"before: {effect.reason}" if effect.effect is Effect.GAINED else effect.reason
+
+
+def _page_json(page: PageChanges) -> dict[str, Any]:
+    return {
+        "page": page.page,
+        "was": page.was,
+        "added": list(page.added),
+        "removed": list(page.removed),
+        "renamed": dict(page.renamed),
+        "changed": {
+            block.name: {
+                c.name: {"before": _json(c.before), "after": _json(c.after)} for c in block.fields
+            }
+            for block in page.changed
+        },
+        "wires": {
+            str(wire.target): {
+                "before": str(wire.before) if wire.before else None,
+                "after": str(wire.after) if wire.after else None,
+            }
+            for wire in page.wires
+        },
+        "notes": {
+            note.name: {
+                "before": note.before.text if note.before else None,
+                "after": note.after.text if note.after else None,
+            }
+            for note in page.notes
+        },
+        "moved": list(page.moved),
+        "rerouted": [str(target) for target in page.rerouted],
+    }
+
+
+def _json(value: Any) -> Any:
+    """JSON data with numbers that are not finite as text."""
+    if isinstance(value, dict):
+        return {key: _json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_json(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _effects_json(effects: Effects) -> dict[str, Any]:
+    return {
+        "losses_added": list(effects.losses_added),
+        "losses_removed": list(effects.losses_removed),
+        "variables": {
+            each.name: {
+                "effect": each.effect.value,
+                "before": each.before.state.value if each.before else None,
+                "after": each.after.state.value if each.after else None,
+                "reason": each.reason,
+            }
+            for each in effects.variables
+        },
+        "wires": {
+            wire: {"before": was.value, "after": now.value}
+            for wire, (was, now) in effects.wires.items()
+        },
+    }

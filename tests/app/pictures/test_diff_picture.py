@@ -1,0 +1,97 @@
+"""A picture of what changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.evaluation.evaluator import evaluate
+from app.pictures.diff_picture import DiffPicture, Sign
+from app.pictures.marks import Label, Outline, marks_of
+from app.pictures.options import PictureOptions
+from app.services.theme import DARK, HIGH_CONTRAST, LIGHT, contrast
+from blocks.registry import registry
+from runtime.diagram import AddBlock, Connect, InsertPage, Point, PortName, RemoveBlocks, apply
+from runtime.diagram import SetParameters as Set
+from runtime.diagram.diff import diff
+from runtime.flow import analyse
+from runtime.flow.tools.effects import effects
+from tests.app.canvas.pages import seed
+
+
+@pytest.fixture(autouse=True)
+def application(qapp):
+    """Text is measured."""
+
+
+def pictured(*changes, back=False, page="main"):
+    before = after = seed()
+    for change in changes:
+        after = apply(after, change).after
+    if back:
+        before, after = after, before
+    found = diff(before, after)
+    does = effects(found, analyse(before), analyse(after))
+    return DiffPicture(found, does, page, evaluate(after), PictureOptions())
+
+
+def texts(picture):
+    return [mark.text for mark in marks_of(picture) if isinstance(mark, Label)]
+
+
+def rings(picture, sign):
+    """The outlines of blocks in the colour of a sign."""
+    colour = sign.colour(LIGHT).name()
+    marks = [mark for mark in marks_of(picture) if isinstance(mark, Outline)]
+    return [m for m in marks if (m.ink.stroke, m.ink.width) == (colour, 2.5)]
+
+
+def test_what_changed_is_marked_and_explained():
+    picture = pictured(Set("mul1", {"a": 5}), AddBlock("new", registry().get("Tanh")()))
+    assert len(rings(picture, Sign.CHANGED)) == 1
+    assert len(rings(picture, Sign.ADDED)) == 1
+    assert not rings(picture, Sign.REMOVED)
+    shown = texts(picture)
+    assert {"added", "changed"} <= set(shown)
+    assert "removed" not in shown
+
+
+def test_a_removed_block_stays_in_the_picture_beside_the_others():
+    place = seed().main.layout["stop1"]
+    picture = pictured(
+        RemoveBlocks(["stop1"]), AddBlock("act", registry().get("Tanh")(), Point(*place))
+    )
+    scene = picture.view.scene
+    assert "stop1" in texts(picture)
+    (ring,) = rings(picture, Sign.REMOVED)
+    assert ring.ink.dash
+    one, other = (scene.rects[scene.index[name]] for name in ("stop1", "act"))
+    apart = (one[:2] >= other[:2] + other[2:]) | (other[:2] >= one[:2] + one[2:])
+    assert apart.any()
+
+
+def test_wires_are_marked_too():
+    there = pictured(Connect(PortName("b", "out"), PortName("stop1", "x")))
+    lines = [mark for mark in marks_of(there) if isinstance(mark, Outline) and not mark.ink.fill]
+    for sign, dashed in ((Sign.ADDED, False), (Sign.REMOVED, True)):
+        colour = sign.colour(LIGHT).name()
+        (line,) = [m for m in lines if m.ink.stroke == colour and len(m.steps) > 10]
+        assert bool(line.ink.dash) is dashed
+
+
+def test_variables_say_what_happened_to_their_gradient():
+    opened = Set("stop1", {"open": True})
+    assert "gains gradient" in texts(pictured(opened))
+    assert "loses gradient" in texts(pictured(opened, back=True))
+
+
+def test_a_new_page_is_all_new_and_an_unchanged_one_has_no_marks():
+    change = InsertPage("inner", seed().main)
+    assert len(rings(pictured(change, page="inner"), Sign.ADDED)) == len(seed().main.blocks)
+    plain = pictured(change)
+    assert not {"added", "removed", "changed"} & set(texts(plain))
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK, HIGH_CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("sign", Sign)
+def test_marks_stand_out_in_every_theme(theme, sign):
+    assert contrast(sign.colour(theme), theme.canvas) > 3.0

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from app.canvas.input.entry.candidates import type_candidate
-from runtime.diagram import Arrange, Change, RenameBlock
+from app.canvas.input.room import with_room
+from runtime.diagram import AddBlock, Arrange, Change, RenameBlock
+from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
 
 if TYPE_CHECKING:
     from app.canvas.view import CanvasView
     from app.document.document import Document
     from app.document.navigation import Navigation
+    from runtime.diagram import Page
 
 
 class EditCommands(QObject):
@@ -39,6 +42,43 @@ class EditCommands(QObject):
         """Add a new block of that type where there is room in view."""
         self._canvas.put(type_candidate(type_name))
         self._canvas.setFocus()
+
+    def own_parameters(self) -> None:
+        """Move variables into the selected blocks, or the selected Variables into their blocks."""
+        page = self._page
+        wanted = dict.fromkeys(
+            target for name in self._chosen for target in ownable_inputs(page, name)
+        )
+        for name in self._chosen:
+            for target in page.ends.outward.get(name, ()):
+                if target in ownable_inputs(page, target.block):
+                    wanted[target] = None
+        if not wanted:
+            self._canvas.hint(self.tr("No selected block has an input that could own a variable."))
+            return
+        change = own_variables(self._document.diagram, self._navigation.page, list(wanted))
+        if self._document.apply(change):
+            self._canvas.select({target.block for target in wanted})
+
+    def move_out_parameters(self) -> None:
+        """Move the own variables of the selected blocks out to Variables."""
+        owned = [target for name in self._chosen for target in owned_inputs(self._page, name)]
+        if not owned:
+            self._canvas.hint(self.tr("No selected block owns a variable."))
+            return
+        change = move_out(self._document.diagram, self._navigation.page, owned)
+        added = [part.name for part in change.changes if isinstance(part, AddBlock)]
+        scene = self._canvas.view.scene
+        if self._document.apply(with_room(scene, change, added)):
+            self._canvas.select(added)
+
+    @property
+    def _page(self) -> Page:
+        return self._document.diagram.pages[self._navigation.page]
+
+    @property
+    def _chosen(self) -> list[str]:
+        return sorted(self._canvas.selection())
 
     def arrange(self) -> None:
         """Arrange the page, or only the selected blocks if there are several."""

@@ -14,6 +14,7 @@ from app.evaluation.worker import SessionWorker
 from app.panels.why.answers import WIRE
 from blocks.errors import Location
 from runtime.diagram import MAIN, PortName
+from runtime.diagram.edits.owning import owned_inputs
 from runtime.diagram.paths import InstancePath, WirePath
 
 if TYPE_CHECKING:
@@ -85,10 +86,14 @@ class Explanation(QObject):
         self._draw(True)
 
     def explain_block(self, name: str) -> None:
-        """Show the route of a block of the page if it is a variable."""
+        """Show the route of a block of the page if it is a variable, or of the first it owns."""
         path = self._navigation.use / name
-        if self._result is not None and path in self._result.gradients:
-            self.explain_variable(path)
+        own = [path / target.port for target in owned_inputs(self._page, name)]
+        known = () if self._result is None else self._result.gradients
+        for variable in (path, *own):
+            if variable in known:
+                self.explain_variable(variable)
+                return
 
     def explain_variable(self, path: str) -> None:
         """Show the route from the loss to a variable, and explain its wire on that route."""
@@ -108,8 +113,11 @@ class Explanation(QObject):
             self._reveal.path(target)
             return
         wire = WirePath(target.removeprefix(WIRE))
-        if self._navigation.reveal(Location(MAIN, wire.block)) is not None:
+        name = self._navigation.reveal(Location(MAIN, wire.block))
+        if name is not None and wire.name in self._page.wires:
             self._canvas.set_selection(Selection(wire=str(wire.name)))
+        elif name is not None:  # the wire of an own variable is inside its block
+            self._reveal.block(name)
 
     def _follow_leaf(self, path: str) -> None:
         """Explain a single leaf of the wire, or the whole wire again."""

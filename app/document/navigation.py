@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.document.diff import renamed_pages
 from runtime.diagram import MAIN, Diagram
-from runtime.diagram.pages import page_at, uses_of
+from runtime.diagram.pages import page_at, resolve, uses_of
 from runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
@@ -88,8 +88,13 @@ class Navigation(QObject):
             self.go(())
 
     def reveal(self, location: Location) -> str | None:
-        """Go to the page of ``location``; return the name of its block there, None without one."""
+        """Go to the page of ``location``; return the name of its block there, None without one.
+
+        That of an own variable is its owner.
+        """
         path = InstancePath(location.block or "")
+        found = resolve(self._diagram, path)
+        path = path.use if found is not None and found.owned else path
         if location.page not in (None, self.page, MAIN):
             self.open(location.page or MAIN)
         elif location.page != self.page or path.use:

@@ -49,7 +49,8 @@ class ActionStates(QObject):
         self._enable(selection.has_items or has_wire, "delete")
         self._enable(has_wire, "bend_wire")
         self._enable(bool(count), "cut", "copy", "duplicate", "zoom_selection")
-        self._enable(bool(selection.blocks), "group", "ungroup", "export_selection")
+        blocks = bool(selection.blocks)
+        self._enable(blocks, "group", "ungroup", "export_selection", "own_parameters", "move_out")
         self._enable(count == 1, "rename")
 
     def show_settings(self, settings: Settings) -> None:

@@ -205,6 +205,15 @@ TABLE: tuple[Row, ...] = (
     Command("unique_page", "edit", editor.noop("Make Page Uni&que"),
             lambda to: to.pages.unique_page(),
             editor.noop("Give the selected page block its own copy of the page")),
+    Command("own_parameters", "edit", editor.noop("O&wn Parameters"),
+            lambda to: to.edit.own_parameters(),
+            editor.noop("Give open weights and biases of the selected blocks variables inside "
+                        "them, and move those that drive nothing else in"),
+            shortcut="Ctrl+Shift+O"),
+    Command("move_out", "edit", editor.noop("Mo&ve Out to Variables"),
+            lambda to: to.edit.move_out_parameters(),
+            editor.noop("Replace variables inside the selected blocks by Variable blocks"),
+            shortcut="Ctrl+Shift+M"),
     Command("add_note", "edit", editor.noop("Add &Note"), lambda to: to.canvas.add_note(),
             editor.noop("Add a text note to the page"), shortcut="Ctrl+Shift+T", on_canvas=True),
     Command("add_frame", "edit", editor.noop("Add &Frame"),
@@ -365,6 +374,6 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
 """The commands of the table, by name."""
 
 CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "bend_wire", "try_selected", "",
-           "group", "ungroup", "unique_page", "add_frame", "", "zoom_selection",
-           "arrange")  # fmt: skip
+           "group", "ungroup", "unique_page", "own_parameters", "move_out", "add_frame", "",
+           "zoom_selection", "arrange")  # fmt: skip
 """Actions of the canvas's context menu; an empty name is a separator."""

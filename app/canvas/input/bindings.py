@@ -247,6 +247,11 @@ MOUSE: tuple[MouseAction, ...] = (
         editor.noop("L, then arrows"),
     ),
     MouseAction(
+        editor.noop("Drag from the square of a block's own variable"),
+        editor.noop("Move it out to a Variable there; dropped on its block it moves in again"),
+        editor.noop("Ctrl+Shift+M, Ctrl+Shift+O"),
+    ),
+    MouseAction(
         editor.noop("Alt + drag on the background"),
         editor.noop("Select what a drawn line encloses"),
         editor.noop("S on one after the other"),

@@ -35,6 +35,7 @@ from runtime.diagram import (
     new_page,
     page_of,
 )
+from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import Note, Point
 from runtime.diagram.paths import PortName
@@ -124,6 +125,30 @@ def placing(
     outer = scene.port_name(port)
     ends = (outer, inner) if from_output else (inner, outer)
     return name, Batch(f"Add {name}", (add, Connect(*ends, page=scene.page_name)))
+
+
+def moving_out(view: ViewState, port: int, at: QPointF) -> Change | None:
+    """Move the own variable of an input out to the widget point ``at``; None without one."""
+    scene, target = view.scene, view.scene.port_name(port)
+    if target not in owned_inputs(scene.page, target.block):
+        return None
+    end = view.camera.to_scene(np.array([at.x(), at.y()]))
+    corner = on_grid(end - port_offset(from_output=False))
+    return move_out(scene.diagram, scene.page_name, [target], corner)
+
+
+def moving_in(view: ViewState, name: str, at: QPointF) -> Change | None:
+    """Move a Variable into the block under the widget point ``at`` that it alone drives; None if
+    it can't own it.
+    """
+    scene, camera = view.scene, view.camera
+    for target in scene.page.ends.outward.get(name, ()):
+        left, top, width, height = scene.rects[scene.index[target.block]].tolist()
+        x, y = camera.to_scene(np.array([at.x(), at.y()])).tolist()
+        inside = 0.0 <= x - left <= width and 0.0 <= y - top <= height
+        if inside and target in ownable_inputs(scene.page, target.block):
+            return own_variables(scene.diagram, scene.page_name, [target])
+    return None
 
 
 def port_offset(*, from_output: bool) -> Floats:

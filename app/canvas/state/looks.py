@@ -35,7 +35,9 @@ _DASH = Readout((("–",),), prose=True)
 
 @dataclass(frozen=True, slots=True)
 class PortLook:
-    """A port's dot and text: ``wired``, ``open`` (takes a default), ``missing`` or ``free``."""
+    """A port's dot and text: ``wired``, ``open`` (takes a default), ``missing``, ``free`` or
+    ``owned`` (driven by a variable of the block's own).
+    """
 
     text: str
     kind: str
@@ -184,6 +186,8 @@ def _input_look(page: PageResult, i: int, port: str) -> PortLook:
         return PortLook("", "open", trouble)
     if scene.is_driven[scene.first_port[i] + slots.input_at[port]]:
         return PortLook(port if len(slots.inputs) > 1 else "", "wired", trouble)
+    if port in block.owned:
+        return PortLook(_owned_port(page, name, port), "owned", trouble)
     return PortLook(*_open_port(block, port), trouble)
 
 
@@ -207,6 +211,16 @@ def _label(name: str, title: str, block: Block) -> str:
         return block.label()
     known = (name.lower().replace("_", "").replace(" ", ""), type(block).symbol)
     return "" if any(title.lower() in text for text in known) else title
+
+
+def _owned_port(page: PageResult, name: str, port: str) -> str:
+    """``weight ∇ 0.52``, or that it is frozen: an input and its own variable."""
+    if not page.scene.page.blocks[name].owned[port].wants_gradient:
+        frozen = editor.tr("frozen")
+        return f"{port} · {frozen}"
+    if page.result is None or not page.result.losses:
+        return port
+    return f"{port} ∇ {one_number(page.gradient(name, port))[-2:][0]}"
 
 
 def _open_port(block: Block, port: str) -> tuple[str, str]:

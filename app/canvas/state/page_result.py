@@ -67,9 +67,14 @@ class PageResult:
             found = known.get((path / port).port("out"))
         return found
 
-    def gradient(self, block: str) -> NDArray[Any] | None:
-        """The gradient of a variable."""
-        return None if self.result is None else self.result.gradients.get(self.use / block)
+    def variable(self, block: str, port: str = "") -> InstancePath:
+        """The path of a variable, or of the own variable of an input."""
+        return self.use / block / port if port else self.use / block
+
+    def gradient(self, block: str, port: str = "") -> NDArray[Any] | None:
+        """The gradient of a variable, or of the own variable of an input."""
+        path = self.variable(block, port)
+        return None if self.result is None else self.result.gradients.get(path)
 
     @cached_property
     def problems(self) -> Mapping[tuple[str, str], list[Diagnostic]]:

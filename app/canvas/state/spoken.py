@@ -9,6 +9,7 @@ from app.canvas.state.codes import STATE_OF
 from app.canvas.state.looks import type_name
 from app.canvas.state.tooltips import badge_sentences, sharing_sentences
 from app.services.translation import editor
+from runtime.diagram.edits.owning import owned_inputs
 from runtime.diagram.paths import PortName
 from runtime.flow.words.formatting import number
 
@@ -35,7 +36,7 @@ def describe(annotations: Annotations, focus: Focus) -> str:
             note = scene.page.notes[focus.name]
             return " ".join([editor.tr("frame") if note.frame else editor.tr("note"), note.text])
         case FocusKind.INPUT:
-            return _input(scene, PortName.parse(focus.name))
+            return _input(annotations, PortName.parse(focus.name))
         case FocusKind.OUTPUT:
             return _output(scene, PortName.parse(focus.name))
 
@@ -49,6 +50,8 @@ def _block(annotations: Annotations, name: str) -> str:
         noun = {"": editor.tr("value"), "∇": editor.tr("gradient")}.get(section.mark, section.mark)
         rows = "; ".join(" ".join(row) for row in section.readout.cells)
         parts.append(f"{noun} {rows}")
+    owned = owned_inputs(scene.page, name)
+    parts += [_input(annotations, target) for target in owned]
     parts += sharing_sentences(page, i)
     parts += badge_sentences(page, i)
     parts += [diagnostic.what for diagnostic in page.problems_of(name)]
@@ -62,13 +65,21 @@ def _output(scene: Scene, name: PortName) -> str:
     return editor.tr("output {0} of {1}").format(name.port, name.block) + f", {end}"
 
 
-def _input(scene: Scene, name: PortName) -> str:
-    """``input a of mul1, from w``; without a wire, its number if it has one."""
+def _input(annotations: Annotations, name: PortName) -> str:
+    """``input a of mul1, from w``; without a wire, its number or own variable if it has one."""
+    scene = annotations.scene
     head = editor.tr("input {0} of {1}").format(name.port, name.block)
     source = scene.page.wires.get(name)
     if source is not None:
         return ", ".join([head, editor.tr("from {0}").format(source.block)])
-    literal = scene.page.blocks[name.block].literals.get(name.port)
+    block = scene.page.blocks[name.block]
+    if name.port in block.owned:
+        look = annotations.look(scene.index[name.block])
+        shown = look.inputs[scene.slots[scene.index[name.block]].input_at[name.port]]
+        gradient = shown.text.partition("∇ ")[2]
+        told = [editor.tr("gradient {0}").format(gradient)] if gradient else []
+        return ", ".join([head, editor.tr("own variable"), *told])
+    literal = block.literals.get(name.port)
     if literal is not None and not literal.tensor.shape:
         return f"{head}, {number(literal.array[()])}"
     return ", ".join([head, editor.tr("not wired")])

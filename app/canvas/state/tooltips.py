@@ -71,12 +71,26 @@ def port_tip(page: PageResult, port: int) -> str:
     text += [badge.sentence for badge in page.badges.about.get(page.use.port_inside(name), ())]
     source = scene.page.wires.get(name) if scene.port_is_input[port] else name
     if source is None:
-        text.append(_unwired(scene.page.blocks[name.block], name.port))
+        own = name.port in scene.page.blocks[name.block].owned
+        text += _own(page, name) if own else [_unwired(scene.page.blocks[name.block], name.port)]
     elif (value := page.value(source.block, source.port)) is not None:
         text.append(described(value))
     elif (tree := page.tree(source.block, source.port)) is not None:
         text.append(listed(tree, page.leaf_ports))
     return "\n".join(text)
+
+
+def _own(page: PageResult, name: PortName) -> list[str]:
+    """The value of an own variable, and why it gets a gradient or not."""
+    variable = page.variable(name.block, name.port)
+    found = [editor.tr("A variable of the block's own, {0}.").format(variable)]
+    if (result := page.result) is None:
+        return found
+    if (value := result.values.get(variable.port("out"))) is not None:
+        found.append(described(value))
+    if variable in result.gradients and (verdict := result.variable(variable)) is not None:
+        found.append(verdict.sentence)
+    return found
 
 
 def _unwired(block: Block, port: str) -> str:

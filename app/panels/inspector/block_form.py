@@ -8,7 +8,15 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.canvas.paint.blocks.rows import Tile
 from app.canvas.state.formatting import dimensions
@@ -21,6 +29,7 @@ from app.services.plain_text import tooltip, unmarked
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.calculus.choices import notes
 from runtime.diagram import MAIN, Diagram, PortName, ports
+from runtime.diagram.files.records import changed_block
 from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
@@ -41,6 +50,8 @@ class BlockForm(QWidget):
     """A field, and its text that is not committed yet, or None."""
     renamed = Signal(str)
     blockRequested = Signal(str)
+    ownRequested = Signal(str, bool)
+    """An input, and whether it is to own a variable or the variable is to move out."""
 
     def __init__(
         self, diagram: Diagram, page: str, name: str, theme: Theme, runner: Runner
@@ -55,6 +66,9 @@ class BlockForm(QWidget):
         self._found: dict[str | None, str] = {}
         self._outputs: dict[str, QLabel] = {}
         self._sources: dict[str, tuple[PortName, QLabel]] = {}
+        self._own: dict[str, tuple[str, str]] = {}
+        """Input and parameter of an own variable, by field."""
+        self._gradients: dict[str, QLabel] = {}
         self._block = diagram.pages[page].blocks[name]
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 2, 12, 12)
@@ -99,6 +113,11 @@ class BlockForm(QWidget):
         self._show_problems(result, use)
         labels.show_or_hide(self._gradient, _gradient_text(result, use / self.name))
         labels.show_or_hide(self._shared, self._shared_text(result, use / self.name))
+        for port, label in self._gradients.items():
+            variable = use / self.name / port
+            text = _gradient_text(result, variable) or self.tr("A variable of its own")
+            carried = _carried(result, variable.port("out"))
+            label.setText("<br>".join(filter(None, [text, escape(carried)])))
 
     def _add_head(self, theme: Theme) -> None:
         tile = Tile(self)
@@ -157,8 +176,12 @@ class BlockForm(QWidget):
             port = self._block.port(name)
             if source is not None:
                 self._add_wired(grid, name, source)
+            elif name in self._block.owned:
+                self._add_own(grid, name)
             elif port is not None:
                 self._add_field(grid, name, name, LiteralField(self._default_of(port)))
+                if name in self._block.ownable:
+                    self._add_button(grid, self.tr("Own variable"), name, own=True)
 
     def _add_wired(self, grid: QGridLayout, name: str, source: PortName) -> None:
         origin = labels.rich("← " + labels.link(source.block, str(source)))
@@ -170,6 +193,30 @@ class BlockForm(QWidget):
         grid.addWidget(carried, row + 1, 1)
         self._sources[name] = (source, carried)
         self._add_error_label(grid, name)
+
+    def _add_own(self, grid: QGridLayout, port: str) -> None:
+        """Fields for the own variable of an input, under its gradient."""
+        label = labels.rich()
+        label.linkActivated.connect(self.blockRequested)
+        row = grid.rowCount()
+        grid.addWidget(_label(port, label), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(label, row, 1)
+        self._gradients[port] = label
+        for name, info in self._block.owned[port].parameters().items():
+            field = field_for(info.annotation, self._runner)
+            field.setToolTip(tooltip(info.description or ""))
+            key = f"{port} {name}"
+            self._own[key] = port, name
+            self._add_field(grid, key, name, field)
+            field.setAccessibleName(key)
+        self._add_button(grid, self.tr("Move out"), port, own=False)
+
+    def _add_button(self, grid: QGridLayout, text: str, port: str, *, own: bool) -> None:
+        button = QToolButton(self)
+        button.setText(text)
+        button.setAccessibleName(f"{text}: {port}")
+        button.clicked.connect(lambda: self.ownRequested.emit(port, own))
+        grid.addWidget(button, grid.rowCount(), 1)
 
     def _add_outputs(self, diagram: Diagram) -> None:
         names = ports(diagram, self.page, self.name).outputs
@@ -214,7 +261,17 @@ class BlockForm(QWidget):
         self._error_labels[name] = labels.error()
         grid.addWidget(self._error_labels[name], grid.rowCount(), 1)
 
+    def values_of(self, field: str, value: Any) -> dict[str, Any]:
+        """What a committed field sets in the block; raises ParameterError for an own variable."""
+        if field not in self._own:
+            return {field: value}
+        port, name = self._own[field]
+        return {port: changed_block(self._block.owned[port], {name: value})}
+
     def _value_of(self, name: str) -> Any:
+        if name in self._own:
+            port, parameter = self._own[name]
+            return getattr(self._block.owned[port], parameter)
         if name in self._block.parameters():
             return getattr(self._block, name)
         return self._block.literals.get(name)
@@ -259,7 +316,8 @@ def form_shape(diagram: Diagram, page: str, name: str) -> object:
     names = ports(diagram, page, name)
     wires = diagram.pages[page].wires
     driven = tuple(wires.get(PortName(name, port)) for port in names.inputs)
-    return page, name, type(diagram.pages[page].blocks[name]), names, driven
+    block = diagram.pages[page].blocks[name]
+    return page, name, type(block), names, driven, frozenset(block.owned)
 
 
 def docs(cls: type[Block]) -> str:

@@ -14,7 +14,8 @@ from app.services.background import Runner, at_once
 from app.services.theme import LIGHT, Theme, follow_theme
 from blocks.errors import GradwireError
 from blocks.values import Tensor
-from runtime.diagram import MAIN, Change, Diagram, RenameBlock, SetParameters, apply
+from runtime.diagram import MAIN, Change, Diagram, PortName, RenameBlock, SetParameters, apply
+from runtime.diagram.edits.owning import move_out, own_variables
 from runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class Inspector(QScrollArea):
         form.draftChanged.connect(lambda field, text: self._keep(form, field, text))
         form.renamed.connect(lambda new: self._rename(form, new))
         form.blockRequested.connect(self.blockRequested)
+        form.ownRequested.connect(lambda port, own: self._move(form, port, own=own))
         for field, (text, error) in self._drafts_of(form).items():
             form.show_draft(field, text, error)
         form.show_result(self._result, self._use)
@@ -160,15 +162,25 @@ class Inspector(QScrollArea):
             drafts[field] = (text, drafts.get(field, ("", ""))[1])
 
     def _commit(self, form: BlockForm, field: str, value: Any) -> None:
-        change = SetParameters(form.name, {field: value}, form.page)
         drafts = self._drafts_of(form)
-        if (reason := self._refusal(change)) is None:
+        try:
+            change = SetParameters(form.name, form.values_of(field, value), form.page)
+            reason = self._refusal(change)
+        except GradwireError as error:
+            reason = _sentences(error)
+        if reason is None:
             drafts.pop(field, None)
             self.changeRequested.emit(change)
         else:
             if not isinstance(value, Tensor):  # generated or loaded, not typed
                 drafts[field] = (drafts.get(field, (str(value), ""))[0], reason)
             form.show_error(field, reason)
+
+    def _move(self, form: BlockForm, port: str, *, own: bool) -> None:
+        """Give an input a variable of its own, or move it out of the block."""
+        target = PortName(form.name, port)
+        make = own_variables if own else move_out
+        self.changeRequested.emit(make(self._diagram, form.page, [target]))
 
     def _rename(self, form: BlockForm, new: str) -> None:
         change = RenameBlock(form.name, new, form.page)
@@ -181,5 +193,9 @@ class Inspector(QScrollArea):
         try:
             apply(self._diagram, change)
         except GradwireError as error:
-            return " ".join(filter(None, (error.what, error.next_step)))
+            return _sentences(error)
         return None
+
+
+def _sentences(error: GradwireError) -> str:
+    return " ".join(filter(None, (error.what, error.next_step)))

@@ -56,9 +56,12 @@ def own_variables(diagram: Diagram, page: str, targets: Collection[PortName]) ->
     return Batch("Own Parameter", tuple(changes))
 
 
-def move_out(diagram: Diagram, page: str, targets: Collection[PortName]) -> Batch:
+def move_out(
+    diagram: Diagram, page: str, targets: Collection[PortName], at: Point | None = None
+) -> Batch:
     """The change that puts the own variables of inputs into Variable blocks, wired to them.
 
+    The first has its corner ``at``, by default beside the block, the others are below it.
     Numbers drawn without a seed are drawn anew, as they are for a new name. Raises ChangeError.
     """
     here = diagram.pages[page]
@@ -71,9 +74,10 @@ def move_out(diagram: Diagram, page: str, targets: Collection[PortName]) -> Batc
         name = _fresh(f"{target.block}_{target.port}", taken)
         taken.add(name)
         corner = here.layout.get(target.block, Point(0.0, 0.0))
-        at = Point(corner.x + _BESIDE.x, corner.y + row * _BESIDE.y)
+        first = at or Point(corner.x + _BESIDE.x, corner.y)
+        place = Point(first.x, first.y + row * _BESIDE.y)
         changes += [
-            AddBlock(name, block.owned[target.port], at, page),
+            AddBlock(name, block.owned[target.port], place, page),
             SetParameters(target.block, {target.port: None}, page),
             Connect(PortName(name, "out"), target, page),
         ]

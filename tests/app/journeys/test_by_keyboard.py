@@ -14,7 +14,8 @@ from app.canvas.input.bindings import MOUSE
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.scene.focus import Focus, FocusKind
 from app.document.numbers import Number
-from runtime.diagram import Note, Page, Point, PortName, SetNote, group
+from blocks.registry import registry
+from runtime.diagram import AddBlock, Note, Page, Point, PortName, SetNote, group
 from tests.app.document.test_diff import seed
 
 if TYPE_CHECKING:
@@ -183,6 +184,18 @@ def _(window):
     assert main(window).wires[PortName("add1", "a")] == PortName("mul1", "out")
     assert PortName("stop", "x") not in main(window).wires
     assert main(window).layout["stop"].y > at.y
+
+
+@way("Drag from the square of a block's own variable")
+def _(window):
+    window.edit.change(AddBlock("fc", registry().get("Linear").new()))
+    go(window, FocusKind.BLOCK, "fc")
+    press(window, Key.Key_S)
+    press(window, Key.Key_M, held=CONTROL | SHIFT)
+    assert main(window).wires[PortName("fc", "weight")] == PortName("fc_weight", "out")
+    press(window, Key.Key_O, held=CONTROL | SHIFT)
+    assert set(main(window).blocks["fc"].owned) == {"weight", "bias"}
+    assert "fc_weight" not in main(window).blocks
 
 
 @way("Drag a note's corner")

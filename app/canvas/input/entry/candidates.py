@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.services.translation import editor
 from blocks.block import Block, Opaque
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 
-_INITIAL = {"Variable": {"value": 1.0}, "Constant": {"value": 1.0}}
+_INITIAL: Mapping[str, Mapping[str, Any]] = {
+    "Variable": {"value": 1.0},
+    "Constant": {"value": 1.0},
+    "Linear": {"units": 4},
+    "Conv2D": {"filters": 4},
+}
 """Initial parameters of new blocks, so that diagrams run at once."""
 
 
@@ -63,7 +68,7 @@ def type_candidate(type_name: str) -> Candidate:
     if issubclass(cls, PageBlock):
         return Candidate(type_name, cls(), *FIRST_PORTS)
     first = next((f"{p.name}.0" if p.variadic else p.name for p in cls.inputs), "")
-    block = cls.model_validate(_INITIAL.get(type_name, {}))
+    block = cls.new().with_parameters(**_INITIAL.get(type_name, {}))
     return Candidate(type_name, block, first, next(iter(cls.outputs), ""))
 
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 
+from app.canvas.input.changes import moving_in
 from app.canvas.input.frames import move_change, move_set, moved_notes
 from app.canvas.input.gestures.base import GRID, Gesture, Host
 from app.canvas.input.room import with_room
 from app.canvas.input.splicing import free_ports, splice, wire_under
 from app.canvas.scene.geometry import OVERHANG
+from app.services.translation import editor
 from runtime.diagram import MoveBlocks
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 class DragSelection(Gesture):
     """Moves the selection; the corner ``grabbed`` (2,) snaps to the grid, the rest follows.
 
-    A single block without wires is inserted into the wire that it is dropped on.
+    A single block without wires is inserted into the wire that it is dropped on; a Variable moves
+    into the block that it alone drives and that may own it.
     """
 
     cursor = Qt.CursorShape.SizeAllCursor
@@ -50,11 +53,16 @@ class DragSelection(Gesture):
             self._shift = shift
             self._place(shift)
             self._mark_wire()
+            inward = moving_in(self.host.view, self._name, at) is not None
+            self.host.hint(editor.tr("Release to move it into the block.") if inward else "")
 
     def finish(self, at: QPointF) -> None:
         shift, wires = self._shift, list(self.host.view.marks)
+        moved_in = moving_in(self.host.view, self._name, at) if shift.any() else None
         self.cancel()
-        if shift.any():
+        if moved_in is not None:
+            self.host.request(moved_in)
+        elif shift.any():
             move = move_change(self._scene, self._moved, shift)
             joined = self._splice(move, wires[0]) if wires else None
             self.host.request(with_room(self._scene, joined, [self._name]) if joined else move)

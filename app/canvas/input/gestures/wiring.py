@@ -11,6 +11,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from app.canvas.input.changes import moving_out
 from app.canvas.input.gestures.base import Gesture, Host
 from app.canvas.paint.open_wire import draw_open_wire, open_wire
 from app.canvas.scene.bezier import flatten
@@ -31,7 +32,8 @@ _SLICE = 0.004
 class DrawWire(Gesture):
     """A wire with one open end. ``taken`` is the target of the wire whose end is drawn, if any.
 
-    The open end snaps to the nearest port, or on a block to the first free port that it fits.
+    The open end snaps to the nearest port, or on a block to the first free port that it fits. An
+    own variable whose input it begins at moves out to where it ends.
     """
 
     cursor = Qt.CursorShape.CrossCursor
@@ -82,7 +84,10 @@ class DrawWire(Gesture):
         elif self._taken is not None:
             self.host.request(Disconnect(self._taken, page=page))
         elif not beside:
-            self.host.quick_add(at, self._fixed)
+            moved_out = moving_out(self.host.view, self._fixed, at)
+            if moved_out is None:
+                self.host.quick_add(at, self._fixed)
+            self.host.request(moved_out)
 
     def _connect(self, source: PortName, target: PortName) -> None:
         """Request the wire between two ports, in place of the one that was taken."""

@@ -33,6 +33,8 @@ MARGIN = 11.0
 CORNER = 5.0
 GUTTER = 10.0
 """Distance from the edge to the text."""
+_NAME_SHARE, _OWNED_SHARE = 0.4, 0.65
+"""The widest name of a port, and name and gradient of an own variable, as shares of a face."""
 _AT_LEAST = 4
 """Number of faces that a frame always draws."""
 
@@ -125,7 +127,8 @@ def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]
     for side, ports in enumerate((look.inputs, look.outputs)):
         for row, port in enumerate(ports):
             if port.text:
-                taken = min(metrics.horizontalAdvance(port.text), 0.4 * WIDTH)
+                most = (_OWNED_SHARE if port.kind == "owned" else _NAME_SHARE) * WIDTH
+                taken = min(metrics.horizontalAdvance(port.text), most)
                 left = GUTTER if side == 0 else WIDTH - GUTTER - taken
                 yield port, side, QRectF(left, HEADER + ROW * row, taken, ROW)
 
@@ -238,8 +241,18 @@ class _Face:
         if port.kind == "free":
             pen.setStyle(Qt.PenStyle.DotLine)
         self.painter.setPen(pen)
+        if port.kind == "owned":
+            self._own_variable(centre)
+            return
         self.painter.setBrush(colour if port.kind == "wired" else QColor(theme.canvas))
         self.painter.drawEllipse(centre, PORT_RADIUS - 0.5, PORT_RADIUS - 0.5)
+
+    def _own_variable(self, centre: QPointF) -> None:
+        """Draw the square of an own variable, in the colours of a Variable's face."""
+        box = QRectF(-PORT_RADIUS, -PORT_RADIUS, 2.0 * PORT_RADIUS, 2.0 * PORT_RADIUS)
+        self.painter.setPen(QPen(QColor(self.theme.symbol("sources")), 1.4))
+        self.painter.setBrush(self.theme.face("sources"))
+        self.painter.drawRoundedRect(box.translated(centre), 1.5, 1.5)
 
     def _inside(self, state: State, middle: float) -> None:
         """Draw the sign of the worst state inside a page, centred at the height ``middle``."""

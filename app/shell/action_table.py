@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.canvas.view import CanvasView
     from app.commands.bookmarks import BookmarkCommands
     from app.commands.clipboard import ClipboardCommands
+    from app.commands.compare import CompareCommands
     from app.commands.edit import EditCommands
     from app.commands.files import FileCommands
     from app.commands.help import HelpCommands
@@ -44,6 +45,7 @@ class Owners:
     bookmarks: BookmarkCommands
     canvas: CanvasView
     clipboard: ClipboardCommands
+    compare: CompareCommands
     edit: EditCommands
     files: FileCommands
     find_bar: FindBar
@@ -134,6 +136,8 @@ TABLE: tuple[Row, ...] = (
             editor.noop("Save the diagram"), shortcut=Key.Save),
     Command("save_as", "file", editor.noop("Save &As…"), lambda to: to.files.save_as(),
             editor.noop("Save the diagram to another file"), shortcut="Ctrl+Shift+S"),
+    Command("compare", "file", editor.noop("Compare Wit&h…"), lambda to: to.compare.compare(),
+            editor.noop("Show what differs from another file, and what that does to gradients")),
     Command("export", "file", editor.noop("&Export Picture…"), lambda to: to.pictures.export(),
             editor.noop("Export the page, or all pages, as PNG, SVG, PDF or TikZ"),
             shortcut="Ctrl+E"),

@@ -13,6 +13,7 @@ from app.canvas.state.wire_numbers import WireNumbers
 from app.canvas.view import CanvasView
 from app.commands.bookmarks import BookmarkCommands
 from app.commands.clipboard import ClipboardCommands
+from app.commands.compare import CompareCommands
 from app.commands.edit import EditCommands
 from app.commands.files import FileCommands, dropped_files
 from app.commands.help import HelpCommands
@@ -220,6 +221,7 @@ class MainWindow(QMainWindow):
                 bookmarks=self.bookmarks,
                 canvas=canvas,
                 clipboard=self.clipboard,
+                compare=CompareCommands(document, navigation, background, settings, self),
                 edit=self.edit,
                 files=self.files,
                 find_bar=self.find_bar,

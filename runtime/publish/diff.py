@@ -8,17 +8,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runtime.diagram.diff import diff
 from runtime.diagram.files.records import type_of
-from runtime.flow.tools.effects import Effect
+from runtime.engine import Session
+from runtime.flow import analyse, observe
+from runtime.flow.tools.effects import Effect, effects
+from runtime.publish.problems import Problem
 from runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
+    from runtime.diagram import Diagram
     from runtime.diagram.diff import BlockChange, Changed, DiagramChanges, PageChanges, WireChange
     from runtime.flow.tools.effects import Effects, VariableEffect
-    from runtime.publish.problems import Problem
 
 _LONGEST = 60
 """Length of a value in words, in characters, from which its numbers are counted instead."""
+_STRUCTURE_ALONE = "A diagram has errors, so gradients are compared by structure alone."
 _COLUMNS = ("", "what", "change")
 _WORDS = {
     Effect.LOST: "loses its gradient",
@@ -73,6 +78,35 @@ class DiffReport:
             "notices": list(self.notices),
             "problems": [problem.to_json() for problem in self.problems],
         }
+
+
+def diff_report(
+    before: Diagram,
+    after: Diagram,
+    names: tuple[str, str],
+    *,
+    run: bool = False,
+    notices: Sequence[str] = (),
+) -> DiffReport:
+    """Compare two diagrams that are shown under these names.
+
+    With ``run`` gradients are compared by their numbers, unless a diagram has errors.
+    """
+    sessions = [Session(diagram, partial=True) for diagram in (before, after)]
+    problems = tuple(
+        Problem(diagnostic, name)
+        for session, name in zip(sessions, names, strict=True)
+        for diagnostic in session.diagnostics
+    )
+    can_run = run and not any(problem.is_error for problem in problems)
+    flows = [
+        observe(session, session.losses) if can_run else analyse(session.program)
+        for session in sessions
+    ]
+    changes = diff(before, after)
+    found = effects(changes, flows[0], flows[1])
+    said = dict.fromkeys([*notices, *([_STRUCTURE_ALONE] if run and not can_run else [])])
+    return DiffReport(*names, changes, found, problems, tuple(said))
 
 
 def _page_parts(page: PageChanges, changes: DiagramChanges) -> Iterator[Part]:

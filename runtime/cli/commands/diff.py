@@ -12,15 +12,9 @@ from blocks.nearest import did_you_mean
 from runtime.cli.arguments import Json
 from runtime.cli.commands.picture import ENDINGS, drawing
 from runtime.cli.output import CLEAN, UsageError, print_json
-from runtime.cli.sessions import has_errors
 from runtime.diagram import MAIN, Diagram
-from runtime.diagram.diff import diff as changes_of
 from runtime.diagram.files.storage import load_version
-from runtime.engine import Session
-from runtime.flow import analyse, observe
-from runtime.flow.tools.effects import effects
-from runtime.publish.diff import DiffReport
-from runtime.publish.problems import Problem
+from runtime.publish.diff import DiffReport, diff_report
 from runtime.publish.text import show
 
 DIFFERENT = 1
@@ -79,7 +73,8 @@ def diff(
     names = _names_of_git(files) if git else _two_names(files)
     notices: list[str] = []
     before, after = (_load(path, named, notices) for path, named in names)
-    report = _compare(before, after, tuple(named for _, named in names), notices, run=run)
+    shown = (names[0][1], names[1][1])
+    report = diff_report(before, after, shown, run=run, notices=notices)
     if output is not None:
         _draw(report, output, page)
     if json:
@@ -116,27 +111,6 @@ def _load(path: str, named: str, notices: list[str]) -> Diagram:
     if path in ("/dev/null", os.devnull):
         return Diagram()
     return load_version(Path(path), Path(named).parent, notices.append)
-
-
-def _compare(
-    before: Diagram, after: Diagram, names: tuple[str, ...], notices: list[str], *, run: bool
-) -> DiffReport:
-    sessions = [Session(diagram, partial=True) for diagram in (before, after)]
-    problems = [
-        tuple(Problem(diagnostic, name) for diagnostic in session.diagnostics)
-        for session, name in zip(sessions, names, strict=True)
-    ]
-    can_run = run and not any(map(has_errors, problems))
-    if run and not can_run:
-        notices.append("A diagram has errors, so gradients are compared by structure alone.")
-    flows = [
-        observe(session, session.losses) if can_run else analyse(session.program)
-        for session in sessions
-    ]
-    changes = changes_of(before, after)
-    found = effects(changes, flows[0], flows[1])
-    every = tuple(problem for some in problems for problem in some)
-    return DiffReport(names[0], names[1], changes, found, every, tuple(dict.fromkeys(notices)))
 
 
 def _draw(report: DiffReport, output: Path, page: str | None) -> None:

@@ -1,0 +1,95 @@
+"""Compares the open diagram with a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QFileDialog
+
+from app.commands.files import folder_of
+from app.evaluation.evaluator import evaluate
+from app.panels.dialogs.comparison import Comparison
+from app.pictures.diff_picture import DiffPicture
+from app.services.background import Cancelled
+from app.services.examples import SUFFIX
+from blocks.errors import GradwireError
+from runtime.diagram import load
+from runtime.publish.diff import DiffReport, diff_report
+from runtime.publish.printable import visible
+from runtime.publish.text import plain
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.document.document import Document
+    from app.document.navigation import Navigation
+    from app.evaluation.result import Result
+    from app.services.background import Background
+    from app.services.settings import Settings
+    from runtime.diagram import Diagram
+
+
+class CompareCommands(QObject):
+    """Compare With, in the File menu."""
+
+    def __init__(
+        self,
+        document: Document,
+        navigation: Navigation,
+        background: Background,
+        settings: Settings,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._document = document
+        self._navigation = navigation
+        self._background = background
+        self._settings = settings
+
+    def compare(self) -> None:
+        """Ask for a file, and show what changed from it to the open diagram."""
+        name, _ = QFileDialog.getOpenFileName(
+            self._parent,
+            self.tr("Compare with"),
+            str(folder_of(self._document, self._settings)),
+            self.tr("Gradwire diagram (*{0});;JSON (*.json)").format(SUFFIX),
+        )
+        if name:
+            self._compare_with(Path(name))
+
+    def _compare_with(self, path: Path) -> None:
+        diagram, shown = self._document.diagram, self._document.name
+        try:
+            report, result = self._background.run(
+                self.tr("Comparing with {0}").format(path.name),
+                lambda pulse: _compared(path, diagram, shown),
+                pure=True,
+            )
+        except Cancelled:
+            return
+        except GradwireError as error:  # of the file, or because another job is running
+            self._document.problem.emit(str(error))
+            return
+        self._show(report, result)
+
+    def _show(self, report: DiffReport, result: Result | None) -> None:
+        here = self._navigation.page
+        differing = [each.page for each in report.changes.pages if each.page is not None]
+        pages = sorted(differing, key=lambda page: page != here) or [here]
+        dialog = Comparison(
+            self.tr("{0} compared with {1}").format(report.after, report.before),
+            visible(plain(report.parts())),
+            pages,
+            lambda page: DiffPicture(report.changes, report.effects, page, result),
+            self._parent,
+        )
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.show()
+
+
+def _compared(path: Path, diagram: Diagram, name: str) -> tuple[DiffReport, Result | None]:
+    """The report on a file and a diagram, and the result of the diagram."""
+    return diff_report(load(path), diagram, (path.name, name)), evaluate(diagram)

@@ -1,0 +1,66 @@
+"""Shows what differs between two diagrams, in words and as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QPlainTextEdit,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.panels.dialogs.export_sheet import PicturePreview
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.pictures.page_picture import PagePicture
+
+
+class Comparison(QDialog):
+    """Stays open beside the window. ``pictures`` draws a page of ``pages``."""
+
+    def __init__(
+        self,
+        title: str,
+        words: str,
+        pages: Sequence[str],
+        pictures: Callable[[str], PagePicture],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self._pictures = pictures
+        self.page = QComboBox(self)
+        self.page.setAccessibleName(self.tr("Page"))
+        self.page.addItems(list(pages))
+        self.page.setVisible(len(pages) > 1)
+        self.page.currentTextChanged.connect(self._show_page)
+        self.preview = PicturePreview(self)
+        self.words = QPlainTextEdit(words, self)
+        self.words.setReadOnly(True)
+        self.words.setTabChangesFocus(True)
+        self.words.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.words.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.words.setAccessibleName(self.tr("Differences"))
+        split = QSplitter(Qt.Orientation.Vertical, self)
+        split.addWidget(self.preview)
+        split.addWidget(self.words)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(self.page)
+        column.addWidget(split, 1)
+        column.addWidget(buttons)
+        self.resize(980, 720)
+        self._show_page(self.page.currentText())
+
+    def _show_page(self, page: str) -> None:
+        self.preview.show_picture(self._pictures(page))

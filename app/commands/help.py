@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QDialog, QMenu, QWidget
 
     from app.panels.dialogs.shortcuts import Section
+    from app.services.settings import Settings
 
 
 class HelpCommands(QObject):
@@ -30,19 +31,23 @@ class HelpCommands(QObject):
         self,
         menus: Callable[[], Mapping[str, QMenu]],
         sections: Callable[[], list[Section]],
+        settings: Settings,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._parent = parent
         self._menus = menus
         self._sections = sections
+        self._settings = settings
         self._shown: QDialog | None = None
         self._manual: ManualWindow | None = None
 
     def find_command(self) -> None:
         """Search all actions."""
         if self._shown is None:
-            self._show(CommandPalette(self._menus(), self._parent))
+            palette = CommandPalette(self._menus(), self._settings.commands, self._parent)
+            palette.ran.connect(self._settings.remember_command)
+            self._show(palette)
 
     def shortcuts(self) -> None:
         """Show all keyboard shortcuts."""

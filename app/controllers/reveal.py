@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject
 
+from app.canvas.scene.camera import NUMBERS
 from app.canvas.state.view_state import Selection
 from app.document.diff import page_diff, renamed_pages
 from blocks.errors import Location
-from runtime.diagram import MAIN, Diagram, PortName
+from runtime.diagram import MAIN, Diagram, Point, PortName
 from runtime.diagram.layout.measures import HEADER, WIDTH
 
 if TYPE_CHECKING:
@@ -41,6 +42,24 @@ class Reveal(QObject):
     def path(self, path: str) -> None:
         """Show a block by its instance path, ``enc/W1``."""
         self.location(Location(MAIN, path))
+
+    def close_up(self, path: str) -> None:
+        """Show a block by its instance path, in the middle and large enough to be read.
+
+        The view stays as it is if that is so already.
+        """
+        name = self._navigation.reveal(Location(MAIN, path))
+        if name is None:
+            return
+        canvas = self._canvas
+        canvas.select({name})
+        actual = canvas.actual_zoom()
+        is_readable = canvas.zoom() >= NUMBERS * actual
+        if not (is_readable and canvas.rect().contains(canvas.block_rect(name))):
+            bounds = canvas.view.scene.bounds_of([name])
+            assert bounds is not None
+            centre = bounds.reshape(2, 2).mean(axis=0)
+            canvas.show_at(Point(*centre.tolist()), max(canvas.zoom(), actual))
 
     def block(self, name: str) -> None:
         """Show a block of the current page."""

@@ -13,6 +13,7 @@ from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 from runtime.flow import Thresholds
 
 _MAX_RECENT = 8
+_MAX_COMMANDS = 20
 
 
 class Settings:
@@ -61,6 +62,16 @@ class Settings:
     @used.setter
     def used(self, names: tuple[str, ...]) -> None:
         self._store.setValue("used", list(names))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Keys of the actions last chosen in the command palette, most recent first."""
+        return self._names("commands")
+
+    def remember_command(self, key: str) -> None:
+        """Put an action first among the recent ones."""
+        others = [other for other in self.commands if other != key]
+        self._store.setValue("commands", [key, *others][:_MAX_COMMANDS])
 
     @property
     def theme(self) -> str:

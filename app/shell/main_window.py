@@ -211,7 +211,7 @@ class MainWindow(QMainWindow):
         workers = [controller.worker for controller in self._controllers]
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
-        self.help = HelpCommands(lambda: menus, actions.shortcut_sections, self)
+        self.help = HelpCommands(lambda: menus, actions.shortcut_sections, settings, self)
         self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
         self.pages = PageCommands(document, navigation, canvas, self.palette_panel, self)
@@ -306,7 +306,7 @@ class MainWindow(QMainWindow):
         self.palette_panel.blockChosen.connect(self.edit.add_block)
         self.inspector.changeRequested.connect(self.edit.change)
         self.inspector.blockRequested.connect(self.reveal.block)
-        self.find_bar.pathRequested.connect(self.reveal.path)
+        self.find_bar.pathRequested.connect(self.reveal.close_up)
         self.find_bar.closed.connect(self.canvas.setFocus)
         self.variables.blockRequested.connect(self.reveal.path)
         self.problems.placeRequested.connect(self.reveal.location)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
 
 _ACTION = Qt.ItemDataRole.UserRole
+_KEY = Qt.ItemDataRole.UserRole + 1
 _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _WIDTH, _HEIGHT = 560, 380
 
@@ -33,17 +34,31 @@ class Row(NamedTuple):
     """An action as it is listed: ``File: Save``."""
 
     text: str
+    name: str
+    """The part of the text after the menu."""
     action: QAction
+
+    @property
+    def key(self) -> str:
+        """Identifies the action from one run of the editor to the next."""
+        return self.action.objectName() or self.text
 
 
 class CommandPalette(QDialog):
-    """An input line above the list of matching actions; Esc closes it."""
+    """An input line above the list of matching actions, the best first; Esc closes it.
 
-    def __init__(self, menus: Mapping[str, QMenu], parent: QWidget) -> None:
+    Of equally good ones those of ``recent`` come first; the others keep the order of the menus.
+    """
+
+    ran = Signal(str)
+    """Key of the action that was chosen."""
+
+    def __init__(self, menus: Mapping[str, QMenu], recent: Sequence[str], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Command palette"))
         self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
         self._menus = menus
+        self._recent = {key: place for place, key in enumerate(recent)}
         self.line = QLineEdit(self)
         self.line.setPlaceholderText(self.tr("What do you want to do?"))
         self.line.setAccessibleName(self.windowTitle())
@@ -85,11 +100,7 @@ class CommandPalette(QDialog):
     def _look_for(self, sought: str) -> None:
         self.list.clear()
         # Not cached: menus that are filled at run time replace their actions.
-        scored = [(fuzzy.score(sought, row.text), row) for row in rows(self._menus)]
-        fitting = [(score, row) for score, row in scored if score is not None]
-        if sought.strip():
-            fitting.sort(key=lambda pair: -pair[0])
-        for _, row in fitting:
+        for row in ranked(rows(self._menus), sought, self._recent):
             self.list.addTopLevelItem(_item(row))
         for i in range(self.list.topLevelItemCount()):
             item = self.list.topLevelItem(i)
@@ -101,6 +112,7 @@ class CommandPalette(QDialog):
         item = self.list.currentItem()
         if item is not None and not item.isDisabled():
             action = item.data(0, _ACTION)
+            self.ran.emit(item.data(0, _KEY))
             self.accept()
             QTimer.singleShot(0, action, action.trigger)  # after this dialog has closed
 
@@ -112,7 +124,23 @@ def rows(menus: Mapping[str, QMenu]) -> Iterator[Row]:
         title = plain(menu.title())
         for action in menu.actions():
             if not action.isSeparator() and action.menu() is None:
-                yield Row(f"{title}: {plain(action.text())}", action)
+                name = plain(action.text())
+                yield Row(f"{title}: {name}", name, action)
+
+
+def ranked(found: Iterable[Row], sought: str, recent: Mapping[str, int]) -> list[Row]:
+    """The rows that match, the best first; of equal ones the most recent, then as they come.
+
+    Rows that match by their letters alone are ordered by how well they do.
+    """
+    keyed = []
+    for row in found:
+        kind = fuzzy.match(sought, row.name, row.text)
+        if kind is not None:
+            by_letters = kind is fuzzy.Match.LETTERS
+            score = (fuzzy.score(sought, row.text) or 0) if by_letters else 0
+            keyed.append(((-kind, -score, recent.get(row.key, len(recent))), row))
+    return [row for _, row in sorted(keyed, key=lambda pair: pair[0])]
 
 
 def plain(text: str) -> str:
@@ -125,5 +153,6 @@ def _item(row: Row) -> QTreeWidgetItem:
     item = QTreeWidgetItem([row.text, keys])
     item.setToolTip(0, tooltip(row.action.statusTip()))
     item.setData(0, _ACTION, row.action)
+    item.setData(0, _KEY, row.key)
     item.setDisabled(not row.action.isEnabled())
     return item

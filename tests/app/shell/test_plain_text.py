@@ -205,7 +205,7 @@ def test_no_dialog_takes_the_text_of_a_file_for_markup(opened, tmp_path):
     opened.settings.remember(opened.document.path)
     recovery = opened.windows.offer_recovery()
     assert recovery is not None
-    palette = CommandPalette(opened.menus.by_name, opened)
+    palette = CommandPalette(opened.menus.by_name, (), opened)
     opened.welcome.show_recent([opened.document.path])
     for root in (recovery, palette, opened.welcome):
         wrong, seen = markup_in(root)

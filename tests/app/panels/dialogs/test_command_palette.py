@@ -1,11 +1,14 @@
 """Every action by a few letters, and every key on one sheet."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication
 
 from app.canvas.input.bindings import KEYS, MOUSE
-from app.panels.dialogs.command_palette import CommandPalette, plain
+from app.panels.dialogs.command_palette import CommandPalette, Row, plain, ranked
 from app.panels.dialogs.shortcuts import Shortcuts
 from app.services import fuzzy
 from app.shell.action_table import COMMANDS
@@ -56,7 +59,61 @@ class TestFuzzy:
         assert fuzzy.score("x", "") is None
 
 
+class Menus:
+    """Rows as the palette has them, without menus."""
+
+    def __init__(self, *texts):
+        self.actions = [QAction(text.partition(": ")[2]) for text in texts]
+        for action, text in zip(self.actions, texts, strict=True):
+            action.setObjectName(text)
+
+    def ranked(self, sought, recent=()):
+        rows = [Row(action.objectName(), action.text(), action) for action in self.actions]
+        order = {key: place for place, key in enumerate(recent)}
+        return [row.text for row in ranked(rows, sought, order)]
+
+
+class TestRanking:
+    def test_the_beginning_of_a_name_is_better_than_words_and_words_than_letters(self):
+        menus = Menus("File: Reopen", "Edit: Undo Paste", "File: Open Recent", "File: Open")
+        assert menus.ranked("open") == ["File: Open", "File: Open Recent", "File: Reopen"]
+        assert menus.ranked("op")[:2] == ["File: Open Recent", "File: Open"]
+        assert menus.ranked("paste") == ["Edit: Undo Paste"]
+
+    def test_letters_begin_words_of_menu_and_name(self):
+        menus = Menus("Theme: Half-Dark", "Theme: Dark", "Help: Third Ark")
+        assert menus.ranked("th dark")[0] == "Theme: Half-Dark"
+        assert menus.ranked("thd")[:2] == ["Theme: Half-Dark", "Theme: Dark"]
+        assert set(menus.ranked("thdark")[:2]) == {"Theme: Half-Dark", "Theme: Dark"}
+
+    def test_recent_ones_break_ties_and_nothing_else(self):
+        menus = Menus("View: Zoom In", "View: Zoom Out", "Edit: Rezoom", "View: Zoom")
+        recent = ["Edit: Rezoom", "View: Zoom Out"]
+        assert menus.ranked("zo", recent) == [
+            "View: Zoom Out", "View: Zoom In", "View: Zoom", "Edit: Rezoom"
+        ]  # fmt: skip
+        assert menus.ranked("zoom", recent)[0] == "View: Zoom"
+
+    def test_rows_keep_the_order_of_the_menus(self):
+        menus = Menus("File: B", "Edit: A", "File: C")
+        assert menus.ranked("") == ["File: B", "Edit: A", "File: C"]
+
+    @given(st.text("ab ", max_size=6), st.lists(st.text("ab", min_size=1), max_size=4))
+    def test_what_begins_words_matches_by_its_letters_too(self, sought, words):
+        text = " ".join(words)
+        if fuzzy.match(sought, text, text) is not None:
+            assert fuzzy.score(sought, text) is not None or not text
+
+
 class TestPalette:
+    def test_what_was_chosen_last_comes_first_next_time(self, palette, window, qtbot):
+        qtbot.keyClicks(palette.line, "theme high")
+        qtbot.keyClick(palette.line, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: window.settings.theme == "high contrast")
+        window.actions_by_name["find_command"].trigger()
+        again = QApplication.activeModalWidget()
+        assert again.list.topLevelItem(0).text(0) == "Theme: High Contrast"
+
     def test_every_action_is_there_with_its_keys(self, palette, window):
         listed = shown(palette)
         for name in COMMANDS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -113,6 +113,10 @@ class CanvasView(ExplainingStage):
         self.trace(None)
         self.keyboard_focus.update()
         self.numbers.update()
+
+    def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
+        """Use other keys than those of the table; see :meth:`Keys.rebind`."""
+        self._keys.rebind(keys)
 
     def set_camera(self, camera: Camera) -> None:
         """Show the page through another camera."""

@@ -8,21 +8,21 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox
 
 from app.panels.dialogs.command_palette import CommandPalette
-from app.panels.dialogs.shortcuts import Shortcuts
+from app.panels.dialogs.shortcuts import ShortcutSheet
 from app.panels.help.window import ManualWindow
 from runtime.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from PySide6.QtWidgets import QDialog, QMenu, QWidget
+    from PySide6.QtWidgets import QMenu, QWidget
 
-    from app.panels.dialogs.shortcuts import Section
+    from app.services.keymap import Keymap
     from app.services.settings import Settings
 
 
 class HelpCommands(QObject):
-    """The palette searches ``menus``, and the list of shortcuts shows ``sections``."""
+    """The palette searches ``menus``, and the sheet of shortcuts shows ``keymap``."""
 
     exampleRequested = Signal(object)
     """Path of an example linked from the manual, to be opened as a copy."""
@@ -30,29 +30,36 @@ class HelpCommands(QObject):
     def __init__(
         self,
         menus: Callable[[], Mapping[str, QMenu]],
-        sections: Callable[[], list[Section]],
+        keymap: Keymap,
         settings: Settings,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._parent = parent
         self._menus = menus
-        self._sections = sections
+        self._keymap = keymap
         self._settings = settings
-        self._shown: QDialog | None = None
+        self._palette: CommandPalette | None = None
+        self._sheet: ShortcutSheet | None = None
         self._manual: ManualWindow | None = None
 
     def find_command(self) -> None:
         """Search all actions."""
-        if self._shown is None:
+        if self._palette is None:
             palette = CommandPalette(self._menus(), self._settings.commands, self._parent)
             palette.ran.connect(self._settings.remember_command)
-            self._show(palette)
+            palette.finished.connect(self._forget_palette)
+            palette.finished.connect(palette.deleteLater)
+            palette.open()
+            self._palette = palette
 
     def shortcuts(self) -> None:
-        """Show all keyboard shortcuts."""
-        if self._shown is None:
-            self._show(Shortcuts(self._sections(), self._parent))
+        """Show all keyboard shortcuts beside the diagram, to be searched and changed."""
+        if self._sheet is None:
+            self._sheet = ShortcutSheet(self._keymap, self._parent)
+        self._sheet.show()
+        self._sheet.raise_()
+        self._sheet.activateWindow()
 
     def manual(self) -> None:
         """Show the manual at its last page."""
@@ -79,11 +86,5 @@ class HelpCommands(QObject):
             ).format(__version__),
         )
 
-    def _show(self, dialog: QDialog) -> None:
-        self._shown = dialog
-        dialog.finished.connect(self._forget)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    def _forget(self) -> None:
-        self._shown = None
+    def _forget_palette(self) -> None:
+        self._palette = None

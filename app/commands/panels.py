@@ -110,7 +110,7 @@ class PanelCommands(QObject):
     def _dock(self) -> QDockWidget | None:
         dock = self._dock_in_use()
         if dock is None:
-            self._canvas.hint(self.tr("First go to a panel with F6."))
+            self._canvas.hint(self.tr("First go to a panel: View > Next Panel."))
         return dock
 
 

@@ -74,6 +74,15 @@ class Settings:
         self._store.setValue("commands", [key, *others][:_MAX_COMMANDS])
 
     @property
+    def shortcuts(self) -> str:
+        """The changed shortcuts as JSON; empty if all are as by default."""
+        return str(self._store.value("shortcuts", ""))
+
+    @shortcuts.setter
+    def shortcuts(self, text: str) -> None:
+        self._store.setValue("shortcuts", text)
+
+    @property
     def theme(self) -> str:
         """Name of the chosen theme; ``system`` follows the desktop."""
         return str(self._store.value("theme", "system"))

@@ -1,4 +1,4 @@
-"""Builds the menus and the list of shortcuts from the table of actions."""
+"""Builds the menus from the table of actions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu
 
-from app.panels.dialogs.shortcuts import Section
 from app.services.translation import editor
 from app.shell.action_table import (
-    COMMANDS,
     CONTEXT,
     MENUS,
     PARENTS,
@@ -61,28 +59,11 @@ def context_menu(parent: QWidget, by_name: Mapping[str, QAction]) -> QMenu:
     return menu
 
 
-def shortcut_sections() -> list[Section]:
-    """The actions with a shortcut, by menu."""
-    return [
-        Section(
-            editor.tr(title),
-            [
-                (QKeySequence(row.shortcut), editor.tr(row.text), editor.tr(row.tip))
-                for row in COMMANDS.values()
-                if row.menu == menu and row.shortcut is not None
-            ],
-        )
-        for menu, title in MENUS.items()
-    ]
-
-
 def _action(menu: QMenu, row: Command, owners: Owners) -> QAction:
     action = menu.addAction(editor.tr(row.text))
     action.setObjectName(row.name)
     action.setStatusTip(editor.tr(row.tip))
     action.setCheckable(row.checkable or bool(row.group))
-    if row.shortcut is not None:
-        action.setShortcut(QKeySequence(row.shortcut))
     if row.on_canvas:
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         owners.canvas.addAction(action)

@@ -56,6 +56,7 @@ from app.shell.action_table import Owners
 from app.shell.docks import Docks
 from app.shell.menus import Menus
 from app.shell.presenter import Presenter
+from app.shell.shortcuts import Shortcuts
 from app.shell.status import Status
 from app.shell.windows import Windows
 from blocks.registry import registry
@@ -211,7 +212,7 @@ class MainWindow(QMainWindow):
         workers = [controller.worker for controller in self._controllers]
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
-        self.help = HelpCommands(lambda: menus, actions.shortcut_sections, settings, self)
+        self.help = HelpCommands(lambda: menus, self.windows.keymap, settings, self)
         self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
         self.pages = PageCommands(document, navigation, canvas, self.palette_panel, self)
@@ -240,6 +241,7 @@ class MainWindow(QMainWindow):
                 windows=self.windows,
             ),
         )
+        Shortcuts(self.windows.keymap, self.actions_by_name, canvas, self)
         self._states = ActionStates(self.actions_by_name, canvas, navigation, document, self)
         self.menus = Menus(menus, self.docks.by_name, document, self.losses, self.windows, self)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from app.shell.windows import Windows
 
 
-_NUMBERED = 9
-"""Bookmarks that a key goes to."""
-
-
 class Menus(QObject):
     """Fills the submenus of one window; ``by_name`` has every menu."""
 
@@ -71,13 +67,14 @@ class Menus(QObject):
                 menu.removeAction(action)
                 action.deleteLater()
         menu.addSeparator()
+        keys = self._windows.keymap.keys("canvas.bookmark")
         for number, view in enumerate(self._document.diagram.views, start=1):
             action = menu.addAction(unmarked(view.name))
             action.setStatusTip(self.tr("Go to this bookmark"))
             action.setData(view)
-            if number <= _NUMBERED:
+            if number <= len(keys):
                 action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # only shown: the
-                action.setShortcut(QKeySequence(f"Alt+{number}"))  # canvas handles the key
+                action.setShortcut(QKeySequence(keys[number - 1]))  # canvas handles the key
 
     def _fill_recent(self) -> None:
         menu = self.by_name["recent"]

@@ -13,6 +13,8 @@ from app.services import theme
 from app.services.background import Cancelled
 from app.services.favourites import Favourites
 from app.services.journal import Journal
+from app.services.keymap import Keymap
+from app.shell.shortcuts import bindings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +35,7 @@ class Windows(QObject):
         super().__init__()
         self.settings = settings
         self.favourites = Favourites(settings, self)
+        self.keymap = Keymap(bindings(), settings, self)
         self.journal = Journal(settings.folder / "recovery")
         self._windows: list[MainWindow] = []
         self.apply_theme()

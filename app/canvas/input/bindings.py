@@ -11,14 +11,17 @@ from app.services.translation import editor
 class KeyBinding:
     """Keys by their portable names, the method of ``Keys`` that they call, and its effect.
 
-    ``text`` is empty if a menu lists the same keys. ``shown`` replaces the names in the list of
-    shortcuts.
+    A method reads which of several keys it was from the event, which has these names whatever the
+    user's keys are. ``shown`` replaces the names in the list of shortcuts. ``action`` is the name
+    of the action that the first key belongs to; the canvas does the same where that is disabled.
+    ``{id}`` in a text stands for the current keys of a binding.
     """
 
     keys: tuple[str, ...]
     method: str
     text: str = ""
     shown: str = ""
+    action: str = ""
 
 
 def _arrows(modifiers: str = "") -> tuple[str, ...]:
@@ -111,7 +114,10 @@ KEYS: tuple[KeyBinding, ...] = (
     KeyBinding(
         ("B",),
         "bend",
-        editor.noop("Add a bend to the selected wire: S selects it, the arrows move it"),
+        editor.noop(
+            "Add a bend to the selected wire: {canvas.select_focused} selects it, the arrows "
+            "move it"
+        ),
     ),
     KeyBinding(
         ("W",),
@@ -130,7 +136,6 @@ KEYS: tuple[KeyBinding, ...] = (
         ("X",),
         "preview_cuts",
         editor.noop("While the key is down, preview a cut of the wire under the pointer"),
-        editor.noop("X held"),
     ),
     KeyBinding(
         ("Return", "Enter"),
@@ -142,6 +147,7 @@ KEYS: tuple[KeyBinding, ...] = (
         ("F2",),
         "rename",
         editor.noop("Rename the focused block, or edit the note"),
+        action="rename",
     ),
     KeyBinding(
         ("Del", "Backspace"),
@@ -150,14 +156,16 @@ KEYS: tuple[KeyBinding, ...] = (
             "Remove the marked wires, else the selection, else the focused item; the contents of "
             "a frame stay"
         ),
-        editor.noop("Delete"),
+        action="delete",
     ),
     KeyBinding(
         ("C",),
         "mark_cut",
-        editor.noop("Mark the focused wire for a cut, or unmark it; Delete cuts all marked wires"),
+        editor.noop(
+            "Mark the focused wire for a cut, or unmark it; {delete} cuts all marked wires"
+        ),
     ),
-    KeyBinding(("Ctrl+A",), "select_all"),
+    KeyBinding(("Ctrl+A",), "select_all", action="select_all"),
     KeyBinding(("M",), "menu", editor.noop("Show the menu of the focused item")),
     KeyBinding(
         ("Esc",),
@@ -180,7 +188,7 @@ KEYS: tuple[KeyBinding, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class MouseAction:
-    """An action of the mouse, its effect, and the keys with the same effect."""
+    """An action of the mouse, its effect, and the keys with the same effect, as in KeyBinding."""
 
     mouse: str
     text: str
@@ -191,70 +199,72 @@ MOUSE: tuple[MouseAction, ...] = (
     MouseAction(
         editor.noop("Click"),
         editor.noop("Select a block, a note or a wire; Shift or Ctrl adds"),
-        editor.noop("Arrows, S"),
+        editor.noop("Arrows, {canvas.select_focused}"),
     ),
     MouseAction(
         editor.noop("Click on a port"),
         editor.noop("Show what each wire contributes to the gradient of the port, and the sum"),
-        editor.noop("Arrows to the port, W"),
+        editor.noop("Arrows to the port, {canvas.why}"),
     ),
     MouseAction(
         editor.noop("Click on ⊣"),
         editor.noop("Try without the StopGradient, or with it again"),
-        editor.noop("S on it, Ctrl+T"),
+        editor.noop("{canvas.select_focused} on it, {try_selected}"),
     ),
     MouseAction(
         editor.noop("Double-click"),
         editor.noop("Enter a page, edit a name or a note; on the background, add a block"),
-        editor.noop("Enter, F2, Tab"),
+        editor.noop("Enter, {rename}, {canvas.add}"),
     ),
     MouseAction(
         editor.noop("Double-click on a wire"),
         editor.noop("Add a bend, and drag it"),
-        editor.noop("Arrows to it, B, S"),
+        editor.noop("Arrows to it, {canvas.bend}, {canvas.select_focused}"),
     ),
     MouseAction(
-        editor.noop("Right click"), editor.noop("Show the menu of the item there"), editor.noop("M")
+        editor.noop("Right click"),
+        editor.noop("Show the menu of the item there"),
+        editor.noop("{canvas.menu}"),
     ),
     MouseAction(
         editor.noop("Drag"),
         editor.noop("Move the selection; a frame moves with its contents"),
-        editor.noop("S, arrows"),
+        editor.noop("{canvas.select_focused}, arrows"),
     ),
     MouseAction(
         editor.noop("Drag a number sideways"),
         editor.noop("Change it; Shift makes the steps fine, Ctrl coarse, Esc takes it back"),
-        editor.noop("V, Up, Down"),
+        editor.noop("{canvas.next_number}, Up, Down"),
     ),
     MouseAction(
         editor.noop("Click on a number"),
         editor.noop("Let arrows and wheel change it"),
-        editor.noop("V"),
+        editor.noop("{canvas.next_number}"),
     ),
     MouseAction(
         editor.noop("Double-click on a number"),
         editor.noop("Type it"),
-        editor.noop("V, Enter"),
+        editor.noop("{canvas.next_number}, Enter"),
     ),
     MouseAction(
         editor.noop("Drag on the background"),
         editor.noop("Select what a rectangle touches; Shift adds"),
-        editor.noop("S on one after the other"),
+        editor.noop("{canvas.select_focused} on one after the other"),
     ),
     MouseAction(
         editor.noop("Alt + drag on a block"),
         editor.noop("Take the selection out of its wires, which then lead past it"),
-        editor.noop("L, then arrows"),
+        editor.noop("{canvas.lift}, then arrows"),
     ),
     MouseAction(
         editor.noop("Drag from the square of a block's own variable"),
         editor.noop("Move it out to a Variable there; dropped on its block it moves in again"),
-        editor.noop("Ctrl+Shift+M, Ctrl+Shift+O"),
+        editor.noop("{move_out}, {own_parameters}"),
     ),
     MouseAction(
         editor.noop("Alt + drag on the background"),
         editor.noop("Select what a drawn line encloses"),
-        editor.noop("S on one after the other"),
+        editor.noop("{canvas.select_focused} on one after the other"),
     ),
     MouseAction(
         editor.noop("Drag a note's corner"),
@@ -264,55 +274,57 @@ MOUSE: tuple[MouseAction, ...] = (
     MouseAction(
         editor.noop("Drag from a port"),
         editor.noop("Draw a wire"),
-        editor.noop("Space, arrows, Space"),
+        editor.noop("{canvas.space}, arrows, {canvas.space}"),
     ),
     MouseAction(
         editor.noop("Drag from a port onto a block"),
         editor.noop("Connect its first free port that fits"),
-        editor.noop("Space, arrows, Space"),
+        editor.noop("{canvas.space}, arrows, {canvas.space}"),
     ),
     MouseAction(
         editor.noop("Drag from an output of several selected blocks onto a block"),
         editor.noop("Connect an output of each to its free inputs, from top to bottom"),
-        editor.noop("Space, arrows, Space for each"),
+        editor.noop("{canvas.space}, arrows, {canvas.space} for each"),
     ),
     MouseAction(
         editor.noop("Drag from a port onto the background"),
         editor.noop("Choose a block to connect"),
-        editor.noop("Space, Tab"),
+        editor.noop("{canvas.space}, {canvas.add}"),
     ),
     MouseAction(
         editor.noop("Drag a wire off its input, or the selected wire off its output"),
         editor.noop("Connect it elsewhere, or drop it"),
-        editor.noop("Delete on the wire, Space"),
+        editor.noop("{delete} on the wire, {canvas.space}"),
     ),
     MouseAction(
         editor.noop("Drop a block on a wire"),
         editor.noop("Insert it into the wire"),
-        editor.noop("Ctrl + arrows to the wire, I; for a new block, Tab on the wire"),
+        editor.noop(
+            "Ctrl + arrows to the wire, {canvas.insert}; for a new block, {canvas.add} on the wire"
+        ),
     ),
     MouseAction(
         editor.noop("Ctrl + Shift + drag, right drag"),
         editor.noop("Cut the wires that the line crosses"),
-        editor.noop("C on each wire, Delete"),
+        editor.noop("{canvas.mark_cut} on each wire, {delete}"),
     ),
     MouseAction(
-        editor.noop("X held, click on a wire"),
+        editor.noop("{canvas.preview_cuts} held, click on a wire"),
         editor.noop("Try to cut it"),
-        editor.noop("Ctrl+T on the wire"),
+        editor.noop("{try_selected} on the wire"),
     ),
     MouseAction(
         editor.noop("Rest on a wire"),
         editor.noop("Show it from end to end and dim the rest"),
-        editor.noop("T"),
+        editor.noop("{canvas.trace}"),
     ),
     MouseAction(
         editor.noop("Wheel"),
         editor.noop("Zoom at the pointer; two fingers on a touchpad pan"),
-        editor.noop("Ctrl++, Ctrl+-"),
+        editor.noop("{zoom_in}, {zoom_out}"),
     ),
     MouseAction(
-        editor.noop("Space + drag, middle drag"),
+        editor.noop("{canvas.space} + drag, middle drag"),
         editor.noop("Pan"),
         editor.noop("Page Up, Page Down; with Shift, sideways"),
     ),
@@ -324,17 +336,17 @@ MOUSE: tuple[MouseAction, ...] = (
     MouseAction(
         editor.noop("Drag the legend"),
         editor.noop("Move it; click it to close it"),
-        editor.noop("Ctrl+L"),
+        editor.noop("{legend}"),
     ),
     MouseAction(
         editor.noop("Click on a page above the canvas"),
         editor.noop("Go back to it"),
-        editor.noop("Alt+Up"),
+        editor.noop("{leave_page}"),
     ),
     MouseAction(
         editor.noop("Drag from the palette"),
         editor.noop("Add a block, or use a page"),
-        editor.noop("Ctrl+Space, letters, Enter"),
+        editor.noop("{add}, letters, Enter"),
     ),
     MouseAction(
         editor.noop("Click on ★"),
@@ -344,22 +356,22 @@ MOUSE: tuple[MouseAction, ...] = (
     MouseAction(
         editor.noop("Click on a page of the palette"),
         editor.noop("Use, show, rename or remove it"),
-        editor.noop("Enter, Ctrl+Enter, F2, Delete"),
+        editor.noop("Enter, Ctrl+Enter, {rename}, {delete}"),
     ),
     MouseAction(
         editor.noop("Click into a panel"),
         editor.noop("Give it the keyboard focus"),
-        editor.noop("F6, Shift+F6"),
+        editor.noop("{next_panel}, {previous_panel}"),
     ),
     MouseAction(
         editor.noop("Drag the edge of a panel"),
         editor.noop("Resize it"),
-        editor.noop("F6, Alt+Shift+Right, Alt+Shift+Left"),
+        editor.noop("{next_panel}, {larger_panel}, {smaller_panel}"),
     ),
     MouseAction(
         editor.noop("Drag the title of a panel"),
         editor.noop("Move it to another side"),
-        editor.noop("F6, View: Move Panel"),
+        editor.noop("{next_panel}, View: Move Panel"),
     ),
 )
 """Every action of the mouse."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
 
 from app.canvas.input import changes
-from app.canvas.input.bindings import KEYS, KeyBinding
+from app.canvas.input.bindings import KEYS
+from app.canvas.input.bound_keys import bound_keys, pressed
 from app.canvas.input.gestures.base import GRID, Host
 from app.canvas.input.gestures.cutting import clear_marks, toggle_mark
 from app.canvas.input.gestures.lifting import lift
@@ -20,6 +19,8 @@ from app.services.translation import editor
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from PySide6.QtCore import QPointF, QRect
     from PySide6.QtGui import QKeyEvent
 
@@ -95,25 +96,35 @@ class Keys:
     def __init__(self, canvas: KeyHost, mouse: Mouse) -> None:
         self._canvas = canvas
         self._mouse = mouse
+        self._held: dict[int, str] = {}
+        self._bound = bound_keys({row.method: row.keys for row in KEYS})
+
+    def rebind(self, keys: Mapping[str, tuple[str, ...]]) -> None:
+        """Use other keys: for each method as many as the table has for it, in the same order."""
+        self._bound = bound_keys(keys)
 
     def press(self, event: QKeyEvent) -> bool:
         """Handle a key press; False if the canvas does not use the key."""
-        row = _rows().get(_pressed(event))
-        if row is None and event.text() and event.text() in _BEGINNINGS:
-            return self._canvas.numbers.edit(event.text())
-        return row is not None and getattr(self, row.method)(event) is not False
+        found = self._bound.get(pressed(event))
+        if found is None:
+            is_number = bool(event.text()) and event.text() in _BEGINNINGS
+            return is_number and self._canvas.numbers.edit(event.text())
+        self._held[event.key()] = found.method
+        return getattr(self, found.method)(found.in_place_of(event)) is not False
 
     def release(self, event: QKeyEvent) -> None:
         """Handle a key release."""
         if event.isAutoRepeat():
             return
-        if event.key() == Qt.Key.Key_Space:
-            self._mouse.hold_space(held=False)
-        elif event.key() == Qt.Key.Key_X:
-            self._canvas.preview_cuts(on=False)
+        match self._held.pop(event.key(), ""):
+            case "space":
+                self._mouse.hold_space(held=False)
+            case "preview_cuts":
+                self._canvas.preview_cuts(on=False)
 
     def release_all(self) -> None:
         """Treat all keys as released, since the canvas has lost the focus."""
+        self._held.clear()
         self._mouse.hold_space(held=False)
         self._canvas.preview_cuts(on=False)
 
@@ -244,7 +255,7 @@ class Keys:
         change = changes.insertion(self._canvas.view)
         if change is None:
             self._canvas.hint(
-                editor.tr("Select a block without wires, go to a wire by Ctrl + arrows, press I.")
+                editor.tr("Select a block without wires, go to a wire, and press the key again.")
             )
             return
         view = self._canvas.view
@@ -271,7 +282,9 @@ class Keys:
     def mark_cut(self, event: QKeyEvent) -> None:
         """Toggle whether the selected wire is marked for a cut."""
         if self._canvas.view.selection.wire is None:
-            self._canvas.hint(editor.tr("Go to a wire with the arrow keys and press C to mark it."))
+            self._canvas.hint(
+                editor.tr("Go to a wire with the arrow keys, and press the key again.")
+            )
         elif self._mouse.gesture is None:
             count = toggle_mark(self._canvas, self._canvas.view.selection.wire)
             self._canvas.hint(editor.tr("Marked wires: {0}. Delete cuts them.").format(count))
@@ -355,16 +368,3 @@ _DIRECTIONS = {
 
 def _direction(event: QKeyEvent) -> Direction:
     return _DIRECTIONS[Qt.Key(event.key())]
-
-
-@cache
-def _rows() -> dict[QKeySequence, KeyBinding]:
-    return {QKeySequence(name): row for row in KEYS for name in row.keys}
-
-
-def _pressed(event: QKeyEvent) -> QKeySequence:
-    """The key with its modifiers; regardless of the keypad, and of how ``?`` is typed."""
-    held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-    if event.key() == Qt.Key.Key_Question:
-        held &= ~Qt.KeyboardModifier.ShiftModifier
-    return QKeySequence(held.value | event.key())

@@ -1,72 +1,230 @@
-"""The list of all shortcuts, generated from the tables of actions, keys and mouse actions."""
+"""The sheet of all shortcuts, beside the diagram: search them, change them, share them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from html import escape
-from typing import NamedTuple
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
-from app.canvas.input.bindings import KEYS, MOUSE
-from app.panels.dialogs.command_palette import plain
+from app.canvas.input.bindings import MOUSE
+from app.panels import labels
+from app.panels.dialogs.key_editor import KeyEditor
+from app.services.keymap import MAX_CHARACTERS, KeymapError, native
+from app.services.plain_text import tooltip
 from app.services.translation import editor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
-class Section(NamedTuple):
-    """A menu with its actions: shortcut, text and tip of each."""
+    from app.services.keymap import Binding, Keymap
 
-    title: str
-    rows: list[tuple[QKeySequence, str, str]]
+_SLOT = Qt.ItemDataRole.UserRole
+_SUFFIX = ".shortcuts.json"
 
 
-class Shortcuts(QDialog):
-    """Lists the given sections, then the keys and mouse actions of the canvas."""
+class ShortcutSheet(QDialog):
+    """Every key by menu, those of the canvas, and the mouse; typing narrows the list.
 
-    def __init__(self, sections: list[Section], parent: QWidget) -> None:
+    An action that several keys belong to, such as arrows, has a line for each below it.
+    """
+
+    def __init__(self, keymap: Keymap, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
-        self.text = QTextBrowser(self)
-        self.text.setAccessibleName(self.windowTitle())
-        self.text.setHtml("".join(self._tables(sections)))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
-        buttons.rejected.connect(self.reject)
+        self._keymap = keymap
+        self.line = QLineEdit(self)
+        self.line.setPlaceholderText(self.tr("Search actions and keys"))
+        self.line.setAccessibleName(self.tr("Search shortcuts"))
+        self.line.setClearButtonEnabled(True)
+        self.line.textChanged.connect(self._search)
+        self.line.installEventFilter(self)
+        self.list = self._empty_list()
+        self.editor = KeyEditor(keymap, self)
+        self.message = labels.plain(parent=self)
         column = QVBoxLayout(self)
-        column.addWidget(self.text)
-        column.addWidget(buttons)
-        self.resize(640, 620)
+        column.addWidget(self.line)
+        column.addWidget(self.list, 1)
+        column.addWidget(self.editor)
+        column.addLayout(self._footer())
+        self.resize(760, 620)
+        keymap.changed.connect(self._fill)
+        self._fill()
 
-    def _tables(self, sections: list[Section]) -> Iterator[str]:
-        for title, rows in sections:
-            if rows:
-                yield _table(plain(title), [(_native(keys), text, tip) for keys, text, tip in rows])
-        keys = [
-            (editor.tr(row.shown) or ", ".join(map(_native, row.keys)), editor.tr(row.text), "")
-            for row in KEYS
-            if row.text
-        ]
-        yield _table(self.tr("On the canvas: keyboard"), keys)
-        title = self.tr("On the canvas: mouse, and the same by keyboard")
-        yield _table(
-            title, [(editor.tr(w.mouse), editor.tr(w.text), editor.tr(w.keys)) for w in MOUSE], 170
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.line.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.line.selectAll()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Go from the search line to the list by an arrow."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Down:
+                self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
+                if lines := [line for line in self.lines() if not line.isHidden()]:
+                    self.list.setCurrentItem(lines[0])
+                return True
+        return super().eventFilter(watched, event)
+
+    def lines(self) -> Iterator[QTreeWidgetItem]:
+        """The lines of all sections; those that don't match the search are hidden."""
+        for section in _children(self.list.invisibleRootItem()):
+            yield from _children(section)
+
+    def export(self, path: Path) -> None:
+        """Write all shortcuts to a file."""
+        try:
+            path.write_text(self._keymap.to_text(), encoding="utf-8")
+        except OSError as error:
+            self.message.setText(self.tr("{0} was not written. {1}").format(path.name, error))
+        else:
+            self.message.setText(self.tr("Written to {0}.").format(path.name))
+
+    def take(self, path: Path) -> None:
+        """Take all shortcuts from a file; one with an error changes nothing."""
+        try:
+            with path.open(encoding="utf-8") as file:
+                text = file.read(MAX_CHARACTERS + 1)
+            self._keymap.from_text(text)
+        except (KeymapError, OSError, UnicodeDecodeError) as error:
+            self.message.setText(self.tr("{0} was not taken. {1}").format(path.name, error))
+        else:
+            self.message.setText(self.tr("Taken from {0}.").format(path.name))
+
+    def _empty_list(self) -> QTreeWidget:
+        made = QTreeWidget(self)
+        made.setHeaderLabels([self.tr("Action"), self.tr("Keys")])
+        made.setAccessibleName(self.tr("Shortcuts"))
+        made.setUniformRowHeights(True)
+        made.header().setStretchLastSection(False)
+        made.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        made.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Interactive)
+        made.header().resizeSection(1, 230)
+        made.currentItemChanged.connect(self._select)
+        made.itemActivated.connect(lambda: self.editor.field.setFocus())
+        return made
+
+    def _footer(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.addWidget(self.message, 1)
+        for text, does in (
+            (self.tr("Reset All"), self._keymap.reset_all),
+            (self.tr("Import…"), self._choose_import),
+            (self.tr("Export…"), self._choose_export),
+            (self.tr("Close"), self.close),
+        ):
+            row.addWidget(self._button(text, does))
+        return row
+
+    def _button(self, text: str, does: Callable[[], object]) -> QPushButton:
+        made = QPushButton(text, self)
+        made.setAutoDefault(False)
+        made.clicked.connect(lambda checked=False: does())
+        return made
+
+    def _fill(self) -> None:
+        """List everything again; the selected slot stays selected."""
+        current = self.list.currentItem()
+        chosen = current.data(0, _SLOT) if current is not None else None
+        self.list.blockSignals(True)
+        self.list.clear()
+        for title, rows in groupby(self._keymap.bindings.values(), key=lambda row: row.section):
+            section = self._section(editor.tr(title).replace("&", ""))
+            for binding in rows:
+                self._add(section, binding, chosen)
+        mouse = self._section(self.tr("Mouse, and the same by keyboard"))
+        for way in MOUSE:
+            what, effect, keys = (
+                self._keymap.spell(editor.tr(text)) for text in (way.mouse, way.text, way.keys)
+            )
+            line = QTreeWidgetItem(mouse, [f"{what}: {effect}", keys])
+            line.setToolTip(0, tooltip(line.text(0)))
+            line.setToolTip(1, tooltip(line.text(1)))
+        self.list.blockSignals(False)
+        self._search(self.line.text())
+        if (current := self.list.currentItem()) is not None:
+            self.list.scrollToItem(current)
+        self.editor.show_slot(chosen)
+
+    def _section(self, title: str) -> QTreeWidgetItem:
+        made = QTreeWidgetItem(self.list, [title])
+        font = made.font(0)
+        font.setBold(True)
+        made.setFont(0, font)
+        made.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        made.setFirstColumnSpanned(True)
+        made.setExpanded(True)
+        return made
+
+    def _add(
+        self, section: QTreeWidgetItem, binding: Binding, chosen: tuple[str, int] | None
+    ) -> None:
+        keymap, id = self._keymap, binding.id
+        made = QTreeWidgetItem(section, [keymap.text(id), keymap.shown(id)])
+        made.setToolTip(0, tooltip(editor.tr(binding.tip) or made.text(0)))
+        _embolden(made, keymap.is_changed(id))
+        lines = [made]
+        if len(binding.defaults) > 1:
+            for default, key in zip(binding.defaults, keymap.keys(id), strict=True):
+                lines.append(line := QTreeWidgetItem(made, [native(default), native(key)]))
+                _embolden(line, key != default)
+            lines.remove(made)
+        for slot, line in enumerate(lines):
+            line.setData(0, _SLOT, (id, slot))
+            if (id, slot) == chosen:
+                self.list.setCurrentItem(line)
+
+    def _search(self, sought: str) -> None:
+        words = sought.casefold().split()
+        for section in _children(self.list.invisibleRootItem()):
+            found = [_show_if(line, words) for line in _children(section)]
+            section.setHidden(not any(found))
+        self.list.scrollToTop()
+
+    def _select(self, item: QTreeWidgetItem | None) -> None:
+        self.editor.show_slot(None if item is None else item.data(0, _SLOT))
+
+    def _choose_export(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(
+            self, self.tr("Export shortcuts"), f"gradwire{_SUFFIX}", f"*{_SUFFIX}"
         )
+        if name:
+            self.export(Path(name))
+
+    def _choose_import(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, self.tr("Import shortcuts"), "", "*.json")
+        if name:
+            self.take(Path(name))
 
 
-def _native(keys: QKeySequence | str) -> str:
-    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
+    found = (item.child(number) for number in range(item.childCount()))
+    return [child for child in found if child is not None]
 
 
-def _table(title: str, rows: list[tuple[str, str, str]], last: int = 0) -> str:
-    """A table of keys, effects and details; with ``last``, details have a column that wide, px."""
-    lines = "".join(_line(*row, last) for row in rows)
-    return f"<h3>{escape(title)}</h3><table cellpadding='3'>{lines}</table>"
+def _embolden(item: QTreeWidgetItem, is_changed: bool) -> None:
+    font = item.font(1)
+    font.setBold(is_changed)
+    item.setFont(1, font)
 
 
-def _line(keys: str, text: str, more: str, last: int) -> str:
-    description = escape(plain(text))
-    if last:
-        description += f"</td><td width='{last}'>{escape(more)}"
-    elif more:
-        description += f" — {escape(more)}"
-    return f"<tr><td width='170'><b>{escape(keys)}</b></td><td>{description}</td></tr>"
+def _show_if(item: QTreeWidgetItem, words: list[str]) -> bool:
+    """Show a line if its text and keys have all of the words; return whether they do."""
+    text = f"{item.text(0)} {item.text(1)}".casefold()
+    matches = all(word in text for word in words)
+    item.setHidden(not matches)
+    return matches

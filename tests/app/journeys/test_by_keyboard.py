@@ -269,7 +269,7 @@ def _(window):
     assert window.document.diagram is before
 
 
-@way("X held, click on a wire")
+@way("{canvas.preview_cuts} held, click on a wire")
 def _(window):
     go(window, FocusKind.WIRE, "stop.x")
     press(window, Key.Key_T, held=CONTROL)
@@ -292,7 +292,7 @@ def _(window):
     assert window.canvas.zoom() == pytest.approx(before)
 
 
-@way("Space + drag, middle drag")
+@way("{canvas.space} + drag, middle drag")
 def _(window):
     before = window.canvas.view.camera
     press(window, Key.Key_PageDown)

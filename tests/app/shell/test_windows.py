@@ -188,4 +188,4 @@ def test_a_panel_of_another_window_is_not_resized(window, qtbot):
     qtbot.waitUntil(other.isActiveWindow)
     other.inspector.widget().title_line.setFocus()
     window.actions_by_name["larger_panel"].trigger()
-    assert "F6" in window.statusBar().currentMessage()
+    assert "Next Panel" in window.statusBar().currentMessage()

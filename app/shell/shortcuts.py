@@ -1,0 +1,82 @@
+"""Gives the actions and the canvas of a window the user's shortcuts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QKeySequence
+
+from app.canvas.input.bindings import KEYS
+from app.services.keymap import Binding, Keymap, native
+from app.services.plain_text import tooltip
+from app.services.translation import editor
+from app.shell.action_table import COMMANDS, MENUS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from PySide6.QtGui import QAction
+
+    from app.canvas.view import CanvasView
+
+CANVAS = editor.noop("On the canvas")
+"""The section of the keys that the canvas handles itself."""
+_FIXED = frozenset({"leave"})
+"""Keys of the canvas that stay, because panels and gestures use them too."""
+
+
+def bindings() -> Iterator[Binding]:
+    """Every key of the table of actions and of the canvas. The canvas takes some from actions."""
+    for row in COMMANDS.values():
+        key = QKeySequence(row.shortcut).toString() if row.shortcut is not None else ""
+        yield Binding(
+            id=row.name, section=MENUS[row.menu], text=row.text, tip=row.tip, defaults=(key,)
+        )
+    for line in KEYS:
+        if own := line.keys[1:] if line.action else line.keys:
+            yield Binding(
+                id=canvas_id(line.method),
+                section=CANVAS,
+                text=line.text,
+                defaults=own,
+                shown=editor.tr(line.shown) if own == line.keys else "",
+                is_fixed=line.method in _FIXED,
+            )
+
+
+def canvas_id(method: str) -> str:
+    """The id of the binding of a key of the canvas."""
+    return f"canvas.{method}"
+
+
+def canvas_keys(keymap: Keymap) -> dict[str, tuple[str, ...]]:
+    """The current keys of the canvas by method, in the order of their defaults."""
+    found = {}
+    for line in KEYS:
+        of_action = keymap.keys(line.action) if line.action else ()
+        id = canvas_id(line.method)
+        found[line.method] = of_action + (keymap.keys(id) if id in keymap.bindings else ())
+    return found
+
+
+class Shortcuts(QObject):
+    """Keeps the shortcuts and tool tips of one window's actions, and the canvas's keys."""
+
+    def __init__(
+        self, keymap: Keymap, actions: Mapping[str, QAction], canvas: CanvasView, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._keymap = keymap
+        self._actions = actions
+        self._canvas = canvas
+        keymap.changed.connect(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        for name, action in self._actions.items():
+            (key,) = self._keymap.keys(name)
+            action.setShortcut(QKeySequence(key))
+            text = self._keymap.text(name)
+            action.setToolTip(tooltip(f"{text} ({native(key)})" if key else text))
+        self._canvas.set_keys(canvas_keys(self._keymap))

@@ -17,6 +17,7 @@ from runtime.diagram import Connect, Diagram, PortName, SetParameters, apply
 from runtime.engine import lowering, rebind
 from runtime.flow.analyse import Flow
 from runtime.flow.structure.reachability import Graph
+from runtime.flow.structure.wire_states import WireStates
 from tests.app.canvas.pages import block, diagram, page
 from tests.strategies import changes, diagrams
 
@@ -91,7 +92,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         kept = {"Flow": Flow, "Graph": Graph}.get(name)
         module = __import__(user, fromlist=[name])
         monkeypatch.setattr(module, name, counted(name, kept or getattr(module, name)))
-    monkeypatch.setattr(Flow, "_wire_state", counted("state", Flow._wire_state))
+    monkeypatch.setattr(WireStates, "of_wire", counted("state", WireStates.of_wire))
     monkeypatch.setattr(Flow, "arrives", counted("arrives", Flow.arrives))
     return done
 

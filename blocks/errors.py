@@ -7,6 +7,7 @@ GradwireError
 │   └── ParameterError         a parameter or literal has a wrong value
 ├── TraceError                 invalid arithmetic, found before anything runs
 │   ├── ShapeError             shapes don't fit
+│   ├── LimitError             too large to be computed
 │   └── DTypeError             dtypes don't fit
 ├── DiagramError               the document
 │   ├── FileError              can't be read or written; has line and column
@@ -34,6 +35,7 @@ __all__ = [
     "FileError",
     "GradwireError",
     "HeadError",
+    "LimitError",
     "Location",
     "NotRunnableError",
     "ParameterError",
@@ -127,6 +129,10 @@ class TraceError(GradwireError):
 
 class ShapeError(TraceError):
     """Shapes that don't fit each other."""
+
+
+class LimitError(TraceError):
+    """More than can be computed: too many elements, axes, values or nodes of a tree."""
 
 
 class DTypeError(TraceError):

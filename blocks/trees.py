@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from blocks.errors import TraceError
+from blocks.errors import LimitError, TraceError
 from blocks.limits import MAX_LEAF_PATH, MAX_NODES
 from blocks.nearest import did_you_mean
 from blocks.paths import Path, parse_path, path_text
@@ -149,7 +149,7 @@ class Tree:
 def joined(kind: Kind, items: Iterable[tuple[Path, Any]]) -> Tree:
     """A tree of leaves and subtrees at the given paths; missing parents become mappings.
 
-    Raises TraceError for too many nodes, and for a path that is too long.
+    Raises LimitError for too many nodes, and for a path that is too long.
     """
     nodes: dict[Path, Any] = {(): kind}
     for path, item in items:
@@ -166,7 +166,7 @@ def joined(kind: Kind, items: Iterable[tuple[Path, Any]]) -> Tree:
 
 def _require_nodes(count: int) -> None:
     if count > MAX_NODES:
-        raise TraceError(
+        raise LimitError(
             "The tree has too many nodes: leaves, mappings and sequences.",
             expected=f"at most {MAX_NODES:,}",
             got=f"{count:,} or more",
@@ -177,7 +177,7 @@ def _require_nodes(count: int) -> None:
 def _require_short(path: Path, item: Any) -> None:
     length = _length(path) + (item.longest if isinstance(item, Tree) else 0)
     if length > MAX_LEAF_PATH:
-        raise TraceError(
+        raise LimitError(
             "A path in the tree is too long.",
             expected=f"at most {MAX_LEAF_PATH:,} characters",
             got=f"{length:,}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from blocks.errors import ShapeError
+from blocks.errors import LimitError
 from blocks.limits import MAX_AXES, MAX_CONSTANT, MAX_ELEMENTS
 
 if TYPE_CHECKING:
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def require_size(shape: Sequence[int], most: int = MAX_ELEMENTS) -> None:
-    """Raise ShapeError for too many axes, or for more than ``most`` elements."""
+    """Raise LimitError for too many axes, or for more than ``most`` elements."""
     require_axes(shape)
     if math.prod(shape) > most:
-        raise ShapeError(
+        raise LimitError(
             f"An array of shape {list(shape)} has too many elements.",
             expected=f"at most {most:,}",
             got=f"{math.prod(shape):,}",
@@ -25,9 +25,9 @@ def require_size(shape: Sequence[int], most: int = MAX_ELEMENTS) -> None:
 
 
 def require_axes(shape: Sequence[int]) -> None:
-    """Raise ShapeError for too many axes."""
+    """Raise LimitError for too many axes."""
     if len(shape) > MAX_AXES:
-        raise ShapeError(
+        raise LimitError(
             "An array has too many axes.",
             expected=f"at most {MAX_AXES}",
             got=f"{len(shape):,}",
@@ -36,5 +36,5 @@ def require_axes(shape: Sequence[int]) -> None:
 
 
 def require_constant(*shape: int) -> None:
-    """Raise ShapeError where an array is too large to be made while the diagram is traced."""
+    """Raise LimitError where an array is too large to be made while the diagram is traced."""
     require_size(shape, MAX_CONSTANT)

@@ -2,8 +2,8 @@
 
 0   clean
 1   the diagram has problems
-2   bad usage, or a file that can't be read
-3   the run failed, or the editor can't start
+2   bad usage, or a file that can't be read or has parameters that no block can have
+3   the run failed, the diagram is too large to run, or the editor can't start
 130 interrupted (Ctrl-C)
 """
 
@@ -20,7 +20,9 @@ from blocks.errors import (
     FeedError,
     FileError,
     GradwireError,
+    LimitError,
     NotRunnableError,
+    ParameterError,
     TraceError,
 )
 from runtime.publish.problems import Problem
@@ -40,6 +42,8 @@ _CODES: tuple[tuple[type[GradwireError], int], ...] = (
     (UsageError, USAGE),
     (FileError, USAGE),
     (FeedError, USAGE),
+    (ParameterError, USAGE),
+    (LimitError, FAILED),
     (BlockError, PROBLEMS),
     (DiagramError, PROBLEMS),
     (NotRunnableError, PROBLEMS),
@@ -50,6 +54,16 @@ _CODES: tuple[tuple[type[GradwireError], int], ...] = (
 def exit_code(error: GradwireError) -> int:
     """The exit code of a command that ends with this error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
+
+
+def problems_code(problems: Iterable[Problem]) -> int:
+    """The exit code of a command that ends because of these problems; CLEAN without an error."""
+    codes = {problem.diagnostic.code for problem in problems if problem.is_error}
+    if "wrong-parameters" in codes:
+        return USAGE
+    if "too-large" in codes:
+        return FAILED
+    return PROBLEMS if codes else CLEAN
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

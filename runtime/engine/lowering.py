@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Shape, Source
-from blocks.errors import GradwireError, Location, TraceError
+from blocks.errors import GradwireError, LimitError, Location
 from blocks.limits import MAX_VALUES
 from blocks.trees import Tree
 from runtime.calculus import Trace, Value
@@ -101,11 +101,11 @@ class _Lowering:
             )
 
     def _require_room(self, instance: Instance) -> None:
-        """Raise TraceError once there are too many values; then nothing further is traced."""
+        """Raise LimitError once there are too many values; then nothing further is traced."""
         count = len(self.program.trace.values) + self._nodes
         if count > MAX_VALUES:
             self._full = instance.path
-            raise TraceError(
+            raise LimitError(
                 "The diagram computes too many values, with the leaves of its trees.",
                 expected=f"at most {MAX_VALUES:,}",
                 got=f"{count:,} before this block",
@@ -120,6 +120,7 @@ class _Lowering:
         if instance.block.plugin and error.next_step is None:
             error.next_step = f"The block is from {instance.block.plugin}."
         self.program.failed[instance.path] = error.what
+        code = "too-large" if isinstance(error, LimitError) else code
         self.program.diagnostics.append(Diagnostic.from_error(error, code))
 
     def _wire_up(self, instance: Instance) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from blocks.errors import FeedError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Values
-from runtime.cli.output import PROBLEMS, UsageError, print_json, print_problems
+from runtime.cli.output import UsageError, print_json, print_problems, problems_code
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.engine.profile import Cost, Profile, profile
 from runtime.publish.text import Part, Table, bytes_text, show, time_text
@@ -54,7 +54,7 @@ def bench(
     session, problems = open_session(file, values)
     print_problems(problems)
     if has_errors(problems):
-        raise typer.Exit(PROBLEMS)
+        raise typer.Exit(problems_code(problems))
     losses = choose_losses(session, loss)
     try:
         measured = profile(session, losses, seconds=seconds)

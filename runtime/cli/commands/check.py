@@ -10,7 +10,7 @@ import typer
 from blocks.errors import FileError
 from runtime.cli.arguments import Json
 from runtime.cli.contracts import contracts_for, outcomes_of, require_contracts
-from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, print_json
+from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, print_json, problems_code
 from runtime.cli.sessions import has_errors, open_session
 from runtime.flow import Check, Outcome, check_gradients
 from runtime.flow.tools.contracts import SUFFIX
@@ -79,8 +79,7 @@ def check(
             found = (Problem.of_error(error, str(file)),)
             code = USAGE
         wrong = not all(outcome.kept for outcome in checked) or any(c.is_wrong for c in compared)
-        if code == CLEAN and (has_errors(found) or wrong):
-            code = PROBLEMS
+        code = code or problems_code(found) or (PROBLEMS if wrong else CLEAN)
         problems += found
         outcomes[str(file)], checks[str(file)] = checked, compared
         if not json:

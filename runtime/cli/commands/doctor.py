@@ -16,7 +16,7 @@ from runtime.cli.arguments import (
     parse_thresholds,
 )
 from runtime.cli.contracts import contracts_for
-from runtime.cli.output import PROBLEMS, print_json, print_problems
+from runtime.cli.output import PROBLEMS, print_json, print_problems, problems_code
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import diagnose, reassurance
 from runtime.publish.doctor import DoctorReport
@@ -53,7 +53,7 @@ def doctor(
     if has_errors(problems):
         if json:
             print_json(DoctorReport(str(file), (), (), problems).to_json())
-        raise typer.Exit(PROBLEMS)
+        raise typer.Exit(problems_code(problems))
     losses = choose_losses(session, loss)
     applied = contracts_for(session, file, contracts or ())
     found = (

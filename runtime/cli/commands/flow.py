@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from runtime.cli.arguments import DiagramFile, Json, Losses, ThresholdOptions, parse_thresholds
-from runtime.cli.output import PROBLEMS, print_json_by_line, print_problems
+from runtime.cli.output import print_json_by_line, print_problems, problems_code
 from runtime.cli.sessions import choose_losses, choose_wires, has_errors, open_session
 from runtime.flow import ObservedFlow, analyse, badges, contracts_of, observe, with_fix
 from runtime.publish.dialects import dialect_table, dialects_json
@@ -89,4 +89,4 @@ def flow(
         parts = [*report.parts(), *(ledger_parts(observed) if ledger else [])]
         show([*parts, *([dialect_table(observed)] if other_systems else [])])
     if has_errors(problems):
-        raise typer.Exit(PROBLEMS)
+        raise typer.Exit(problems_code(problems))

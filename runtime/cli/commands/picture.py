@@ -13,7 +13,7 @@ import typer
 from blocks.errors import RunError
 from blocks.nearest import did_you_mean
 from runtime.cli.arguments import DiagramFile
-from runtime.cli.output import PROBLEMS, UsageError, print_problems
+from runtime.cli.output import UsageError, print_problems, problems_code
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram import MAIN, Diagram
 from runtime.publish.printable import visible
@@ -126,7 +126,7 @@ def picture(
     for made in drawn:
         typer.echo(visible(str(made)))
     if has_errors(problems):
-        raise typer.Exit(PROBLEMS)
+        raise typer.Exit(problems_code(problems))
 
 
 def drawing(module: str) -> Any:

@@ -13,7 +13,7 @@ from runtime.cli.arguments import (
     Values,
     parse_thresholds,
 )
-from runtime.cli.output import PROBLEMS, print_json_by_line, print_problems
+from runtime.cli.output import PROBLEMS, print_json_by_line, print_problems, problems_code
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import flow_of_run
 from runtime.publish.report import RunReport, run_report
@@ -39,7 +39,7 @@ def run(
             print_json_by_line(
                 RunReport(str(file), session.diagram.title, problems=problems).to_json()
             )
-        raise typer.Exit(PROBLEMS)
+        raise typer.Exit(problems_code(problems))
     losses = choose_losses(session, loss)
     try:
         done = session.backward(losses, adjoints="stops") if losses else session.run()

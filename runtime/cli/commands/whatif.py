@@ -9,7 +9,12 @@ import typer
 from blocks.errors import ChangeError
 from runtime.cli.arguments import DiagramFile, Json, Losses, Values
 from runtime.cli.assignments import parse_assignment
-from runtime.cli.output import PROBLEMS, UsageError, print_json_by_line, print_problems
+from runtime.cli.output import (
+    UsageError,
+    print_json_by_line,
+    print_problems,
+    problems_code,
+)
 from runtime.cli.sessions import choose_losses, has_errors, open_session
 from runtime.flow import WhatIf
 from runtime.publish.text import show
@@ -48,7 +53,7 @@ def whatif(
     session, problems = open_session(file)
     print_problems(problems)
     if has_errors(problems):
-        raise typer.Exit(PROBLEMS)
+        raise typer.Exit(problems_code(problems))
     literals = dict(map(parse_assignment, values or ()))
     feeds = {n: v.array if v.typed else v.tensor.array for n, v in literals.items()}
     trial = WhatIf(session, choose_losses(session, loss), feeds=feeds)

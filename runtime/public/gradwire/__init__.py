@@ -28,6 +28,7 @@ _NAMES = {
         "FileError",
         "GradwireError",
         "HeadError",
+        "LimitError",
         "Location",
         "NotRunnableError",
         "ParameterError",

@@ -44,9 +44,34 @@ def doubled(depth):
 def test_shapes_beyond_the_limits(gradwire, diagram, command, block, what):
     done = gradwire(command, diagram(*behind(block)))
     text = done.out + done.err
-    assert done.code == 1
+    assert done.code == 3
     assert "error: b: " in text and what in text and "at most" in text
     assert text.count("error:") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"type": "Variable", "value": 1.0, "dtype": "float8_e4m3fn"},
+        {"type": "Variable", "value": 1.5, "dtype": "int64"},
+        {"type": "Variable", "value": 1.0, "dtype": 7},
+        {"type": "Input", "shape": [1], "dtype": "float99"},
+        {"type": "Constant", "value": 1.0, "shape": [10**12]},
+    ],
+)
+def test_parameters_that_no_block_can_have(gradwire, diagram, command, wrong):
+    done = gradwire(command, diagram({"b": wrong, **LOSS}, {"s.x": "b.out", "l.x": "s.out"}))
+    assert done.code == 2
+    assert "error: b: " in done.out + done.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_file_comes_before_one_that_is_too_large(gradwire, diagram, command):
+    blocks, wires = behind({"type": "Broadcast", "shape": [10**9, 10**9]})
+    assert gradwire(command, diagram({**blocks, "c": {"type": "Add"}}, wires)).code == 3
+    wrong = {"type": "Clip", "min": "low"}
+    assert gradwire(command, diagram({**blocks, "c": wrong}, wires)).code == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -54,7 +79,7 @@ def test_pages_that_use_each_other_twice(gradwire, diagram, command):
     path = diagram({"u": {"type": "Page", "page": "p0"}}, {}, **doubled(40))
     done = gradwire(command, path)
     text = done.out + done.err
-    assert done.code == 1
+    assert done.code == 3
     assert "Too many blocks would run" in text
     assert text.count("error:") == 1
 
@@ -70,7 +95,7 @@ def test_pages_that_use_each_other_twice(gradwire, diagram, command):
 def test_nested_packs(gradwire, diagram, command, depth, keys, what):
     done = gradwire(command, diagram(*packed(depth, keys)))
     text = done.out + done.err
-    assert done.code == 1
+    assert done.code == 3
     assert "error: p" in text and what in text
     assert text.count("error:") == 1
 
@@ -82,7 +107,7 @@ def test_too_many_values_are_one_problem(gradwire, diagram, command, monkeypatch
     wires = {f"n{i + 1}.x": f"n{i}.out" for i in range(199)} | {"n0.x": "a.out"}
     done = gradwire(command, diagram(blocks, wires))
     text = done.out + done.err
-    assert done.code == 1
+    assert done.code == 3
     assert text.count("error:") == 1
     assert "The diagram computes too many values" in text
 

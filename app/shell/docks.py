@@ -29,7 +29,7 @@ PLACES = {
     "doctor": Place(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
     "matrix": Place(editor.noop("Losses"), _Area.BottomDockWidgetArea),
 }
-"""Panels by name, in the order of F6; those at the bottom and on the left are tabs."""
+"""Panels by name, in the order of F6; those at the bottom are tabs."""
 HIDDEN = ("history",)
 """Panels that stay out of the way of the canvas until they are wanted."""
 
@@ -57,8 +57,6 @@ class Docks(QObject):
 
     def _arrange(self, frame: QMainWindow) -> None:
         made = self.by_name
-        frame.tabifyDockWidget(made["palette"], made["history"])
-        made["palette"].raise_()
         for name in HIDDEN:
             made[name].hide()
         frame.tabifyDockWidget(made["variables"], made["problems"])

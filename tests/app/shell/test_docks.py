@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar
 
 from app.services import theme
 from app.services.examples import ASSETS
@@ -42,3 +42,10 @@ def test_the_next_window_shows_it_too(window):
     other = window.windows.new()
     assert crosses(other) == [cross("light")] * len(other.docks.by_name)
     other.close()
+
+
+def test_the_only_tabs_are_those_of_the_panels_at_the_bottom(window):
+    bars = [bar for bar in window.findChildren(QTabBar) if bar.isVisible()]
+    assert [[bar.tabText(i) for i in range(bar.count())] for bar in bars] == [
+        ["Variables", "Problems", "Doctor", "Losses"]
+    ]

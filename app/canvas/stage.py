@@ -29,6 +29,7 @@ from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
+    from app.canvas.state.costs import PageCosts
     from app.canvas.state.wire_numbers import WireNumbers
     from app.evaluation.result import Result
 
@@ -107,6 +108,11 @@ class Stage(QWidget):
             return
         self._result, self._use = result, use
         self._resolve()
+        self.update()
+
+    def set_costs(self, costs: PageCosts | None) -> None:
+        """Show what blocks cost, or nothing of it."""
+        self.view = replace(self.view, costs=costs)
         self.update()
 
     def set_theme(self, theme: Theme) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from app.commands.pictures import PictureCommands
     from app.commands.run import RunCommands
     from app.commands.view import ViewCommands
+    from app.controllers.costs import CostController
     from app.controllers.gradient_check import GradientCheck
     from app.controllers.trial import Trial
     from app.document.navigation import Navigation
@@ -46,6 +47,7 @@ class Owners:
     canvas: CanvasView
     clipboard: ClipboardCommands
     compare: CompareCommands
+    costs: CostController
     edit: EditCommands
     files: FileCommands
     find_bar: FindBar
@@ -271,6 +273,9 @@ TABLE: tuple[Row, ...] = (
     Command("legend", "view", editor.noop("Le&gend"), lambda to: to.canvas.legend.toggle(),
             editor.noop("Explain the lanes beside the wires"),
             shortcut="Ctrl+L", checkable=True),
+    Command("costs", "view", editor.noop("&Costs of Blocks"), lambda to: to.costs.toggle(),
+            editor.noop("Measure what time and memory each block takes, and show it by colour"),
+            shortcut="Ctrl+Shift+K", checkable=True),
     Command("thresholds", "view", editor.noop("&Thresholds…"), lambda to: to.view.thresholds(),
             editor.noop("Choose when a gradient counts as vanishing, exploding or partly "
                          "zero")),

@@ -22,6 +22,7 @@ from app.commands.panels import PanelCommands
 from app.commands.pictures import PictureCommands
 from app.commands.run import RunCommands
 from app.commands.view import ViewCommands
+from app.controllers.costs import CostController
 from app.controllers.doctor import DoctorController
 from app.controllers.explanation import Explanation
 from app.controllers.gradient_check import GradientCheck
@@ -199,9 +200,11 @@ class MainWindow(QMainWindow):
         self.trial = Trial(document, navigation, canvas, self.losses, self.why, self.settings, self)
         self.gradient_check = GradientCheck(document, canvas, self.notice, self)
         self.doctor = DoctorController(document, self.settings, canvas, self.explanation, self)
+        self.costs = CostController(document, canvas, self.notice, self)
         self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
         self._controllers = (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
+            self.costs,
         )  # fmt: skip
         overlays = (self.losses.overlay, self.trial.overlay, self.gradient_check.overlay)
         self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
@@ -222,6 +225,7 @@ class MainWindow(QMainWindow):
                 bookmarks=self.bookmarks,
                 canvas=canvas,
                 clipboard=self.clipboard,
+                costs=self.costs,
                 compare=CompareCommands(document, navigation, background, settings, self),
                 edit=self.edit,
                 files=self.files,
@@ -255,7 +259,7 @@ class MainWindow(QMainWindow):
         column.setSpacing(0)
         bars = (
             self.notice, self.progress, self.files.offer, self.trial.bar, self.breadcrumbs,
-            self.find_bar,
+            self.costs.bar, self.find_bar,
         )  # fmt: skip
         for bar in bars:
             column.addWidget(bar)
@@ -323,6 +327,7 @@ class MainWindow(QMainWindow):
         self.menus.bookmarkChosen.connect(self.bookmarks.go)
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
+        self.costs.ended.connect(self.actions_by_name["costs"].trigger)
         self.help.exampleRequested.connect(self.open_copy)
         self.closed.connect(self.help.close_manual)
         self.view.looksChanged.connect(self.windows.restyle)
@@ -342,7 +347,7 @@ class MainWindow(QMainWindow):
         presenter.pageShown.connect(self._show_page)
         for result_view in (
             self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
-            self.variables, self.problems, self.doctor, self.loss_matrix,
+            self.variables, self.problems, self.doctor, self.loss_matrix, self.costs,
         ):  # fmt: skip
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self._show_error)

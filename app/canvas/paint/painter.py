@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint import lanes
 from app.canvas.paint.bends import paint_bends
+from app.canvas.paint.blocks.costs import paint_costs
 from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.drawing import draw_lines, draw_rects
@@ -149,6 +150,8 @@ class _PagePainter:
         self._selection(blocks)
         self._ports()
         paint_problems(painter, view, self.visible, ratio=self.ratio, vector=self.faces is None)
+        if view.costs is not None:
+            paint_costs(painter, view, view.costs, blocks)
         self._focus()
         paint_numbers(painter, view)
         paint_route(painter, view)

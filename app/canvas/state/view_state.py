@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.focus import Focus
     from app.canvas.scene.geometry import Bend, Scene
     from app.canvas.state.annotations import Annotations
+    from app.canvas.state.costs import PageCosts
     from app.canvas.state.route import Route
     from app.document.numbers import Number
     from app.services.theme import Theme
@@ -69,6 +70,8 @@ class ViewState:
     annotations: Annotations
     camera: Camera
     theme: Theme
+    costs: PageCosts | None = None
+    """The costs of the blocks, while they are shown."""
     selection: Selection = NOTHING
     numbers: WireNumbers = DEFAULT
     """The numbers beside wires."""

@@ -1,0 +1,127 @@
+"""The bar above the canvas while it shows costs: the scale of heat, the call, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QLinearGradient,
+    QPainter,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
+
+from app.canvas.paint.blocks.costs import heat_colour
+from app.canvas.state.costs import Measure, value_text
+from app.panels import labels
+from app.services.theme import LIGHT, follow_theme
+from runtime.publish.text import bytes_text, time_text
+
+if TYPE_CHECKING:
+    from app.canvas.state.costs import PageCosts
+    from app.services.theme import Theme
+    from runtime.engine.profile import Profile
+
+_STOPS = 8
+_NAMED = 2
+"""How many of the most expensive blocks are named."""
+
+
+class CostBar(QFrame):
+    """The legend of the costs on the canvas, with the choice of time or memory."""
+
+    closed = Signal()
+    measureChanged = Signal()
+    againRequested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.choice = QComboBox(self)
+        self.choice.addItem(self.tr("Time"), Measure.TIME)
+        self.choice.addItem(self.tr("Memory"), Measure.MEMORY)
+        self.choice.setAccessibleName(self.tr("What the colours show"))
+        self.choice.currentIndexChanged.connect(self.measureChanged)
+        self.scale = _Scale(self)
+        self.most = labels.plain(parent=self)
+        self._text = labels.body()
+        self.again = QPushButton(self.tr("Measure Again"), self)
+        self.again.clicked.connect(self.againRequested)
+        close = QToolButton(self)
+        close.setText("✕")
+        close.setAutoRaise(True)
+        close.setToolTip(self.tr("Hide the costs"))
+        close.setAccessibleName(close.toolTip())
+        close.clicked.connect(self.closed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 4, 6, 4)
+        row.setSpacing(8)
+        for widget in (self.choice, labels.plain("0", self), self.scale, self.most):
+            row.addWidget(widget)
+        row.addWidget(self._text, 1)
+        row.addWidget(self.again)
+        row.addWidget(close)
+        self.hide()
+
+    @property
+    def measure(self) -> Measure:
+        """What the colours show."""
+        return Measure(self.choice.currentData())
+
+    def wait(self) -> None:
+        """Show that the costs are being measured."""
+        self.again.setEnabled(False)
+        self._say(self.tr("Measuring …"))
+
+    def show_costs(self, profile: Profile, costs: PageCosts, *, is_current: bool) -> None:
+        """Show the scale and the call; unless ``is_current``, the diagram has changed since."""
+        self.again.setEnabled(True)
+        self.most.setText(value_text(costs.most, costs.measure))
+        call = self.tr("One call: {0}, {1}.").format(
+            time_text(profile.call), bytes_text(profile.bytes)
+        )
+        self._text.setToolTip(
+            self.tr("Median of {0} calls; memory of all results").format(profile.runs)
+        )
+        hottest = ", ".join(f"{name} {costs.label(name)}" for name in costs.hottest(_NAMED))
+        parts = [call, self.tr("Most: {0}.").format(hottest)] if hottest else [call]
+        if not is_current:
+            parts.append(self.tr("Measured before the last change."))
+        self._say(" ".join(parts))
+
+    def text(self) -> str:
+        """The text shown."""
+        return self._text.text()
+
+    def _say(self, text: str) -> None:
+        if text != self._text.text():
+            self._text.setText(text)
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+
+class _Scale(QWidget):
+    """The colours from no cost to the largest."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = LIGHT
+        self.setFixedSize(QSize(96, 12))
+        self.setAccessibleName(self.tr("Scale of the colours"))
+        follow_theme(self)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        gradient = QLinearGradient(0.0, 0.0, self.width(), 0.0)
+        for stop in range(_STOPS + 1):
+            value = stop / _STOPS
+            gradient.setColorAt(value, heat_colour(value**0.5, self._theme))
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), QColor(self._theme.canvas))
+            painter.fillRect(self.rect(), gradient)

@@ -49,6 +49,7 @@ class Scene:
         self.page_name = page
         self.page = diagram.pages.get(page, _EMPTY_PAGE)
         self._detours = Detours()
+        self._bounds: tuple[Page, Floats | None] | None = None
         self._read_blocks()
         self.rows: Ints = self.least_rows
         """Number of text lines on each face (n,)."""
@@ -204,13 +205,15 @@ class Scene:
 
     def bounds(self, blocks: Indices | None = None) -> Floats | None:
         """Left, top, right, bottom of ``blocks``, or of the whole page; None if that is empty."""
-        rects = self.rects if blocks is None else self.rects[blocks]
-        if blocks is None:
+        if blocks is not None:
+            return _around(self.rects[blocks])
+        if self._bounds is None or self._bounds[0] is not self.page:
             bends = np.concatenate([self.bends, np.zeros_like(self.bends)], axis=1)
             is_square = self._is_routed | (self._detour_sizes > 0)
             routes = shrunk(self.wire_bounds[is_square], LANE_MARGIN)
-            rects = np.concatenate([rects, self.note_rects(), bends, routes])
-        return _around(rects)
+            rects = np.concatenate([self.rects, self.note_rects(), bends, routes])
+            self._bounds = self.page, _around(rects)
+        return self._bounds[1]
 
     def bounds_of(self, blocks: Collection[str], notes: Collection[str] = ()) -> Floats | None:
         """Left, top, right, bottom of blocks and notes by name; None if there are none."""
@@ -352,6 +355,7 @@ class Scene:
         self._update_wires(np.arange(len(self.wire_keys)))
 
     def _update_wires(self, wires: Indices) -> None:
+        self._bounds = None
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
         has_moved = np.zeros(len(self.port_block), bool)

@@ -112,6 +112,16 @@ class TestArrays:
             area = np.array([x, y, x + w, y + h])
             assert overlapping(scene.rects, area).tolist() == [i]
 
+    def test_the_bounds_follow_moves_and_notes(self):
+        blocks = {"a": block("Tanh"), "b": block("Tanh")}
+        shown = diagram(blocks, {"b.x": "a.out"}, layout={"a": (0, 0), "b": (300, 0)})
+        scene = Scene(shown, "main")
+        assert scene.bounds()[:3].tolist() == [0, 0, 300 + WIDTH]
+        scene.place(np.array([1]), np.array([[500.0, -80.0]]))
+        assert scene.bounds()[:3].tolist() == [0, -80, 500 + WIDTH]
+        scene.update(apply(shown, SetNote("n", Note("", Point(-40, 0)))).after)
+        assert scene.bounds()[0] == -40
+
     def test_the_bounds_hold_blocks_and_notes(self):
         shown = diagram(
             {"m": block("Mul")}, layout={"m": (10, 20)}, notes={"n": Note("", Point(-50, 300))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
@@ -15,6 +15,7 @@ from app.canvas.paint.blocks.faces import FaceCache
 from app.canvas.paint.painter import Limits, paint, paint_fitted
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
+from app.canvas.scrolled import ScrolledPage
 from app.canvas.state.annotations import resolve
 from app.canvas.state.badge_labels import badge_label
 from app.canvas.state.codes import STATE_OF
@@ -44,6 +45,8 @@ _FLOW_EVERY = 50
 _FLOW_STEP = 0.05
 _REFINED = 32
 """Wires for which detours are looked for between two frames."""
+_STILL_AFTER = 150
+"""Milliseconds after which a view that was panned is painted whole, and detours go on."""
 _MARGIN = 24.0
 """Margin around revealed items, widget px."""
 
@@ -64,6 +67,7 @@ class Stage(QWidget):
         self._use = ROOT
         self._faces = FaceCache(_FACE_BUDGET)
         self._limits = Limits(_CUT_BUDGET)
+        self._page = ScrolledPage()
         self._cameras: dict[str, Camera] = {}
         self._fit_wanted = True
         self._actual = 1.0
@@ -78,6 +82,10 @@ class Stage(QWidget):
         self._refine_timer = QTimer(self)
         self._refine_timer.setSingleShot(True)
         self._refine_timer.timeout.connect(self._refine)
+        self._still_timer = QTimer(self)
+        self._still_timer.setSingleShot(True)
+        self._still_timer.setInterval(_STILL_AFTER)
+        self._still_timer.timeout.connect(self.update)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(200, 150)
         self.setAccessibleName(self.tr("Diagram"))
@@ -192,11 +200,20 @@ class Stage(QWidget):
         if dx or dy:
             self.set_camera(self.view.camera.panned(dx, dy))
 
+    def update(self, *area: Any) -> None:
+        """Paint the widget, or an area of it, anew."""
+        self._page.drop()
+        super().update(*area)
+
     def set_camera(self, camera: Camera) -> None:
         """Show the page through another camera."""
         before, self.view = self.view.camera, replace(self.view, camera=camera)
         self._fit_wanted = False
-        if camera != before:
+        if camera.zoom == before.zoom and camera != before:
+            self._page.pan()
+            self._still_timer.start()
+            super().update()
+        elif camera != before:
             self.update()
         if camera.zoom != before.zoom:
             self.zoomChanged.emit(camera.zoom)
@@ -255,8 +272,14 @@ class Stage(QWidget):
         pixels = self.width() * self.height() * ratio**2
         self._faces.begin(view.camera.zoom, ratio, view.theme, round(8 * pixels))
         with QPainter(self) as painter:
-            area = QRectF(event.rect())
-            complete = paint(painter, view, area, self._faces, ratio, self._limits)
+            complete = self._page.paint(
+                painter,
+                view,
+                event.rect(),
+                self.size(),
+                ratio,
+                lambda to, area: paint(to, view, area, self._faces, ratio, self._limits),
+            )
             self.paint_over(painter)
             painter.scale(self._actual, self._actual)
             if view.annotations.dimmed:
@@ -265,7 +288,7 @@ class Stage(QWidget):
                 draw_badges(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)
         if self._faces.behind or not complete:
             QTimer.singleShot(0, self, self.update)
-        if not view.scene.is_refined():
+        if not (view.scene.is_refined() or self._page.is_panning):
             self._refine_timer.start(0)
 
     def showEvent(self, event: QShowEvent) -> None:

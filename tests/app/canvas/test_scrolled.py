@@ -1,0 +1,139 @@
+"""While the view pans, what was painted is kept: the pictures are those of fresh pages."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from app.canvas.paint import painter
+from app.canvas.paint.painter import Limits
+from app.canvas.scene.camera import Camera
+from app.canvas.scrolled import ScrolledPage
+from app.services.theme import DARK
+from tests.app.canvas.pages import block, diagram, seed_result
+
+MIDDLE = Qt.MouseButton.MiddleButton
+
+
+def pixels(canvas) -> np.ndarray:
+    image = canvas.grab().toImage()
+    data = np.frombuffer(image.constBits(), np.uint8)
+    return data.reshape(image.height(), image.bytesPerLine() // 4, 4)[:, : image.width(), :3].copy()
+
+
+def is_fresh(canvas, seen: np.ndarray) -> bool:
+    """Whether a freshly painted page looks the same, but for the rounding of slanted lines."""
+    canvas._page = ScrolledPage()
+    now = pixels(canvas)
+    return seen.shape == now.shape and np.abs(seen.astype(int) - now).max() <= 8
+
+
+@pytest.fixture(autouse=True)
+def result(canvas, shell):
+    """Values on faces, lanes with labels, and time to paint them all in one frame."""
+    canvas._faces.budget = math.inf
+    canvas._limits = Limits()
+    canvas.set_result(seed_result(shell.diagram))
+
+
+@pytest.fixture
+def painted(monkeypatch):
+    """The areas that are painted, as (width, height)."""
+    areas = []
+    true = painter._PagePainter.paint
+
+    def paint(page):
+        areas.append((page.area.width(), page.area.height()))
+        return true(page)
+
+    monkeypatch.setattr(painter._PagePainter, "paint", paint)
+    return areas
+
+
+@pytest.mark.parametrize("zoom", [0.5, 1.0])
+@pytest.mark.parametrize("step", [(-9, -4), (7, 0), (0, 11), (13, -20)])
+def test_a_scrolled_page_looks_like_a_fresh_one(canvas, shell, zoom, step):
+    canvas.set_camera(Camera(zoom, 40.0, 30.0))
+    pixels(canvas)
+    for _ in range(6):
+        canvas.set_camera(canvas.view.camera.panned(*step))
+        seen = pixels(canvas)
+    assert is_fresh(canvas, seen)
+
+
+def test_names_that_reach_into_view_are_whole_once_it_rests(canvas, shell, qtbot):
+    canvas.set_camera(Camera(0.2, 40.0, 30.0))
+    pixels(canvas)
+    for _ in range(6):
+        canvas.set_camera(canvas.view.camera.panned(-9.0, -4.0))
+        pixels(canvas)
+    assert canvas._page.is_panning
+    qtbot.waitUntil(lambda: not canvas._page.is_panning, timeout=60_000)
+    assert is_fresh(canvas, pixels(canvas))
+
+
+def test_only_what_comes_into_view_is_painted(canvas, shell, painted):
+    canvas.set_camera(Camera(1.0, 40.0, 30.0))
+    pixels(canvas)
+    canvas.set_camera(canvas.view.camera.panned(-9.0, 0.0))
+    pixels(canvas)
+    painted.clear()
+    canvas.set_camera(canvas.view.camera.panned(-9.0, 0.0))
+    pixels(canvas)
+    ((width, height),) = painted
+    assert width < canvas.width() / 4 and height >= canvas.height()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda canvas, shell: canvas.select(["mul1"]),
+        lambda canvas, shell: canvas.set_theme(DARK),
+        lambda canvas, shell: canvas.set_diagram(diagram({"only": block("Tanh")}, {})),
+        lambda canvas, shell: canvas.set_zoom(1.3),
+        lambda canvas, shell: canvas.resize(700, 400),
+        lambda canvas, shell: canvas.set_camera(canvas.view.camera.panned(0.5, 0.25)),
+        lambda canvas, shell: canvas.set_camera(canvas.view.camera.panned(5000.0, 0.0)),
+    ],
+    ids=["selection", "theme", "diagram", "zoom", "size", "part of a pixel", "far away"],
+)
+def test_what_changes_while_it_pans_is_seen(canvas, shell, change):
+    for _ in range(3):
+        canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
+        pixels(canvas)
+    change(canvas, shell)
+    seen = pixels(canvas)
+    assert is_fresh(canvas, seen)
+    canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
+    seen = pixels(canvas)
+    assert is_fresh(canvas, seen)
+
+
+def test_a_view_that_was_replaced_without_a_word_is_not_scrolled(canvas, shell):
+    for _ in range(3):
+        canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
+        pixels(canvas)
+    canvas.view = replace(canvas.view, theme=DARK)
+    canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
+    seen = pixels(canvas)
+    assert is_fresh(canvas, seen)
+
+
+def test_the_hand_pans_and_then_drags(canvas, shell, qtbot):
+    start = QPoint(600, 400)
+    qtbot.mouseMove(canvas, start)
+    QTest.mousePress(canvas, MIDDLE, pos=start)
+    for step in range(1, 6):
+        QTest.mouseMove(canvas, start - QPoint(12 * step, 5 * step))
+        seen = pixels(canvas)
+    QTest.mouseRelease(canvas, MIDDLE, pos=start - QPoint(60, 25))
+    assert is_fresh(canvas, seen)
+    canvas.view.scene.place(np.array([0]), np.array([[200.0, 300.0]]))
+    canvas.redraw()
+    seen = pixels(canvas)
+    assert is_fresh(canvas, seen)

@@ -92,6 +92,9 @@ NO_STEP = "no step is made"
 STAYS = "stays unchanged"
 DRIFTS = "shrinks: weight decay moves it without a gradient"
 DEPENDS = "depends on its gradient"
+RUINED = "becomes {0}: no later step brings it back"
+_STEPPED = {"NaN": "NaN", "∞": "infinite"}
+"""What a step of gradient descent makes of a weight, by its gradient."""
 GOES_ON = "stays unchanged, unless momentum from earlier steps keeps moving it"
 
 
@@ -131,7 +134,7 @@ def dialects(observed: ObservedFlow, key: str, loss: str | None = None) -> Diale
     rounded = value not in _reached(observed.program, heads, all_slots=False)
     ours = sum(known[1:], known[0]) if known else None
     claims = _Claims(observed, port, loss, ours, rounded)
-    return Dialects(key, State.CARRIES, tuple(claims.report(s, by[s], size) for s in SYSTEMS), {})
+    return Dialects(key, State.CARRIES, tuple(claims.report(s, by[s], _size) for s in SYSTEMS), {})
 
 
 def _of_variable(
@@ -184,7 +187,21 @@ class _Claims:
 
 
 def _size_or_zeros(gradient: Array) -> str:
-    return size(gradient) if np.any(gradient) else "zeros"
+    return _size(gradient) if np.any(gradient) else "zeros"
+
+
+def _size(gradient: Array) -> str:
+    return _wild(gradient) or size(gradient)
+
+
+def _wild(gradient: Array) -> str:
+    """``NaN``, ``∞``, ``NaN in 2 of 3``: what is not finite; empty where all is."""
+    for what, found in (("NaN", np.isnan(gradient)), ("∞", np.isinf(gradient))):
+        if found.all() and found.size:
+            return what
+        if found.any():
+            return f"{what} in {np.count_nonzero(found)} of {found.size}"
+    return ""
 
 
 def _unconnected(lost: bool) -> tuple[SystemReport, ...]:
@@ -217,5 +234,14 @@ def _fates(report: SystemReport) -> tuple[Fate, ...]:
         )
     if report.says == NOT_KNOWN:
         return tuple(Fate(name, DEPENDS, DEPENDS) for name in OPTIMISERS)
+    if report.gradient is not None and (wild := _wild(report.gradient)):
+        return _ruined(wild)
     decayed = f"{FOLLOWS}, and shrinks a little"
     return tuple(Fate(name, FOLLOWS, decayed) for name in OPTIMISERS)
+
+
+def _ruined(wild: str) -> tuple[Fate, ...]:
+    """What becomes of a weight with a gradient that is not finite; Adam divides ∞ by ∞."""
+    what, _, where = wild.partition(" ")
+    plain, adam = (RUINED.format(f"{made} {where}".rstrip()) for made in (_STEPPED[what], "NaN"))
+    return tuple(Fate(name, *(adam if name == "AdamW" else plain,) * 2) for name in OPTIMISERS)

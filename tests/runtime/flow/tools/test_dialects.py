@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,9 @@ def reports(end: b.Expression, name: str = "x") -> dict[str, tuple[str, str]]:
 def test_the_norm_of_0() -> None:
     assert reports(b.norm(x(0, 0), name="norm1")) == {
         "PyTorch": ("zeros", ""),
-        "JAX": ("rms NaN", NORM.format("JAX")),
-        "TensorFlow": ("rms NaN", NORM.format("TensorFlow")),
-        "MXNet": ("rms NaN", NORM.format("MXNet")),
+        "JAX": ("NaN", NORM.format("JAX")),
+        "TensorFlow": ("NaN", NORM.format("TensorFlow")),
+        "MXNet": ("NaN", NORM.format("MXNet")),
     }
 
 
@@ -79,7 +80,7 @@ def test_axes_and_parameters_of_the_block_decide() -> None:
     rows = b.variable("x", [[0.0, 1.0], [0.0, 2.0]])
     assert reports(b.sum(b.norm(rows, axis=1)))["JAX"][1] == ""
     assert reports(b.sum(b.norm(rows, axis=0, name="norm1")))["JAX"] == (
-        "rms NaN", NORM.format("JAX"),
+        "NaN in 2 of 4", NORM.format("JAX"),
     )  # fmt: skip
     assert reports(b.sum(b.clip(x(0, 1), min=-1, max=2)))["JAX"][1] == ""
 
@@ -142,5 +143,39 @@ def test_all_variables_are_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     variables = [b.variable(f"v{n}", [0.0, 0.0]) for n in range(9)]
     observed = observe(Session(b.build(b.loss(b.norm(b.add_n(*variables), name="norm1")))))
     for n in range(9):
-        assert dialects(observed, f"v{n}").reports[1].says == "rms NaN"
+        assert dialects(observed, f"v{n}").reports[1].says == "NaN"
     assert len(calls) == 6  # JAX, TensorFlow, MXNet, and norm1 alone in each
+
+
+def fates(
+    make: Callable[[b.Expression], b.Expression], value: list[float]
+) -> tuple[str, dict[str, str]]:
+    """What JAX reports of a variable, and by optimiser what becomes of it."""
+    session = Session(b.build(b.loss(make(b.variable("w", value)), name="loss")))
+    about = dialects(observe(session), "w")
+    return about.reports[1].says, {fate.optimiser: fate.plain for fate in about.fates["JAX"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "says", "made"),
+    [([0.0], "NaN", "NaN"), ([0.0, 1.0], "NaN in 1 of 2", "NaN in 1 of 2")],
+)
+def test_an_optimiser_makes_a_weight_nan_by_a_gradient_that_is(
+    value: list[float], says: str, made: str
+) -> None:
+    told, after = fates(lambda w: b.sum(b.sqrt(w) * 0.0), value)
+    assert told == says
+    assert set(after.values()) == {f"becomes {made}: no later step brings it back"}
+
+
+def test_by_an_infinite_gradient_it_becomes_infinite_or_with_adam_nan() -> None:
+    told, after = fates(lambda w: b.sum(b.sqrt(w)), [0.0])
+    assert told == "∞"
+    assert after["SGD"] == "becomes infinite: no later step brings it back"
+    assert after["AdamW"] == "becomes NaN: no later step brings it back"
+
+
+def test_by_a_gradient_of_0_it_stays_unless_momentum_or_decay_move_it() -> None:
+    told, after = fates(lambda w: b.sum(b.relu(w)), [-1.0])
+    assert told == "zeros"
+    assert after["SGD"] == "stays unchanged"

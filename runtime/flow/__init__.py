@@ -7,6 +7,7 @@ from runtime.flow.numbers.origins import Origin
 from runtime.flow.numbers.rules import Thresholds
 from runtime.flow.observed import Cancel, ObservedFlow
 from runtime.flow.observing import flow_of_run, observe
+from runtime.flow.tools.causes import Cause, causes
 from runtime.flow.tools.contracts import (
     Breach,
     Contract,
@@ -18,7 +19,8 @@ from runtime.flow.tools.contracts import (
     unowned,
 )
 from runtime.flow.tools.dialects import Dialects, dialects
-from runtime.flow.tools.doctor import Finding, diagnose, reassurance
+from runtime.flow.tools.doctor import diagnose, reassurance
+from runtime.flow.tools.findings import Finding
 from runtime.flow.tools.ledger import Account, Entry, LossMatrix, account, ledger, loss_matrix
 from runtime.flow.tools.repairs import Fix, fix, fixes, with_fix
 from runtime.flow.tools.whatif import Comparison, Difference, WhatIf
@@ -30,6 +32,7 @@ __all__ = [
     "Badge",
     "Breach",
     "Cancel",
+    "Cause",
     "Check",
     "Comparison",
     "Complaint",
@@ -53,6 +56,7 @@ __all__ = [
     "account",
     "analyse",
     "badges",
+    "causes",
     "check_contracts",
     "check_gradients",
     "contracts_of",

@@ -161,6 +161,22 @@ class ObservedFlow:
         cure = about.cure(contributions.leaving(path.port("out")), state)
         return replace(verdict, state=state, sentence=text, cure=cure)
 
+    def culprits(self, key: str, loss: str | None = None) -> dict[InstancePath, str]:
+        """The blocks that make the gradient on a wire, or of a variable, 0, too small, too large or
+        not finite, each with a clause that says how: ``act56 is off (−3)``.
+        """
+        run = self._key(loss)
+        contributions = self._of(run)
+        if contributions is None:
+            return {}
+        state = self.explain(key, loss).state
+        outgoing = contributions.leaving(InstancePath(key).port("out"))
+        wires = [WirePath(key)] if key in self.program.wire_sources else outgoing
+        about = self._sentences_about(run, contributions)
+        states = self.states(loss)
+        found = (about.culprit(wire, state) for wire in wires if states.get(wire) is state)
+        return dict(filter(None, found))
+
     def zeroed_by(self, name: str) -> list[InstancePath]:
         """The blocks that make the gradient of a variable 0 over all losses; empty if it isn't."""
         contributions = self._of(self._key(None))

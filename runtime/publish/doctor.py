@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from blocks import Tensor
+from runtime.flow.tools.causes import causes
 from runtime.publish.report import NO_LOSS
 from runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
-    from runtime.flow import Finding
+    from runtime.flow import Cause, Finding
     from runtime.publish.problems import Problem
+
+_MOST = 5
+"""At most so many victims of a culprit have a row of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +30,15 @@ class DoctorReport:
     """What can be said where there are no findings."""
 
     def parts(self) -> list[Part]:
-        """One table, or that all is well."""
+        """One table by cause, or that all is well."""
         if not self.losses:
             return [self.file, NO_LOSS]
         if not self.findings:
             return [self.file, self.well]
-        rows = tuple(
-            (str(rank), f.complaint.words, f.key, f.sentence)
-            for rank, f in enumerate(self.findings, 1)
-        )
-        return [self.file, Table("Findings", ("", "what", "where", "why"), rows)]
+        rows = [
+            row for rank, cause in enumerate(causes(self.findings), 1) for row in _rows(rank, cause)
+        ]
+        return [self.file, Table("Findings", ("", "what", "where", "why"), tuple(rows))]
 
     def to_json(self) -> dict[str, Any]:
         """``{"report": "doctor", "version": 1, …}``."""
@@ -44,9 +47,32 @@ class DoctorReport:
             "version": 1,
             "file": self.file,
             "losses": list(self.losses),
+            "causes": [_cause_json(cause) for cause in causes(self.findings)],
             "findings": [_finding_json(finding) for finding in self.findings],
             "problems": [problem.to_json() for problem in self.problems],
         }
+
+
+def _rows(rank: int, cause: Cause) -> list[tuple[str, ...]]:
+    """A row of the culprit, then one for each of the first victims."""
+    victims = cause.victims
+    head = (str(rank), cause.complaint.words, cause.culprit, cause.sentence)
+    rows: list[tuple[str, ...]] = [head]
+    rows += [("", "", f"  {victim.key}", victim.sentence) for victim in victims[:_MOST]]
+    if len(victims) > _MOST:
+        rows.append(("", "", f"  and {len(victims) - _MOST} more", ""))
+    return rows
+
+
+def _cause_json(cause: Cause) -> dict[str, Any]:
+    return {
+        "culprit": cause.culprit,
+        "what": cause.complaint.name,
+        "error": cause.is_error,
+        "why": cause.sentence,
+        "affected": list(cause.affected),
+        "findings": [finding.key for finding in cause.findings],
+    }
 
 
 def _finding_json(finding: Finding) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from blocks.library.losses import BinaryCrossEntropy, CrossEntropy
 from blocks.library.sources import Variable
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.analyse import analyse
+from runtime.flow.lazy import MANY
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observing import observe
 from runtime.flow.structure.misuses import swapped_inputs
@@ -29,6 +31,21 @@ from runtime.flow.tools.contracts import (
     is_blocked,
     unowned,
     unowned_sentence,
+)
+from runtime.flow.tools.findings import (
+    CANCELS,
+    CONTRACT,
+    IDLE_STOP,
+    INTEGER,
+    LEAK,
+    MASKED_VALUE,
+    NO_VARIABLE,
+    SIGMOID_TWICE,
+    SOFTMAX_TWICE,
+    SWAPPED,
+    UNOWNED,
+    VALUE,
+    Finding,
 )
 from runtime.flow.tools.limits import past_limits
 from runtime.flow.tools.misuses import leaks
@@ -49,33 +66,8 @@ TRIALS = 64
 """At most so many repairs are run, and so many stops opened to see whether they cut anything."""
 BLOCKS = 12_000
 """The same, counted in blocks that are run again: large diagrams have fewer trials."""
-VALUE = Complaint("value", "value not finite", 0, is_error=True)
-MASKED_VALUE = Complaint("masked_value", "value not finite, no loss affected", 6)
-NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
-CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
-SOFTMAX_TWICE = Complaint("softmax_twice", "softmax twice", 6)
-SIGMOID_TWICE = Complaint("sigmoid_twice", "sigmoid twice", 6)
-SWAPPED = Complaint("swapped", "inputs swapped", 6)
-CANCELS = Complaint("cancels", "cancels", 7)
-UNOWNED = Complaint("unowned", "unowned", 8)
-INTEGER = Complaint("integer", "no floats", 3)
-LEAK = Complaint("leak", "leak", 8)
-IDLE_STOP = Complaint("idle_stop", "idle stop", 9)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong: with which wire, variable, port or block, and why.
-
-    ``key`` is what to click: a wire by its target, a variable or block by its path, or a port.
-    """
-
-    complaint: Complaint
-    key: str
-    sentence: str
-    loss: str | None = None
-    witness: Sequence[str] = ()
-    fix: Fix | None = None
+_END = re.compile("[.:]")
+"""What ends the clause that begins a sentence."""
 
 
 @explained
@@ -143,6 +135,7 @@ def _values(observed: ObservedFlow) -> list[Finding]:
             origin.block,
             origin.sentence,
             origin.spoilt[0] if len(origin.spoilt) == 1 else None,
+            culprit=origin.block,
         )
         for origin in observed.origins
     ]
@@ -197,7 +190,29 @@ def _errors(observed: ObservedFlow) -> list[Finding]:
             if complaint is not None and complaint.is_error:
                 verdict = observed.verdict(wire, loss)
                 found.setdefault(verdict.sentence, _of(complaint, verdict))
-    return [finding for text, finding in found.items() if not text.endswith(VICTIM)]
+    origins = [finding for text, finding in found.items() if not text.endswith(VICTIM)]
+    return _with_victims(observed, origins) if origins else []
+
+
+def _with_victims(observed: ObservedFlow, findings: Iterable[Finding]) -> list[Finding]:
+    """Findings about wires, with their culprits and the variables that these spoil."""
+    spoilt: dict[str, list[str]] = {}
+    for name in observed.program.trainable:
+        complaint = observed.variable(name).state.row.complaint
+        if complaint is not None and complaint.is_error:
+            for culprit in observed.culprits(name):
+                spoilt.setdefault(culprit, []).append(name)
+    found = []
+    for finding in findings:
+        block, _ = _one(observed.culprits(finding.key, finding.loss))
+        affected = tuple(spoilt.get(block, ()))
+        found.append(replace(finding, culprit=block, affected=affected))
+    return found
+
+
+def _one(culprits: Mapping[InstancePath, str]) -> tuple[str, str]:
+    """The only culprit and its clause; empty texts where there are none or several."""
+    return next(iter(culprits.items())) if len(culprits) == 1 else ("", "")
 
 
 def _breaches(
@@ -249,14 +264,21 @@ def _variables(
             repair = repairs.get(name)
             said = (verdict.sentence, verdict.cure, repair.sentence if repair else "")
             text = f"No gradient: {' '.join(filter(None, said))}"
-            found.append(_of(complaint, verdict, text, repair))
+            found.append(_of(complaint, verdict, text, repair, _one(_cutting(verdict))))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
             tried = repairs.get(name)
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
-            found.append(_of(complaint, verdict, text, tried if helped else None))
+            culprit = _one(observed.culprits(name))
+            found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found
+
+
+def _cutting(verdict: Verdict) -> dict[InstancePath, str]:
+    """The blocks that cut a variable off, with the beginning of the sentence that says so."""
+    clause, *_ = _END.split(verdict.sentence, maxsplit=1)
+    return dict.fromkeys((cutter.block for cutter in verdict.cutters[:MANY]), clause)
 
 
 def _tried(
@@ -358,7 +380,15 @@ def _same(before: Array | None, after: Array | None) -> bool:
 
 
 def _of(
-    complaint: Complaint, verdict: Verdict, text: str | None = None, repair: Fix | None = None
+    complaint: Complaint,
+    verdict: Verdict,
+    text: str | None = None,
+    repair: Fix | None = None,
+    culprit: tuple[str, str] | None = None,
 ) -> Finding:
+    """The finding of a verdict on a wire or, with a culprit, on a variable."""
     sentence = verdict.sentence if text is None else text
-    return Finding(complaint, verdict.wire, sentence, verdict.loss, verdict.witness, repair)
+    about = (complaint, verdict.wire, sentence, verdict.loss, verdict.witness, repair)
+    if culprit is None:
+        return Finding(*about)
+    return Finding(*about, *culprit, cure=verdict.cure, affected=(verdict.wire,))

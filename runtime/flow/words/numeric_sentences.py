@@ -98,6 +98,26 @@ class NumericSentences:
         """What a wire brings back: the value of a scalar, else its root mean square."""
         return size_text(self._contributions.run.contributions[wire])
 
+    def culprit(self, wire: WirePath, state: State) -> tuple[InstancePath, str] | None:
+        """The block that brings a wire into a state, and a clause that says how."""
+        if state is State.ZERO:
+            zeroed = self._contributions.zeroed_by(wire)
+            cancels = f"The contributions to {zeroed.block} cancel"
+            return zeroed.block, cancels if zeroed.cancelled else self._flat(zeroed)
+        if state is State.NONFINITE:
+            blamed = self._contributions.blame(wire, "not finite", _is_bad)
+            origin = self._contributions.values.origin(blamed.block)
+            block = blamed.block if origin is None else origin.block
+            return block, f"{block} makes NaN or ∞"
+        if state not in (State.FAINT, State.FLOOD):
+            return None
+        grows, factors = state is State.FLOOD, self._contributions.route_factors(wire)
+        worst, into = factors.most if grows else factors.least
+        if into is None or (factors.factor > 1) is not grows:
+            return None
+        verb = "enlarges" if grows else "shrinks"
+        return into.block, f"{into.block} {verb} gradients ×{number(worst)}"
+
     def cure(self, wires: Sequence[WirePath], state: State) -> str:
         """What would help wires that are in a state together; empty if no cure is known."""
         cures = self._block_cures
@@ -155,7 +175,7 @@ class NumericSentences:
 
     def _nonfinite(self, wire: WirePath) -> str:
         contributions = self._contributions
-        blame = contributions.blame(wire, "not finite", lambda a: not bool(np.isfinite(a).all()))
+        blame = contributions.blame(wire, "not finite", _is_bad)
         if blame.wire not in self._reasons:
             self._reasons[blame.wire] = self._origin(blame)
         if not blame.local:
@@ -241,6 +261,10 @@ class NumericSentences:
         if blame.cancelled:
             by = f"where the contributions to {blame.block} cancel"
         return f"{size.zeros} of {size.total} elements are 0, {by}."
+
+
+def _is_bad(array: Array) -> bool:
+    return not bool(np.isfinite(array).all())
 
 
 def _filled(sentence: str, size: Size) -> str:

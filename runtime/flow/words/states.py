@@ -82,9 +82,11 @@ class Complaint:
     words: str
     gravity: int
     is_error: bool = False
+    effect: str = ""
+    """What a variable that it affects gets."""
 
 
-NO_GRADIENT = Complaint("no_gradient", "no gradient", 3)
+NO_GRADIENT = Complaint("no_gradient", "no gradient", 3, effect="no gradient")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +169,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             label="0",
             sign="0",
             concern=4,
-            complaint=Complaint("zero", "zero gradient", 4),
+            complaint=Complaint("zero", "zero gradient", 4, effect="0"),
             accent="yellow",
         ),
         State.FAINT: Row(
@@ -181,7 +183,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             label="▽ {rms}",
             sign="▽",
             concern=5,
-            complaint=Complaint("faint", "too small", 6),
+            complaint=Complaint("faint", "too small", 6, effect="a gradient that is too small"),
             accent="yellow",
         ),
         State.FLOOD: Row(
@@ -195,7 +197,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             label="▲ {rms}",
             sign="▲",
             concern=8,
-            complaint=Complaint("flood", "too large", 5),
+            complaint=Complaint("flood", "too large", 5, effect="a gradient that is too large"),
             accent="yellow",
         ),
         State.NONFINITE: Row(
@@ -209,7 +211,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             label="NaN",
             sign="NaN",
             concern=9,
-            complaint=Complaint("nonfinite", "not finite", 1, is_error=True),
+            complaint=Complaint("nonfinite", "not finite", 1, is_error=True, effect="NaN or ∞"),
             accent="red",
         ),
         State.STOPPED: Row(

@@ -88,11 +88,15 @@ def test_contracts_that_are_missing_or_wrong(gradwire, seed, tmp_path):
 def test_the_doctor(gradwire, seed):
     done = gradwire("doctor", seed)
     assert done.code == 0
-    assert done.table("Findings")[1] == [
-        "1", "no gradient", "b", "No gradient: stop stops every route to loss. Without stop: "
-        "rms 3.",
+    assert done.table("Findings")[1:] == [
+        ["1", "no gradient", "stop", "stop stops every route to loss: b gets no gradient. "
+         "Without stop: rms 3."],
+        ["", "", "b", "No gradient: stop stops every route to loss. Without stop: rms 3."],
     ]  # fmt: skip
-    (finding,) = gradwire("doctor", seed, "--json").json["findings"]
+    found = gradwire("doctor", seed, "--json").json
+    (cause,), (finding,) = found["causes"], found["findings"]
+    assert (cause["culprit"], cause["affected"]) == ("stop", ["b"])
+    assert cause["findings"] == ["b"] and not cause["error"]
     assert finding["fix"]["open"] == ["stop"] and finding["fix"]["rms"] == 3.0
     assert finding["witness"] == ["loss", "add", "stop", "mul", "b"]
 
@@ -101,7 +105,8 @@ def test_the_doctor_holds_to_contracts_and_fails(gradwire, seed):
     write(seed.parent / "seed.contracts", "flows(loss -> b)")
     done = gradwire("doctor", seed)
     assert done.code == 1
-    assert [row[1] for row in done.table("Findings")[1:]] == ["contract broken", "no gradient"]
+    ranked = [row[1] for row in done.table("Findings")[1:] if row[0]]
+    assert ranked == ["contract broken", "no gradient"]
 
 
 def test_junit_is_xml_for_any_name_of_a_file(gradwire, seed, tmp_path):

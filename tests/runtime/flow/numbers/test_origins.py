@@ -8,7 +8,7 @@ import runtime.build as b
 from runtime.engine import Session
 from runtime.flow import State, badges, diagnose, observe, reassurance
 from runtime.flow.badges import Mark
-from runtime.flow.tools.doctor import MASKED_VALUE, NO_VARIABLE, VALUE
+from runtime.flow.tools.findings import MASKED_VALUE, NO_VARIABLE, VALUE
 
 INF = float("inf")
 

@@ -7,7 +7,7 @@ import pytest
 import runtime.build as b
 from runtime.engine import Session
 from runtime.flow import WhatIf, analyse, diagnose
-from runtime.flow.tools.doctor import CONTRACT
+from runtime.flow.tools.findings import CONTRACT
 
 KEEPS = "A StopGradient on {} would block it. All others keep one."
 

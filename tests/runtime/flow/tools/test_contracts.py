@@ -21,7 +21,7 @@ from runtime.flow import (
     unowned,
 )
 from runtime.flow.tools.contracts import matches
-from runtime.flow.tools.doctor import CONTRACT, IDLE_STOP, UNOWNED
+from runtime.flow.tools.findings import CONTRACT, IDLE_STOP, UNOWNED
 from runtime.flow.words.states import NO_GRADIENT
 from tests.runtime.flow.specimens import specimen
 

@@ -7,7 +7,7 @@ import pytest
 import runtime.build as b
 from runtime.engine import Session
 from runtime.flow import diagnose
-from runtime.flow.tools.doctor import IDLE_STOP, INTEGER, NO_VARIABLE, SIGMOID_TWICE
+from runtime.flow.tools.findings import IDLE_STOP, INTEGER, NO_VARIABLE, SIGMOID_TWICE
 from runtime.flow.words.states import NO_GRADIENT
 
 

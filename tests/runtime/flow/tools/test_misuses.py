@@ -7,7 +7,7 @@ import pytest
 import runtime.build as b
 from runtime.engine import Session
 from runtime.flow import diagnose
-from runtime.flow.tools.doctor import LEAK, SWAPPED
+from runtime.flow.tools.findings import LEAK, SWAPPED
 from tests.examples.gallery import NAMES, diagram
 
 

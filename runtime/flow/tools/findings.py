@@ -1,0 +1,46 @@
+"""What the doctor can find, and a single finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runtime.flow.words.states import Complaint
+
+if TYPE_CHECKING:
+    from runtime.flow.tools.repairs import Fix
+
+VALUE = Complaint("value", "value not finite", 0, is_error=True)
+MASKED_VALUE = Complaint("masked_value", "value not finite, no loss affected", 6)
+NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
+CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
+SOFTMAX_TWICE = Complaint("softmax_twice", "softmax twice", 6)
+SIGMOID_TWICE = Complaint("sigmoid_twice", "sigmoid twice", 6)
+SWAPPED = Complaint("swapped", "inputs swapped", 6)
+CANCELS = Complaint("cancels", "cancels", 7)
+UNOWNED = Complaint("unowned", "unowned", 8)
+INTEGER = Complaint("integer", "no floats", 3)
+LEAK = Complaint("leak", "leak", 8)
+IDLE_STOP = Complaint("idle_stop", "idle stop", 9)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: with which wire, variable, port or block, and why.
+
+    ``key`` is what it is about: a wire by its target, a variable or block by its path, or a port.
+    ``culprit`` is the one block that makes it so, if one does, and ``clause`` says how; ``cure`` is
+    what helps against it, and ``affected`` are the variables that suffer.
+    """
+
+    complaint: Complaint
+    key: str
+    sentence: str
+    loss: str | None = None
+    witness: Sequence[str] = ()
+    fix: Fix | None = None
+    culprit: str = ""
+    clause: str = ""
+    cure: str = ""
+    affected: tuple[str, ...] = ()

@@ -29,6 +29,8 @@ from runtime.diagram.paths import ROOT, InstancePath, PortName
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.canvas.scene.arrays import Floats
     from app.canvas.state.costs import PageCosts
     from app.canvas.state.wire_numbers import WireNumbers
@@ -126,6 +128,11 @@ class Stage(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""
         self.view = replace(self.view, theme=theme)
+        self.update()
+
+    def mark_culprits(self, severities: Mapping[InstancePath, str]) -> None:
+        """Mark the blocks at fault for what the doctor found, each with its severity."""
+        self.view = replace(self.view, culprits=severities)
         self.update()
 
     def set_wire_numbers(self, numbers: WireNumbers) -> None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.canvas.scene.camera import NUMBERS
 from app.evaluation.worker import SessionWorker
 from app.panels.tables.doctor import Findings
 from app.panels.why.answers import WIRE
 from app.services.background import Cancelled
 from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import PortPath
-from runtime.flow import Finding, Thresholds, contracts_of, diagnose, reassurance
+from runtime.diagram.paths import InstancePath, PortPath
+from runtime.flow import Cause, Thresholds, causes, contracts_of, diagnose, reassurance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from app.canvas.view import CanvasView
     from app.controllers.explanation import Explanation
+    from app.controllers.reveal import Reveal
     from app.document.document import Document
     from app.evaluation.result import Result
     from app.services.settings import Settings
@@ -33,7 +35,7 @@ class DoctorController(QObject):
     """Diagnoses the diagram of one window on a thread."""
 
     countChanged = Signal(int)
-    """The number of findings."""
+    """The number of causes."""
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class DoctorController(QObject):
         settings: Settings,
         canvas: CanvasView,
         explanation: Explanation,
+        reveal: Reveal,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
@@ -48,6 +51,7 @@ class DoctorController(QObject):
         self._settings = settings
         self._canvas = canvas
         self._explanation = explanation
+        self._reveal = reveal
         self._result: Result | None = None
         self._visible = False
         self._diagnosed: Diagram | None = None
@@ -55,7 +59,8 @@ class DoctorController(QObject):
         self.panel = Findings(parent)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
-        self.panel.findingRequested.connect(self.reveal)
+        self.panel.causeRequested.connect(self.reveal)
+        self.panel.victimRequested.connect(self.show_victim)
 
     def set_result(self, result: Result) -> None:
         """Diagnose another result, at once if the panel is visible."""
@@ -67,18 +72,31 @@ class DoctorController(QObject):
         self._visible = visible
         self._update()
 
-    def reveal(self, finding: Finding) -> None:
-        """Go to the wire, variable, block or port of a finding; a wire is shown with its route."""
+    def reveal(self, cause: Cause) -> None:
+        """Go to a culprit and light it, with a route that leads through it if there is one."""
+        culprit = InstancePath(cause.culprit)
+        near = (
+            victim.key for victim in cause.victims if InstancePath(victim.key).use == culprit.use
+        )
+        through = cause.place if cause.place != culprit else next(near, culprit)
+        self.show_victim(through)
+        if through != culprit:
+            self._reveal.path(culprit)
+        if self._canvas.zoom() < NUMBERS:
+            self._canvas.zoom_to_selection()
+
+    def show_victim(self, key: str) -> None:
+        """Go to a wire, variable, block or port; a wire or variable is shown with its route."""
         flow = None if self._result is None else self._result.flow
         explanation = self._explanation
-        if flow is not None and finding.key in flow.program.wire_sources:
-            explanation.follow_link(WIRE + finding.key)
+        if flow is not None and key in flow.program.wire_sources:
+            explanation.follow_link(WIRE + key)
             if (wire := self._canvas.selected_wire()) is not None:
                 explanation.explain(wire)
-        elif flow is not None and finding.key in flow.program.sources("variable"):
-            explanation.explain_variable(finding.key)
+        elif flow is not None and key in flow.program.sources("variable"):
+            explanation.explain_variable(key)
         else:
-            explanation.follow_link(PortPath(finding.key).block)
+            explanation.follow_link(PortPath(key).block)
 
     def _update(self) -> None:
         result = self._result
@@ -92,28 +110,32 @@ class DoctorController(QObject):
         self._diagnosed, self._thresholds = result.diagram, thresholds
         if not result.losses:
             self.worker.cancel("doctor")
-            self.panel.show_findings((), result.error or self.tr("There is no loss yet."))
+            self.panel.show_causes((), result.error or self.tr("There is no loss yet."))
             return
         query = partial(_findings, diagram=now, file=self._document.path, thresholds=thresholds)
         self.worker.query("doctor", now, query)
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, list):
-            self.panel.show_findings(answer, "")
+            self.panel.show_causes(answer, "")
         else:
             if isinstance(answer, Cancelled):
                 self._diagnosed = None  # so that the next result is diagnosed
-            self.panel.show_findings((), str(answer))
-        self.countChanged.emit(len(self.panel.table.findings))
+            self.panel.show_causes((), str(answer))
+        causes = self.panel.causes
+        self.countChanged.emit(len(causes))
+        self._canvas.mark_culprits(
+            {InstancePath(cause.culprit): cause.severity for cause in causes if cause.is_serious}
+        )
 
 
 def _findings(
     session: Session, diagram: Diagram, file: Path | None, thresholds: Thresholds
-) -> list[Finding] | str:
-    """The findings, or a sentence if there are none.
+) -> list[Cause] | str:
+    """The findings by cause, or a sentence if there are none.
 
     The contracts are those of ``diagram``, since the session's diagram may differ in them.
     """
     contracts = contracts_of(diagram, file)
     found = diagnose(session, contracts=contracts, thresholds=thresholds)
-    return found or reassurance(session.program, session.program.heads())
+    return causes(found) or reassurance(session.program, session.program.heads())

@@ -199,7 +199,9 @@ class MainWindow(QMainWindow):
         self.explanation = Explanation(document, navigation, canvas, self.why, self.reveal, self)
         self.trial = Trial(document, navigation, canvas, self.losses, self.why, self.settings, self)
         self.gradient_check = GradientCheck(document, canvas, self.notice, self)
-        self.doctor = DoctorController(document, self.settings, canvas, self.explanation, self)
+        self.doctor = DoctorController(
+            document, self.settings, canvas, self.explanation, self.reveal, self
+        )
         self.costs = CostController(document, canvas, self.notice, self)
         self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
         self._controllers = (

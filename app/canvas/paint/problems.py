@@ -27,17 +27,16 @@ _INSET = 3.0
 def paint_problems(
     painter: QPainter, view: ViewState, area: Floats, *, ratio: float, vector: bool
 ) -> None:
-    """Mark the blocks with problems within ``area`` of the scene.
+    """Mark the blocks with problems, and the culprits of the doctor, within ``area`` of the scene.
 
-    Below :data:`NUMBERS` these are the culprits alone: the blocks with the worst problems. Of
-    marks that would lie on each other, one is painted.
+    Below :data:`NUMBERS` of the problems only the worst are marked. Of marks that would lie on each
+    other, one is painted.
     """
-    severities, scene = view.annotations.page.severities, view.scene
+    severities, scene = _severities(view), view.scene
     if not severities:
         return
-    worst = min(severities.values(), key=SEVERITIES.index)
     unit = max(1.0, view.camera.unit)
-    for severity in (worst,) if view.camera.zoom < NUMBERS else reversed(SEVERITIES):
+    for severity in reversed(SEVERITIES):
         names = [name for name, found in severities.items() if found == severity]
         blocks = np.array([scene.index[name] for name in names], np.intp)
         centres = _centres(view, blocks, area, unit)
@@ -54,6 +53,20 @@ def paint_problems(
             picture = _picture(sign, colour, view.theme.canvas, round(unit, 3), ratio)
             half = picture.deviceIndependentSize().width() / 2.0
             painter.drawPixmap(QPointF(x - half, y - half), picture)
+
+
+def _severities(view: ViewState) -> dict[str, str]:
+    """By block to be marked, the worst of its problems and of what it is at fault for."""
+    page = view.annotations.page
+    found = dict(page.severities)
+    if found and view.camera.zoom < NUMBERS:
+        worst = min(found.values(), key=SEVERITIES.index)
+        found = {name: severity for name, severity in found.items() if severity == worst}
+    for path, severity in view.culprits.items():
+        name = path.block_below(page.use)
+        if name in view.scene.index:
+            found[name] = min(found.get(name, severity), severity, key=SEVERITIES.index)
+    return found
 
 
 def _centres(view: ViewState, blocks: Indices, area: Floats, unit: float) -> Floats:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.document.numbers import Number
     from app.services.theme import Theme
     from runtime.diagram.model import Note
+    from runtime.diagram.paths import InstancePath
 
 
 class Selection(NamedTuple):
@@ -95,6 +96,8 @@ class ViewState:
     """The number that the keyboard changes."""
     marks: Mapping[str, str] = field(default_factory=dict)
     """Wires that a gesture is about to change, with the name of a colour of the theme."""
+    culprits: Mapping[InstancePath, str] = field(default_factory=dict)
+    """Blocks at fault for what the doctor found, with a severity of ``SEVERITIES``."""
     dragged_notes: Mapping[str, Note] = field(default_factory=dict)
     """Notes at the position and size that a gesture gives them."""
 

@@ -1,91 +1,88 @@
-"""The doctor's findings about the gradients of the whole diagram, most severe first."""
+"""The doctor's findings about the whole diagram, by cause: culprits, and below them victims."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import QFrame, QHeaderView, QTreeWidget, QTreeWidgetItem
 
-from app.panels.tables.lines import Lines
 from app.services.plain_text import tooltip
 from app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from runtime.flow import Finding
+    from runtime.flow import Cause
 
-_Index = QModelIndex | QPersistentModelIndex
+_TARGET = Qt.ItemDataRole.UserRole
+"""Role of what a row leads to: a cause, or the key of a victim."""
 
 
-class FindingModel(QAbstractTableModel):
-    """Findings as rows of mark, place and sentence, or one row that says why there are none."""
+class Findings(QTreeWidget):
+    """A row per culprit with its victims below; a click or Enter requests the place of a row.
+
+    Rows have a mark with the name of the culprit, and a sentence.
+    """
+
+    causeRequested = Signal(object)
+    """The Cause."""
+    victimRequested = Signal(str)
+    """Key of a wire or variable, or path of a block."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.findings: tuple[Finding, ...] = ()
-        self._placeholder = ""
+        self.causes: tuple[Cause, ...] = ()
         self._theme = LIGHT
-
-    def show_findings(self, findings: Sequence[Finding], placeholder: str) -> None:
-        """Show findings, or ``placeholder`` if there are none."""
-        self.beginResetModel()
-        self.findings, self._placeholder = tuple(findings), placeholder
-        self.endResetModel()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else len(self.findings) or bool(self._placeholder)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else 3
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not self.findings:
-            shown = role == Qt.ItemDataRole.DisplayRole and index.column() == 2
-            return self._placeholder if shown else None
-        found = self.findings[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            mark = "✕" if found.complaint.is_error else "△"
-            return (mark, found.key, found.sentence)[index.column()]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tooltip(found.sentence)
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{found.key}: {found.sentence}"
-        if role == Qt.ItemDataRole.ForegroundRole and index.column() == 0:
-            theme = self._theme
-            return QBrush(QColor(theme.error if found.complaint.is_error else theme.warning))
-        return None
-
-
-class Findings(Lines):
-    """One line per finding; a click or Enter requests its place."""
-
-    findingRequested = Signal(object)
-    """The Finding."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.table = FindingModel(self)
-        self.lay_out(self.table, self.tr("Doctor"))
+        self.setColumnCount(2)
+        self.setHeaderHidden(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setUniformRowHeights(True)
+        self.setExpandsOnDoubleClick(False)
+        self.setAccessibleName(self.tr("Doctor"))
+        self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         self.clicked.connect(self._request)
         self.activated.connect(self._request)
         follow_theme(self)
 
-    def show_findings(self, findings: Sequence[Finding], placeholder: str = "") -> None:
-        """Show findings, or ``placeholder`` if there are none."""
-        self.table.show_findings(findings, placeholder)
+    def show_causes(self, causes: Sequence[Cause], placeholder: str = "") -> None:
+        """Show causes, or ``placeholder`` if there are none."""
+        self.clear()
+        self.causes = tuple(causes)
+        for cause in causes:
+            row = _row(f"{_mark(cause)} {cause.culprit}", cause.sentence, cause)
+            row.addChildren([_row(found.key, found.sentence, found.key) for found in cause.victims])
+            self.addTopLevelItem(row)
+        if not causes and placeholder:
+            self.addTopLevelItem(QTreeWidgetItem(["", placeholder]))
+        self.set_theme(self._theme)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""
-        self.table.set_theme(theme)
-        self.viewport().update()
+        self._theme = theme
+        for number, cause in enumerate(self.causes):
+            colour = theme.error if cause.is_error else theme.warning
+            if (row := self.topLevelItem(number)) is not None:
+                row.setForeground(0, QBrush(QColor(colour)))
 
     def _request(self, index: QModelIndex) -> None:
-        if self.table.findings:
-            self.findingRequested.emit(self.table.findings[index.row()])
+        target = index.siblingAtColumn(0).data(_TARGET)
+        if isinstance(target, str):
+            self.victimRequested.emit(target)
+        elif target is not None:
+            self.causeRequested.emit(target)
+
+
+def _mark(cause: Cause) -> str:
+    return "✕" if cause.is_error else "△"
+
+
+def _row(name: str, sentence: str, target: object) -> QTreeWidgetItem:
+    row = QTreeWidgetItem([name, sentence])
+    row.setData(0, _TARGET, target)
+    row.setToolTip(1, tooltip(sentence))
+    row.setData(0, Qt.ItemDataRole.AccessibleTextRole, f"{name}: {sentence}")
+    row.setData(1, Qt.ItemDataRole.AccessibleTextRole, sentence)
+    return row

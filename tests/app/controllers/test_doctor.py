@@ -4,6 +4,7 @@ import threading
 
 from PySide6.QtCore import Qt
 
+from app.canvas.scene.camera import NUMBERS
 from runtime.build import build, loss, sqrt, stop_gradient, variable
 from runtime.diagram import SetParameters, SetTitle
 from tests.app.mouse import LEFT
@@ -18,26 +19,42 @@ def ill():
 
 def looked(qtbot, window):
     window.docks.by_name["doctor"].raise_()
-    qtbot.waitUntil(lambda: not window.doctor.panel.visibleRegion().isEmpty())
+    qtbot.waitUntil(lambda: not window.doctor.panel.viewport().visibleRegion().isEmpty())
     qtbot.waitUntil(lambda: not window.doctor.worker.is_pending("doctor"))
-    table = window.doctor.panel.table
-    rows = range(table.rowCount())
-    return [[table.index(row, column).data() for column in range(3)] for row in rows]
+    return rows_of(window)
 
 
-def click(qtbot, window, row):
+def rows_of(window):
+    """Mark, culprit and sentence of each row, without those of victims."""
     panel = window.doctor.panel
-    at = panel.visualRect(panel.table.index(row, 2)).center()
+    rows = [panel.topLevelItem(row) for row in range(panel.topLevelItemCount())]
+    return [[*row.text(0).split(" ", 1), row.text(1)] for row in rows]
+
+
+def victims(window, row):
+    """Name and sentence of each row below another."""
+    item = window.doctor.panel.topLevelItem(row)
+    return [[item.child(i).text(column) for column in range(2)] for i in range(item.childCount())]
+
+
+def click(qtbot, window, row, victim=None):
+    panel = window.doctor.panel
+    item = panel.topLevelItem(row)
+    if victim is not None:
+        item.setExpanded(True)
+        item = item.child(victim)
+    at = panel.visualItemRect(item).center()
+    qtbot.mouseMove(panel.viewport(), at)
     qtbot.mouseClick(panel.viewport(), LEFT, pos=at)
 
 
 def row_of(rows, words):
-    return next(i for i, row in enumerate(rows) if words in row[2])
+    return next(i for i, row in enumerate(rows) if words in row[-1])
 
 
 def test_it_looks_only_while_it_is_in_view(opened, qtbot):
     window = opened(ill())
-    assert window.doctor.panel.table.rowCount() == 0
+    assert window.doctor.panel.topLevelItemCount() == 0
     assert not window.doctor.worker.is_pending("doctor")
     assert looked(qtbot, window)
 
@@ -47,33 +64,61 @@ def test_the_gravest_comes_first(opened, qtbot):
     rows = looked(qtbot, window)
     assert rows[0][0] == "✕"
     assert "root" in rows[0][2]
-    assert "sg" in rows[row_of(rows, "No gradient")][2]
+    assert rows[row_of(rows, "no gradient")] == [
+        "△", "sg", "sg stops every route to loss: w gets no gradient. Without sg: 1."
+    ]  # fmt: skip
     assert window.docks.by_name["doctor"].windowTitle() == f"Doctor ({len(rows)})"
 
 
-def test_a_click_leads_to_the_wire_and_its_route(opened, qtbot):
+def test_a_click_leads_to_the_culprit_and_lights_the_route_through_it(opened, qtbot):
     window = opened(ill())
     rows = looked(qtbot, window)
+    assert rows[0][1] == "root"
     click(qtbot, window, 0)
-    assert window.canvas.selected_wire() == rows[0][1]
-    assert window.canvas.route().wire == rows[0][1]
+    assert window.canvas.selection() == {"root"}
+    assert window.canvas.route().wire == window.canvas.selected_wire() == "root.x"
 
 
-def test_a_click_or_enter_leads_to_the_variable(opened, qtbot):
+def test_a_culprit_far_away_is_zoomed_to_and_stays_lit(opened, qtbot):
     window = opened(ill())
-    row = row_of(looked(qtbot, window), "No gradient")
-    click(qtbot, window, row)
+    rows = looked(qtbot, window)
+    window.canvas.set_zoom(0.1)
+    click(qtbot, window, row_of(rows, "no gradient"))
+    assert window.canvas.zoom() >= NUMBERS
+    assert window.canvas.rect().contains(window.canvas.block_rect("sg"))
+    assert window.canvas.selection() == {"sg"}
+    assert "sg.x" in window.canvas.route().cutters
+
+
+def test_victims_are_listed_below_and_lead_to_themselves(opened, qtbot):
+    window = opened(ill())
+    row = row_of(looked(qtbot, window), "no gradient")
+    ((name, sentence),) = victims(window, row)
+    assert name == "w"
+    assert sentence.startswith("No gradient: sg stops every route to loss.")
+    click(qtbot, window, row, victim=0)
     assert window.canvas.selection() == {"w"}
     window.canvas.select(())
     panel = window.doctor.panel
-    panel.setCurrentIndex(panel.table.index(row, 0))
+    panel.setCurrentItem(panel.topLevelItem(row))
+    qtbot.keyClick(panel, Qt.Key.Key_Down)
     qtbot.keyClick(panel, Qt.Key.Key_Return)
     assert window.canvas.selection() == {"w"}
 
 
+def test_culprits_are_marked_on_the_canvas(opened, qtbot):
+    window = opened(ill())
+    looked(qtbot, window)
+    assert window.canvas.view.culprits == {"root": "error", "sg": "warning"}
+    window.edit.change(SetParameters("y", {"value": [4.0]}))
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    looked(qtbot, window)
+    assert window.canvas.view.culprits == {"sg": "warning", "mul1": "warning"}
+
+
 def test_the_route_to_the_variable_is_numbered_from_the_loss(opened, qtbot):
     window = opened(ill())
-    click(qtbot, window, row_of(looked(qtbot, window), "No gradient"))
+    click(qtbot, window, row_of(looked(qtbot, window), "no gradient"))
     route = window.canvas.route()
     numbers = {name: int(number) for name, number in route.numbers.items()}
     assert numbers["loss"] == 1
@@ -89,12 +134,14 @@ def test_after_an_edit_it_looks_again(opened, qtbot):
     qtbot.waitUntil(lambda: not window.evaluator.busy)
     after = looked(qtbot, window)
     assert after != before
-    assert all("NaN" not in row[2] for row in after)
+    assert all("NaN" not in row[-1] for row in after)
 
 
 def test_a_diagram_that_is_well_is_said_to_be(opened, qtbot):
     window = opened(build(loss(variable("w", [2.0]), name="loss")))
-    assert looked(qtbot, window)[0][2] == ("Nothing wrong: every trained variable gets a gradient.")
+    assert looked(qtbot, window)[0][-1] == (
+        "Nothing wrong: every trained variable gets a gradient."
+    )
     click(qtbot, window, 0)
     assert window.docks.by_name["doctor"].windowTitle() == "Doctor"
 
@@ -115,7 +162,7 @@ def test_contracts_of_the_diagram_and_of_the_file_beside_it_are_held(
     assert rows[row_of(rows, "blocked(loss -> v) is broken")][1] == "v"
     assert rows[row_of(rows, "flows(loss -> w) is broken")][1] == "w"
     window.edit.change(SetTitle(contracts=("block(loss -> v)",)))
-    ((_, _, told),) = looked(qtbot, window)
+    ((*_, told),) = looked(qtbot, window)
     assert "Line 1 of the diagram's contracts is not a contract" in told
 
 
@@ -134,11 +181,8 @@ def test_a_cancelled_diagnosis_leaves_no_findings_of_another_diagram(opened, qtb
         window.document.apply(SetParameters("v", {"value": [3.0]}))
         qtbot.waitUntil(began.is_set)
         window.actions_by_name["cancel"].trigger()
-        assert window.doctor.panel.table.findings == ()
-        assert (
-            window.doctor.panel.table.data(window.doctor.panel.table.index(0, 2))
-            == "The computation was cancelled."
-        )
+        assert window.doctor.panel.causes == ()
+        assert rows_of(window) == [["", "The computation was cancelled."]]
         permits.release()
     window.actions_by_name["evaluate"].trigger()
-    qtbot.waitUntil(lambda: bool(window.doctor.panel.table.findings))
+    qtbot.waitUntil(lambda: bool(window.doctor.panel.causes))

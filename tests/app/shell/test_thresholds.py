@@ -93,10 +93,10 @@ class TestDialog:
         window.docks.by_name["doctor"].raise_()
         worker = window.doctor.worker
         qtbot.waitUntil(lambda: not worker.is_pending("doctor"))
-        assert not window.doctor.panel.table.findings
+        assert not window.doctor.panel.causes
         retype(qtbot, dialog.fields["flood"], "1000")
         settled(qtbot, window)
-        qtbot.waitUntil(lambda: bool(window.doctor.panel.table.findings))
+        qtbot.waitUntil(lambda: bool(window.doctor.panel.causes))
 
 
 class TestKept:

@@ -21,6 +21,7 @@ from app.services.theme import LIGHT
 from blocks.errors import Location
 from runtime.diagram import Diagnostic
 from runtime.diagram.layout.measures import WIDTH
+from runtime.diagram.paths import InstancePath
 from tests.app.canvas.pages import block, diagram, seed
 from tests.app.canvas.paint.recording import recorder, texts
 
@@ -102,3 +103,14 @@ def test_on_the_screen_a_mark_is_a_picture_of_its_size(qapp, monkeypatch):
     found = recorder(monkeypatch)
     paint_problems(found, view, elsewhere, ratio=2.0, vector=False)
     assert not found.calls
+
+
+@pytest.mark.parametrize("zoom", ZOOMS)
+def test_culprits_of_the_doctor_are_marked_at_any_zoom(qapp, monkeypatch, zoom):
+    view = view_of(seed(), Camera(zoom, 50.0, 60.0), add1="error")
+    culprits = {InstancePath("mul1"): "warning", InstancePath("elsewhere"): "error"}
+    shown = marks(monkeypatch, replace(view, culprits=culprits))
+    expected = [QColor(LIGHT.error).name(), QColor(LIGHT.warning).name()]
+    if zoom > 0.02:  # there the two marks would lie on each other
+        assert [disc.brush.color().name() for disc, _ in reversed(shown)] == expected
+    assert {sign.pixels for _, sign in shown} == {11.0}

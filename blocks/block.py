@@ -29,7 +29,7 @@ OpenShape: TypeAlias = tuple[int | None, ...]
 TreeUse: TypeAlias = Literal["refused", "by leaf", "whole"]
 """How a block treats a tree: it raises, runs forward for each leaf, or passes the whole tree."""
 
-RESERVED = frozenset({"type", "literals", "owned"})
+RESERVED = frozenset({"type", "literals", "owned", "bypassed"})
 _OWN = "variable"
 """The key of a record that gives an input a variable of its own."""
 
@@ -99,6 +99,10 @@ class Block(BaseModel):
     """The inputs that may own a variable, with the variable that a new block gets there.
 
     The shape of such a variable is what ``infer`` finds for the input."""
+    bypassable: ClassVar[bool] = True
+    """Whether a block with inputs may be bypassed; a loss never is."""
+    through: ClassVar[str] = ""
+    """The input that goes through a bypassed block; empty for the first that is wired."""
     abstract: ClassVar[bool] = False
     """Whether this is a base class and not a block; not inherited by subclasses."""
 
@@ -106,6 +110,8 @@ class Block(BaseModel):
     """Values of unwired ports in place of their defaults, by port name."""
     owned: SkipJsonSchema[Mapping[str, Any]] = Field(default_factory=dict, repr=False)
     """Variables inside this block that drive unwired ports, by port name (a Source each)."""
+    bypassed: SkipJsonSchema[bool] = Field(default=False, strict=True, repr=False)
+    """Whether the block computes nothing, and one of its inputs goes through to its outputs."""
 
     def __init__(self, /, **values: Any) -> None:
         """Set parameters and literals; raises ParameterError."""
@@ -185,7 +191,9 @@ class Block(BaseModel):
         """Parameters that differ from their defaults, then literals and own variables, as a file
         stores them.
         """
-        record = self.model_dump(mode="json", exclude={"literals", "owned"}, exclude_defaults=True)
+        around = {"literals", "owned", "bypassed"}
+        record = self.model_dump(mode="json", exclude=around, exclude_defaults=True)
+        record |= {"bypassed": True} if self.bypassed else {}
         record |= {name: literal.to_json() for name, literal in self.literals.items()}
         return record | {name: {_OWN: source.to_record()} for name, source in self.owned.items()}
 
@@ -206,6 +214,11 @@ class Block(BaseModel):
         """The block as it is placed: with a variable for each input that may own one."""
         return cls.from_record(dict(cls.ownable))
 
+    @classmethod
+    def can_be_bypassed(cls) -> bool:
+        """Whether an input can go through to the outputs."""
+        return cls.bypassable and bool(cls.inputs) and bool(cls.outputs) and not cls.head
+
     def is_given(self, port: str) -> bool:
         """Whether an input has a literal or a variable of its own."""
         return port in self.literals or port in self.owned
@@ -216,6 +229,8 @@ class Block(BaseModel):
         if not isinstance(data, Mapping):
             return data
         fields = {k: v for k, v in data.items() if k in cls.model_fields}
+        if fields.get("bypassed") and not cls.can_be_bypassed():
+            raise ValueError(f"{cls.type_name()} can't be bypassed")
         literals, owned = dict(fields.pop("literals", {})), dict(fields.pop("owned", {}))
         for name, value in data.items():
             if name in cls.model_fields:
@@ -307,6 +322,28 @@ class Opaque(Block):
     def to_record(self) -> dict[str, Any]:
         """The record as it was read."""
         return dict(self.record)
+
+
+class Bypassed(Block):
+    """What runs in the place of a bypassed block: the first input goes to every output."""
+
+    abstract: ClassVar[bool] = True
+    trees: ClassVar[TreeUse] = "whole"
+    names: tuple[str, ...] = ()
+    """The outputs of the block."""
+
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the outputs of the block."""
+        return self.names
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        """The shape of the output is that of the first input."""
+        first = next(iter(inputs), None)
+        return {} if first is None or output is None else {first: output}
+
+    def forward(self, xp: Any, *values: Any) -> tuple[Any, ...]:
+        """``out = values[0]``."""
+        return (values[0],) * len(self.names)
 
 
 def _ports_of(cls: type[Block]) -> tuple[InputPort, ...]:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 
 from app.canvas.input.entry.candidates import type_candidate
 from app.canvas.input.room import with_room
-from runtime.diagram import AddBlock, Arrange, Change, RenameBlock
+from runtime.diagram import AddBlock, Arrange, Batch, Change, RenameBlock, SetParameters
 from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
 
 if TYPE_CHECKING:
@@ -59,6 +59,22 @@ class EditCommands(QObject):
         change = own_variables(self._document.diagram, self._navigation.page, list(wanted))
         if self._document.apply(change):
             self._canvas.select({target.block for target in wanted})
+
+    def bypass(self) -> None:
+        """Bypass the selected blocks; if all are bypassed, let them work again."""
+        blocks = {name: self._page.blocks[name] for name in self._chosen}
+        able = [name for name, block in blocks.items() if type(block).can_be_bypassed()]
+        if not able:
+            self._canvas.hint(self.tr("No selected block has an input that could go through."))
+            return
+        wanted = not all(blocks[name].bypassed for name in able)
+        changes = tuple(
+            SetParameters(name, {"bypassed": wanted}, self._navigation.page)
+            for name in able
+            if blocks[name].bypassed is not wanted
+        )
+        label = self.tr("Bypass {0}") if wanted else self.tr("Stop bypassing {0}")
+        self._document.apply(Batch(label.format(", ".join(able[:3])), changes))
 
     def move_out_parameters(self) -> None:
         """Move the own variables of the selected blocks out to Variables."""

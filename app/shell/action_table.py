@@ -211,6 +211,9 @@ TABLE: tuple[Row, ...] = (
     Command("unique_page", "edit", editor.noop("Make Page Uni&que"),
             lambda to: to.pages.unique_page(),
             editor.noop("Give the selected page block its own copy of the page")),
+    Command("bypass", "edit", editor.noop("B&ypass"), lambda to: to.edit.bypass(),
+            editor.noop("Let an input go through the selected blocks, which compute nothing; "
+                        "again, to let them work"), shortcut="Ctrl+M", on_canvas=True),
     Command("own_parameters", "edit", editor.noop("O&wn Parameters"),
             lambda to: to.edit.own_parameters(),
             editor.noop("Give open weights and biases of the selected blocks variables inside "
@@ -383,6 +386,6 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
 """The commands of the table, by name."""
 
 CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "bend_wire", "try_selected", "",
-           "group", "ungroup", "unique_page", "own_parameters", "move_out", "add_frame", "",
-           "zoom_selection", "arrange")  # fmt: skip
+           "group", "ungroup", "unique_page", "bypass", "own_parameters", "move_out", "add_frame",
+           "", "zoom_selection", "arrange")  # fmt: skip
 """Actions of the canvas's context menu; an empty name is a separator."""

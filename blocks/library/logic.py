@@ -144,6 +144,7 @@ class Where(Elementwise):
     """
 
     symbol: ClassVar[str] = "?:"
+    through: ClassVar[str] = "a"
     formula: ClassVar[str] = r"y = \begin{cases} a & c \\ b & \lnot c \end{cases}"
 
     def forward(self, xp: Any, condition: Any, a: Any, b: Any) -> Any:

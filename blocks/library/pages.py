@@ -18,6 +18,7 @@ class Page(Block):
     """
 
     symbol: ClassVar[str] = "▣"
+    bypassable: ClassVar[bool] = False
     formula: ClassVar[str] = r"y = f(x)"
     outputs: ClassVar[tuple[str, ...]] = ()
 
@@ -43,6 +44,7 @@ class PageInput(Elementwise):
     """
 
     symbol: ClassVar[str] = "▷"
+    bypassable: ClassVar[bool] = False
     formula: ClassVar[str] = r"y = x"
 
     def forward(self, xp: Any, x: Any) -> Any:
@@ -53,6 +55,7 @@ class PageOutput(Elementwise):
     """An output port of the page it stands on, named like this block; the use gives out ``x``."""
 
     symbol: ClassVar[str] = "▶"
+    bypassable: ClassVar[bool] = False
     formula: ClassVar[str] = r"y = x"
 
     def forward(self, xp: Any, x: Any) -> Any:

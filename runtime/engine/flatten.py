@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.block import Block, Opaque, Source
+from blocks.block import Block, Bypassed, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
+from runtime.diagram.bypass import passing_input
 from runtime.diagram.checks.expansion import Expansion
-from runtime.diagram.model import MAIN, Diagram, ports
+from runtime.diagram.model import MAIN, Diagram, Page, ports
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
@@ -171,6 +172,9 @@ def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:
     page = diagram.pages[use.page]
     for name, block in page.blocks.items():
         inputs = () if isinstance(block, Opaque) else ports(diagram, use.page, name).inputs
+        if block.bypassed:
+            yield from _bypassed(page, use, name, inputs)
+            continue
         instance = Instance(use.path / name, use.page, name, block, inputs)
         for port in inputs:
             source = page.wires.get(PortName(name, port))
@@ -188,6 +192,24 @@ def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:
             elif name in use.literals:
                 instance.block = PageInput(literals={"x": use.literals[name]})
         yield instance
+
+
+def _bypassed(page: Page, use: _Use, name: str, inputs: tuple[str, ...]) -> Iterator[Instance]:
+    """What runs in the place of a bypassed block, after its own variables, which it ignores.
+
+    Its first input is the one that goes through. The wires keep their paths.
+    """
+    block, path = page.blocks[name], use.path / name
+    for port, variable in block.owned.items():
+        yield Instance(path / port, use.page, name, variable, (), owned=port)
+    first = passing_input(page, name)
+    wired = [port for port in inputs if port != first and PortName(name, port) in page.wires]
+    wires = {
+        port: (path.wire(port), use.path.port_inside(page.wires[PortName(name, port)]))
+        for port in ([] if first is None else [first, *wired])
+    }
+    stand_in = Bypassed(names=block.output_names())
+    yield Instance(path, use.page, name, stand_in, tuple(wires) or ("x",), wires)
 
 
 def topological_order(flat: Flat) -> tuple[list[Instance], list[InstancePath]]:

@@ -179,7 +179,9 @@ def _equal_but_numbers(a: Flat, b: Flat) -> bool:
 def _same_but_numbers(a: Block, b: Block) -> bool:
     if a is b:
         return True
-    if type(a) is not type(b) or _literal_types(a) != _literal_types(b):
+    if type(a) is not type(b) or a.bypassed != b.bypassed:
+        return False
+    if _literal_types(a) != _literal_types(b):
         return False
     if isinstance(a, Source) and isinstance(b, Source):
         return (a.open_shape, a.leaf_dtype, a.wants_gradient) == (

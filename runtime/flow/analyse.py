@@ -19,6 +19,7 @@ from runtime.engine.program import Program
 from runtime.engine.session.lookup import as_names
 from runtime.engine.session.session import Session
 from runtime.flow.lazy import MANY
+from runtime.flow.structure.ignored import ignored, passed_on
 from runtime.flow.structure.leaves import combined_verdict, merged_repairs
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts
@@ -362,7 +363,15 @@ class Flow:
             heads = list(losses.heads[: MANY + 1])
         else:
             heads = self._verdicts.heads(losses, value, self._wire_states.worst_gate(state, value))
-        return self._verdicts.explain(key, losses, heads, state, value)
+        verdict = self._verdicts.explain(key, losses, heads, state, value)
+        if state is not State.OFF_ROUTE or (bypassed := self._ignored.get(key)) is None:
+            return verdict
+        remark = sentences.ignored(bypassed, passed_on(self.program, bypassed).port)
+        return replace(verdict, sentence=f"{verdict.sentence} {remark}")
+
+    @cached_property
+    def _ignored(self) -> Mapping[str, InstancePath]:
+        return ignored(self.program)
 
     def _first(self, losses: LossSearches, state: State, value: Value) -> PortPath:
         """The first of the losses for which a value is in ``state``, the best of its states."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Source
 from blocks.library.pages import Page as PageBlock
+from runtime.diagram.bypass import passing_input
 from runtime.diagram.model import ports
 from runtime.diagram.names import snake_case
 from runtime.diagram.paths import PortName
@@ -184,6 +185,8 @@ class _Writer:
     def _written(self, name: str, block: Block) -> _Text:
         kind = type(block).type_name()
         inputs = dict(self._inputs(name, block))
+        if block.bypassed and (passing := passing_input(self._page, name)) is not None:
+            return inputs[passing]
         record = {k: v for k, v in block.to_record().items() if not block.is_given(k)}
         parameters = _keywords(record)
         own = ports(self._diagram, self._page_name, name).inputs

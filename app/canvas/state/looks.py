@@ -22,6 +22,7 @@ from app.services.translation import editor
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
+from runtime.diagram.bypass import passing_input
 from runtime.diagram.layout.measures import block_height
 from runtime.flow.words.formatting import number
 
@@ -64,6 +65,8 @@ class Look:
     head: bool = False
     """Whether the block is a loss."""
     badges: tuple[BadgeLabel, ...] = ()
+    through: int | None = None
+    """The row of the input that goes through a bypassed block; None if the block works."""
     summary: tuple[str, ...] = ()
     """One number for a face from afar: texts, each shorter than the one before."""
 
@@ -79,7 +82,7 @@ class Look:
             label="",
             sections=(),
             badges=(),
-            summary=summary,
+            summary=summary if self.through is None else (),
             inputs=tuple(replace(port, text="") for port in self.inputs),
             outputs=tuple(replace(port, text="") for port in self.outputs),
         )
@@ -91,7 +94,7 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
     name, block = scene.names[i], scene.blocks[i]
     title = type_name(block)
     labels = badge_labels(page.badges, page.use / name, scene.slots[i].outputs)
-    return Look(
+    look = Look(
         family=type(block).family,
         symbol=type(block).symbol or title[:1],
         name=name,
@@ -105,6 +108,15 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
         head=type(block).head,
         badges=tuple(label for label, _ in labels),
     )
+    return _bypassed(look, page, i) if block.bypassed else look
+
+
+def _bypassed(look: Look, page: PageResult, i: int) -> Look:
+    """The look of a block whose input goes through: no numbers, and no names of ports."""
+    passing = passing_input(page.scene.page, page.scene.names[i])
+    row = page.scene.slots[i].input_at[passing] if passing is not None else 0
+    plain = look.plain(())
+    return replace(plain, label=editor.tr("bypassed"), badges=look.badges, through=row)
 
 
 def summary_of(page: PageResult, i: int) -> tuple[str, ...]:

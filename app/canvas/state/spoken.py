@@ -46,6 +46,7 @@ def _block(annotations: Annotations, name: str) -> str:
     scene, page = annotations.scene, annotations.page
     i = scene.index[name]
     parts = [name, type_name(scene.blocks[i])]
+    parts += [editor.tr("bypassed")] if scene.blocks[i].bypassed else []
     for section in annotations.look(i).sections:
         noun = {"": editor.tr("value"), "∇": editor.tr("gradient")}.get(section.mark, section.mark)
         rows = "; ".join(" ".join(row) for row in section.readout.cells)

@@ -15,6 +15,7 @@ from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
 from blocks.registry import registry
 from blocks.terms import term_index, term_name
+from runtime.diagram.bypass import passing_input
 from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.checks.expansion import Expansion
@@ -169,6 +170,10 @@ class _PageCheck:
         yield from self._check_literals(name, block)
 
     def _check_inputs(self, name: str, block: Block) -> Iterator[Diagnostic]:
+        if block.bypassed:
+            if passing_input(self._page, name) is None:
+                yield _nothing_to_pass(Location(self._name, name))
+            return
         wired = self._wired.get(name, ())
         driven_outside = isinstance(block, PageInput) and self._name != MAIN
         for port in block.inputs:
@@ -272,6 +277,16 @@ def _bad_name(name: str, kind: str, location: Location) -> Diagnostic:
         expected=NAME_RULE,
         next_step="Rename it.",
         code="bad-name",
+    )
+
+
+def _nothing_to_pass(location: Location) -> Diagnostic:
+    return Diagnostic(
+        "error",
+        location,
+        "The block is bypassed, and no input is wired that could go through.",
+        next_step="Wire an input, or let the block work again.",
+        code="nothing-to-pass",
     )
 
 

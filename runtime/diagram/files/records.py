@@ -64,7 +64,7 @@ def changed_block(block: Block, values: Mapping[str, Any]) -> Block:
 
     An opaque block becomes a real one as soon as its record fits its type. Raises ParameterError.
     """
-    for name in RESERVED & set(values):
+    for name in (RESERVED - {"bypassed"}) & set(values):
         raise ParameterError(f"A parameter or literal can't be called {name!r}.")
     if not isinstance(block, Opaque):
         return _changed(block, values)

@@ -94,6 +94,10 @@ def json_schema() -> dict[str, Any]:
     }
 
 
+_BYPASSED: dict[str, Any] = {
+    "type": "boolean",
+    "description": "Whether the block computes nothing, and an input goes through to its outputs.",
+}
 _DEFINITIONS: dict[str, Any] = {
     "name": {
         "type": "string",
@@ -206,13 +210,14 @@ def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
         for port in cls.inputs
         if not port.variadic
     }
+    bypassed = {"bypassed": _BYPASSED} if cls.can_be_bypassed() else {}
     repeating = {
         rf"^{port.name}\.(0|[1-9][0-9]*)$": _ANY_LITERAL for port in cls.inputs if port.variadic
     }
     return {
         "description": cls.summary(),
         "type": "object",
-        "properties": {"type": {"const": cls.type_name()}} | parameters | single,
+        "properties": {"type": {"const": cls.type_name()}} | bypassed | parameters | single,
         "patternProperties": repeating,
         "additionalProperties": _ANY_LITERAL if issubclass(cls, PageBlock) else False,
     }

@@ -194,6 +194,11 @@ def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
     return f"{text} It reaches {names(reaches)}." if reaches else text
 
 
+def ignored(bypassed: str, port: str) -> str:
+    """The remark on what a bypassed block ignores."""
+    return f"{bypassed} is bypassed: only its input {port} goes on."
+
+
 UNREAD = "Use it on the way to a loss, freeze it if it is not to be trained, or leave it out."
 """What to do about a variable that no loss reads."""
 

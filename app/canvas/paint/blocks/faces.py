@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
 
 from app.canvas.paint import glyphs
 from app.canvas.paint.blocks.badges import draw_badges
@@ -181,10 +181,26 @@ class _Face:
         edge = theme.symbol(look.family) if look.head else theme.border(look.family)
         pen = QPen(edge, 1.5 if look.head else 1.0)
         pen.setCosmetic(self.painter.transform().m11() < 1.0)  # from afar the edge would fade
+        bypassed = look.through is not None
+        if bypassed:
+            pen.setStyle(Qt.PenStyle.DashLine)
         self.painter.setPen(pen)
-        self.painter.setBrush(theme.face(look.family))
+        self.painter.setBrush(QColor(theme.canvas) if bypassed else theme.face(look.family))
         box = QRectF(0.5, 0.5, WIDTH - 1.0, look.height - 1.0)
         self.painter.drawRoundedRect(box, CORNER, CORNER)
+        if look.through is not None:
+            self._through(look.through)
+
+    def _through(self, row: int) -> None:
+        """Draw how the input in ``row`` goes through a bypassed block to its outputs."""
+        self.painter.setPen(QPen(QColor(self.theme.wire), 1.4))
+        start, bend = HEADER + ROW * (row + 0.5), 0.5 * WIDTH
+        for output in range(len(self.look.outputs)):
+            end = HEADER + ROW * (output + 0.5)
+            path = QPainterPath(QPointF(0.0, start))
+            path.cubicTo(bend, start, bend, end, WIDTH, end)
+            self.painter.setBrush(Qt.BrushStyle.NoBrush)
+            self.painter.drawPath(path)
 
     def _header(self) -> None:
         look, theme = self.look, self.theme

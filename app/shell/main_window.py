@@ -1,4 +1,4 @@
-"""The main window: creates canvas, panels, controllers and commands, and connects them."""
+"""The main window: connects its parts, and reacts to events."""
 
 from __future__ import annotations
 
@@ -6,61 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.canvas.state.view_state import NOTHING
 from app.canvas.state.wire_numbers import WireNumbers
-from app.canvas.view import CanvasView
-from app.commands.bookmarks import BookmarkCommands
-from app.commands.clipboard import ClipboardCommands
-from app.commands.compare import CompareCommands
-from app.commands.edit import EditCommands
-from app.commands.files import FileCommands, dropped_files
-from app.commands.help import HelpCommands
-from app.commands.pages import PageCommands
-from app.commands.panels import PanelCommands
-from app.commands.pictures import PictureCommands
-from app.commands.run import RunCommands
-from app.commands.view import ViewCommands
-from app.controllers.costs import CostController
-from app.controllers.doctor import DoctorController
-from app.controllers.explanation import Explanation
-from app.controllers.gradient_check import GradientCheck
-from app.controllers.loss_matrix import LossMatrixController
-from app.controllers.reveal import Reveal
-from app.controllers.trial import Trial
-from app.document.autosave import Autosave
-from app.document.document import Document
-from app.document.navigation import Navigation
-from app.evaluation.evaluator import Evaluator
-from app.panels.bars.breadcrumbs import Breadcrumbs
-from app.panels.bars.find_bar import FindBar
-from app.panels.bars.notice import Notice
-from app.panels.bars.progress import Progress
-from app.panels.dialogs.welcome import Welcome
-from app.panels.inspector.inspector import Inspector
-from app.panels.palette.palette import Palette
-from app.panels.tables.history import History
-from app.panels.tables.losses import Losses
-from app.panels.tables.problems import Problems
-from app.panels.tables.variables import Variables
-from app.panels.why.why import Why
+from app.commands.files import dropped_files
 from app.services import theme
-from app.services.background import Background
-from app.services.examples import examples
 from app.services.plain_text import window_title
-from app.services.settings import Settings
 from app.services.style_sheet import sheet
 from app.shell import actions
-from app.shell.action_states import ActionStates
-from app.shell.action_table import Owners
-from app.shell.docks import Docks
-from app.shell.menus import Menus
-from app.shell.presenter import Presenter
-from app.shell.shortcuts import Shortcuts
-from app.shell.status import Status
-from app.shell.windows import Windows
-from blocks.registry import registry
+from app.shell.parts import WindowParts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,26 +23,21 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 
     from app.evaluation.result import Result
+    from app.services.settings import Settings
     from app.services.theme import Theme
+    from app.shell.windows import Windows
     from runtime.diagram import Diagram
 
 
-class MainWindow(QMainWindow):
+class MainWindow(WindowParts):
     """The window of one document."""
 
     closed = Signal()
     """The window was closed; its changes are saved or discarded."""
 
     def __init__(self, settings: Settings | None = None, windows: Windows | None = None) -> None:
-        super().__init__()
-        self.windows = windows or Windows(settings or Settings())
-        self.settings = self.windows.settings
+        super().__init__(settings, windows)
         self._fit_wanted = False
-        self._make_document()
-        self._make_panels()
-        self._make_controllers()
-        self._arrange()
-        self._make_commands()
         self._connect_document()
         self._connect_canvas()
         self._connect_panels()
@@ -164,122 +113,6 @@ class MainWindow(QMainWindow):
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.files.watch.check()  # network drives don't notify watchers
-
-    # ---- creation -----------------------------------------------------------------------------
-
-    def _make_document(self) -> None:
-        self.background = Background(self)
-        self.document = Document(self, self.background.run)
-        self.autosave = Autosave(self.document, self.windows.journal)
-        self.navigation = Navigation(self)
-        self.evaluator = Evaluator(parent=self)
-
-    def _make_panels(self) -> None:
-        self.canvas = CanvasView(self)
-        self.canvas.favourites = self.windows.favourites
-        theme.follow_theme(self.canvas)
-        self.palette_panel = Palette(registry(), self.windows.favourites, self)
-        self.history = History(self.document, self)
-        self.inspector = Inspector(self, self.background.run)
-        self.why = Why(self)
-        self.problems = Problems(self)
-        self.variables = Variables(self)
-        self.losses = Losses(self)
-        self.breadcrumbs = Breadcrumbs(self)
-        self.notice = Notice(self)
-        # Connected before the presenter, so that messages about the new diagram stay.
-        self.document.diagramChanged.connect(self.notice.dismiss)
-        self.progress = Progress(self)
-        self.find_bar = FindBar(self)
-        self.welcome = Welcome(self.canvas, examples())
-
-    def _make_controllers(self) -> None:
-        document, navigation, canvas = self.document, self.navigation, self.canvas
-        self.reveal = Reveal(document, navigation, canvas, self)
-        self.explanation = Explanation(document, navigation, canvas, self.why, self.reveal, self)
-        self.trial = Trial(document, navigation, canvas, self.losses, self.why, self.settings, self)
-        self.gradient_check = GradientCheck(document, canvas, self.notice, self)
-        self.doctor = DoctorController(
-            document, self.settings, canvas, self.explanation, self.reveal, self
-        )
-        self.costs = CostController(document, canvas, self.notice, self)
-        self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
-        self._controllers = (
-            self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
-            self.costs,
-        )  # fmt: skip
-        overlays = (self.losses.overlay, self.trial.overlay, self.gradient_check.overlay)
-        self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
-
-    def _make_commands(self) -> None:
-        document, navigation, canvas = self.document, self.navigation, self.canvas
-        background, settings = self.background, self.settings
-        workers = [controller.worker for controller in self._controllers]
-        self.edit = EditCommands(document, navigation, canvas, self)
-        self.view = ViewCommands(canvas, settings, self)
-        self.help = HelpCommands(lambda: menus, self.windows.keymap, settings, self)
-        self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
-        self.clipboard = ClipboardCommands(document, navigation, canvas, self)
-        self.pages = PageCommands(document, navigation, canvas, self.palette_panel, self)
-        self.actions_by_name, menus = actions.build(
-            self.menuBar(),
-            Owners(
-                bookmarks=self.bookmarks,
-                canvas=canvas,
-                clipboard=self.clipboard,
-                costs=self.costs,
-                compare=CompareCommands(document, navigation, background, settings, self),
-                edit=self.edit,
-                files=self.files,
-                find_bar=self.find_bar,
-                frame=self,
-                gradient_check=self.gradient_check,
-                help=self.help,
-                history=document.undo_stack,
-                navigation=navigation,
-                pages=self.pages,
-                palette=self.palette_panel,
-                panels=PanelCommands(self, self.docks.by_name, canvas),
-                pictures=PictureCommands(document, navigation, canvas, background, settings, self),
-                run=RunCommands(document, self.evaluator, workers, settings, self),
-                trial=self.trial,
-                view=self.view,
-                windows=self.windows,
-            ),
-        )
-        Shortcuts(self.windows.keymap, self.actions_by_name, canvas, self)
-        self._states = ActionStates(self.actions_by_name, canvas, navigation, document, self)
-        self.menus = Menus(menus, self.docks.by_name, document, self.losses, self.windows, self)
-        self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
-        self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
-
-    def _arrange(self) -> None:
-        self.files = FileCommands(self.document, self.background, self.settings, self)
-        centre = QWidget(self)
-        column = QVBoxLayout(centre)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        bars = (
-            self.notice, self.progress, self.files.offer, self.trial.bar, self.breadcrumbs,
-            self.costs.bar, self.find_bar,
-        )  # fmt: skip
-        for bar in bars:
-            column.addWidget(bar)
-        column.addWidget(self.canvas, 1)
-        self.setCentralWidget(centre)
-        self.docks = Docks(
-            self,
-            {
-                "palette": self.palette_panel,
-                "history": self.history,
-                "inspector": self.inspector,
-                "why": self.why,
-                "variables": self.variables,
-                "problems": self.problems,
-                "doctor": self.doctor.panel,
-                "matrix": self.loss_matrix.panel,
-            },
-        )
 
     # ---- connections --------------------------------------------------------------------------
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QToolButton, QWidget
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from app.canvas.view import CanvasView
 
@@ -25,28 +25,33 @@ class PanelCommands(QObject):
     """The panel commands of one window; they act on the panel with the keyboard focus."""
 
     def __init__(
-        self, frame: QMainWindow, docks: Mapping[str, QDockWidget], canvas: CanvasView
+        self,
+        frame: QMainWindow,
+        docks: Mapping[str, QDockWidget],
+        edges: Iterable[QWidget],
+        canvas: CanvasView,
     ) -> None:
         super().__init__(frame)
         self._frame = frame
         self._docks = docks
+        self._edges = tuple(edges)
         self._canvas = canvas
         frame.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Return to the canvas on an Esc that no field of a panel handles."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            if event.key() == Qt.Key.Key_Escape and self._dock_in_use() is not None:
+            if event.key() == Qt.Key.Key_Escape and self._stop_in_use() is not None:
                 self._canvas.setFocus()
                 return True
         return super().eventFilter(watched, event)
 
     def next_panel(self) -> None:
-        """Move the keyboard focus to the next visible panel, or back to the canvas."""
+        """Move the keyboard focus to the next visible panel or edge, or back to the canvas."""
         self._go(1)
 
     def previous_panel(self) -> None:
-        """Move the keyboard focus to the previous visible panel, or back to the canvas."""
+        """Move the keyboard focus to the previous panel or edge, or back to the canvas."""
         self._go(-1)
 
     def show_panel(self, name: str) -> None:
@@ -55,7 +60,7 @@ class PanelCommands(QObject):
         dock.show()
         dock.raise_()
         # Its widgets are visible, and so accept the focus, only after the dock was laid out.
-        QTimer.singleShot(0, dock, lambda: _first(dock.widget()).setFocus(_BY_KEY))
+        QTimer.singleShot(0, dock, lambda: _first(dock).setFocus(_BY_KEY))
 
     def larger_panel(self) -> None:
         """Enlarge the panel."""
@@ -79,13 +84,12 @@ class PanelCommands(QObject):
             focus.setFocus()
 
     def _go(self, by: int) -> None:
-        stops: list[QDockWidget | None] = [None]
-        docks = self._docks.values()
-        stops += [dock for dock in docks if not dock.visibleRegion().isEmpty()]
-        here = self._dock_in_use()
+        stops: list[QWidget | None] = [None]
+        stops += [stop for stop in self._stops() if not stop.visibleRegion().isEmpty()]
+        here = self._stop_in_use()
         place = stops.index(here) if here in stops else 0
         target = stops[(place + by) % len(stops)]
-        found = self._canvas if target is None else _first(target.widget())
+        found = self._canvas if target is None else _first(target)
         found.setFocus(_BY_KEY)
 
     def _resize(self, by: int) -> None:
@@ -100,22 +104,30 @@ class PanelCommands(QObject):
         way = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
         self._frame.resizeDocks([dock], [size + by], way)
 
-    def _dock_in_use(self) -> QDockWidget | None:
-        """The dock of this window that has the keyboard focus."""
-        at: QWidget | None = QApplication.focusWidget()
-        while at is not None and not isinstance(at, QDockWidget):
+    def _stops(self) -> list[QWidget]:
+        """What F6 goes to: the docks, and the edges with the panels that are put away."""
+        return [*self._docks.values(), *self._edges]
+
+    def _stop_in_use(self) -> QWidget | None:
+        """The dock or edge of this window that has the keyboard focus."""
+        at, stops = QApplication.focusWidget(), self._stops()
+        while at is not None and at not in stops:
             at = at.parentWidget()
-        return at if at in self._docks.values() else None
+        return at
 
     def _dock(self) -> QDockWidget | None:
-        dock = self._dock_in_use()
-        if dock is None:
-            self._canvas.hint(self.tr("First go to a panel: View > Next Panel."))
-        return dock
+        dock = self._stop_in_use()
+        if isinstance(dock, QDockWidget):
+            return dock
+        self._canvas.hint(self.tr("First go to a panel: View > Next Panel."))
+        return None
 
 
-def _first(panel: QWidget) -> QWidget:
-    """The first widget of a panel that accepts the keyboard focus."""
+def _first(stop: QWidget) -> QWidget:
+    """The first widget of a panel, or the first button of an edge, that accepts the focus."""
+    if not isinstance(stop, QDockWidget):
+        return next((b for b in stop.findChildren(QToolButton) if b.isVisible()), stop)
+    panel = stop.widget()
     at: QWidget | None = panel
     while at is not None and (at is panel or panel.isAncestorOf(at)):
         if at.isVisible() and at.isEnabled() and at.focusPolicy() & Qt.FocusPolicy.TabFocus:

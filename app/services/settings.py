@@ -14,6 +14,8 @@ from runtime.flow import Thresholds
 
 _MAX_RECENT = 8
 _MAX_COMMANDS = 20
+_ARRANGEMENT = ("geometry", "state", "panels")
+"""Keys of the window's geometry and of its dock states."""
 
 
 class Settings:
@@ -173,15 +175,18 @@ class Settings:
             self._store.setValue(f"picture/{key}", value)
 
     @property
-    def arrangement(self) -> tuple[QByteArray, QByteArray]:
-        """Geometry and dock state of the last closed window; empty before that."""
-        read = [self._store.value(key) for key in ("geometry", "state")]
-        geometry, state = (v if isinstance(v, QByteArray) else QByteArray() for v in read)
-        return geometry, state
+    def arrangement(self) -> tuple[QByteArray, QByteArray, QByteArray]:
+        """Geometry and dock states of the last closed window; empty before that.
+
+        The second dock state is the one before all panels were put away.
+        """
+        read = [self._store.value(key) for key in _ARRANGEMENT]
+        geometry, state, kept = (v if isinstance(v, QByteArray) else QByteArray() for v in read)
+        return geometry, state, kept
 
     @arrangement.setter
-    def arrangement(self, arrangement: tuple[QByteArray, QByteArray]) -> None:
-        for key, value in zip(("geometry", "state"), arrangement, strict=True):
+    def arrangement(self, arrangement: tuple[QByteArray, QByteArray, QByteArray]) -> None:
+        for key, value in zip(_ARRANGEMENT, arrangement, strict=True):
             self._store.setValue(key, value)
 
     def _names(self, key: str) -> tuple[str, ...]:

@@ -84,6 +84,13 @@ def sheet(theme: Theme) -> str:
     ArrayTools::menu-indicator {{ image: none; }}
     #qt_dockwidget_closebutton {{ border: none; border-radius: 3px; }}
     #qt_dockwidget_closebutton:hover {{ background: {theme.accent_wash}; }}
+    QToolBar[type="edge"] {{ padding: 0; spacing: 1px; }}
+    QToolBar[type="edge"] QToolButton {{
+        border: none; border-radius: 4px; padding: 1px 8px; color: {theme.ink_soft};
+    }}
+    QToolBar[type="edge"] QToolButton:hover, QToolBar[type="edge"] QToolButton:focus {{
+        background: {theme.accent_wash}; color: {theme.ink};
+    }}
     QTabBar {{ background: {theme.surface}; qproperty-drawBase: 0; }}
     QTabBar::tab {{
         background: {theme.surface}; color: {theme.ink_soft};

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from app.document.navigation import Navigation
     from app.panels.bars.find_bar import FindBar
     from app.panels.palette.palette import Palette
+    from app.shell.docks import Docks
     from app.shell.windows import Windows
 
 Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
@@ -48,6 +49,7 @@ class Owners:
     clipboard: ClipboardCommands
     compare: CompareCommands
     costs: CostController
+    docks: Docks
     edit: EditCommands
     files: FileCommands
     find_bar: FindBar
@@ -287,6 +289,10 @@ TABLE: tuple[Row, ...] = (
                          "is out of view")),
     Submenu("losses", "view", editor.noop("Gradient &of"),
             editor.noop("Choose the loss for lanes, gradients and explanations")),
+    Command("put_panels_away", "view", editor.noop("Panels to the &Edges"),
+            lambda to: to.docks.toggle(),
+            editor.noop("Put all panels away to the edges of the window, or restore them"),
+            shortcut="F9"),
     Submenu("panels", "view", editor.noop("&Panels"),
             editor.noop("Show or hide panels")),
     Command("next_panel", "view", editor.noop("&Next Panel"), lambda to: to.panels.next_panel(),

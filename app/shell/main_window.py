@@ -47,9 +47,9 @@ class MainWindow(WindowParts):
         self.restyle()
         self._show_document(self.document.diagram)
         self.presenter.show_diagram(self.document.diagram)
-        geometry, state = self.settings.arrangement
+        geometry, *panels = self.settings.arrangement
         self.restoreGeometry(geometry)
-        self.restoreState(state)
+        self.docks.restore(*panels)
         self.windows.add(self)
 
     def come_forward(self) -> None:
@@ -74,6 +74,7 @@ class MainWindow(WindowParts):
         self.canvas.set_wire_numbers(numbers)
         self.canvas.set_reduced_motion(self.settings.reduced_motion)
         self.setAnimated(not self.settings.reduced_motion)
+        self.docks.follow_text()
         self.evaluator.judge(self.settings.thresholds)
 
     def set_theme(self, theme: Theme) -> None:
@@ -92,7 +93,7 @@ class MainWindow(WindowParts):
         if not self.files.may_leave():
             event.ignore()
             return
-        self.settings.arrangement = (self.saveGeometry(), self.saveState())
+        self.settings.arrangement = (self.saveGeometry(), *self.docks.arrangement)
         self.evaluator.shutdown()
         self.autosave.close()
         self.canvas.blockSignals(True)  # late signals would reach deleted panels
@@ -155,7 +156,7 @@ class MainWindow(WindowParts):
         self.doctor.countChanged.connect(partial(self.docks.show_count, "doctor"))
         self.docks.by_name["doctor"].visibilityChanged.connect(self.doctor.set_visible)
         self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_matrix.set_visible)
-        self.explanation.wireShown.connect(partial(self.docks.bring_up, "why"))
+        self.explanation.wireShown.connect(partial(self.docks.raise_if_open, "why"))
         self.breadcrumbs.trailRequested.connect(self.navigation.go)
         self.welcome.exampleRequested.connect(self.open_copy)
         self.welcome.fileRequested.connect(self.open_path)

@@ -58,12 +58,19 @@ def settings(tmp_path) -> Settings:
     return made
 
 
+def open_panels(window: MainWindow) -> None:
+    """Open all panels but the history, as one does on a large screen."""
+    for name, dock in window.docks.by_name.items():
+        dock.setVisible(name != "history")
+
+
 @pytest.fixture
 def window(qtbot, settings):
-    """A window of its own, shown and active; with it go all that it opened."""
+    """A window with open panels, shown and active; with it go all that it opened."""
     made = MainWindow(settings)
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     made.resize(1300, 850)
+    open_panels(made)
     made.show()
     qtbot.waitExposed(made)
     made.activateWindow()
@@ -82,6 +89,7 @@ def opened(qtbot, settings, tmp_path):
         window = MainWindow(settings)
         made.append(window)
         window.resize(1300, 850)
+        open_panels(window)
         window.show()
         qtbot.waitExposed(window)
         path = tmp_path / "diagram.gradwire.json"

@@ -9,14 +9,15 @@ def test_what_was_chosen_is_there_the_next_time(tmp_path):
 
     settings = open_settings()
     assert (settings.theme, settings.rate, settings.recent) == ("system", 0.1, [])
-    assert settings.arrangement == (QByteArray(), QByteArray())
+    assert settings.arrangement == (QByteArray(), QByteArray(), QByteArray())
     settings.theme = "dark"
     settings.rate = 0.25
-    settings.arrangement = (QByteArray(b"g"), QByteArray(b"s"))
+    kept = (QByteArray(b"g"), QByteArray(b"s"), QByteArray(b"p"))
+    settings.arrangement = kept
     settings._store.sync()
     again = open_settings()
     assert (again.theme, again.rate) == ("dark", 0.25)
-    assert again.arrangement == (QByteArray(b"g"), QByteArray(b"s"))
+    assert again.arrangement == kept
 
 
 def test_recent_files_are_few_fresh_and_there(settings, tmp_path):

@@ -61,6 +61,11 @@ class ViewCommands(QObject):
         self._settings.reduced_motion = not self._settings.reduced_motion
         self.looksChanged.emit()
 
+    def toggle_toolbar(self) -> None:
+        """Show or hide the tool bar."""
+        self._settings.toolbar = not self._settings.toolbar
+        self.looksChanged.emit()
+
     def thresholds(self) -> None:
         """Open the dialog of thresholds, which leaves the lanes visible."""
         dialog = ThresholdsDialog(self._settings.thresholds, self._parent)

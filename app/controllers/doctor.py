@@ -1,11 +1,11 @@
-"""Keeps the doctor's findings up to date while their panel is visible."""
+"""Keeps the doctor's findings up to date while they, or their number, are visible."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.canvas.scene.camera import NUMBERS
 from app.evaluation.worker import SessionWorker
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from runtime.engine import Session
 
 
+_COUNT_AFTER = 400
+"""Milliseconds without a new result after which findings that are only counted are looked for."""
+
+
 class DoctorController(QObject):
     """Diagnoses the diagram of one window on a thread."""
 
@@ -53,7 +57,9 @@ class DoctorController(QObject):
         self._explanation = explanation
         self._reveal = reveal
         self._result: Result | None = None
-        self._visible = False
+        self._visible = self._counted = False
+        self._later = QTimer(self, singleShot=True, interval=_COUNT_AFTER)
+        self._later.timeout.connect(self._update)
         self._diagnosed: Diagram | None = None
         self._thresholds = settings.thresholds
         self.panel = Findings(parent)
@@ -65,12 +71,23 @@ class DoctorController(QObject):
     def set_result(self, result: Result) -> None:
         """Diagnose another result, at once if the panel is visible."""
         self._result = result
-        self._update()
+        if self._visible:
+            self._update()
+        elif self._counted:
+            self._later.start()
 
     def set_visible(self, visible: bool) -> None:
         """Record whether the panel is visible, and diagnose if it is."""
         self._visible = visible
         self._update()
+
+    def set_counted(self, counted: bool) -> None:
+        """Record whether the number of findings is shown, and diagnose if it is."""
+        self._counted = counted
+        if counted:
+            self._later.start()
+        else:
+            self._later.stop()
 
     def reveal(self, cause: Cause) -> None:
         """Go to a culprit and light it, with a route that leads through it if there is one."""
@@ -100,7 +117,7 @@ class DoctorController(QObject):
 
     def _update(self) -> None:
         result = self._result
-        if result is None or not self._visible:
+        if result is None or not (self._visible or self._counted):
             return
         before, now = self._diagnosed, result.diagram
         alike = before is not None and before.contracts == now.contracts
@@ -111,6 +128,7 @@ class DoctorController(QObject):
         if not result.losses:
             self.worker.cancel("doctor")
             self.panel.show_causes((), result.error or self.tr("There is no loss yet."))
+            self.countChanged.emit(0)
             return
         query = partial(_findings, diagram=now, file=self._document.path, thresholds=thresholds)
         self.worker.query("doctor", now, query)

@@ -175,6 +175,15 @@ class Settings:
             self._store.setValue(f"picture/{key}", value)
 
     @property
+    def toolbar(self) -> bool:
+        """Whether the tool bar is shown."""
+        return str(self._store.value("toolbar", "true")) == "true"
+
+    @toolbar.setter
+    def toolbar(self, shown: bool) -> None:
+        self._store.setValue("toolbar", "true" if shown else "false")
+
+    @property
     def arrangement(self) -> tuple[QByteArray, QByteArray, QByteArray]:
         """Geometry and dock states of the last closed window; empty before that.
 

@@ -84,6 +84,15 @@ def sheet(theme: Theme) -> str:
     ArrayTools::menu-indicator {{ image: none; }}
     #qt_dockwidget_closebutton {{ border: none; border-radius: 3px; }}
     #qt_dockwidget_closebutton:hover {{ background: {theme.accent_wash}; }}
+    #tools {{ border-bottom: 1px solid {theme.hairline}; padding: 2px 6px; spacing: 2px; }}
+    #tools QToolButton {{
+        border: 1px solid transparent; border-radius: 5px; padding: 3px 8px; color: {theme.ink};
+    }}
+    #tools QToolButton:hover {{ background: {theme.accent_wash}; }}
+    #tools QToolButton:focus {{ border-color: {theme.accent}; }}
+    #tools QToolButton:pressed {{ background: {theme.accent}; color: {theme.on_accent}; }}
+    #tools QToolButton:disabled {{ color: {theme.ink_faint}; }}
+    #tools QToolButton::menu-indicator {{ image: none; }}
     QToolBar[type="edge"] {{ padding: 0; spacing: 1px; }}
     QToolBar[type="edge"] QToolButton {{
         border: none; border-radius: 4px; padding: 1px 8px; color: {theme.ink_soft};

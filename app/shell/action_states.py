@@ -61,6 +61,7 @@ class ActionStates(QObject):
         self._choose("numbers", settings.wire_numbers, "gradient")
         self._choose("numbers_on", settings.numbered_wires, "selection")
         self._by_name["reduced_motion"].setChecked(settings.reduced_motion)
+        self._by_name["toolbar"].setChecked(settings.toolbar)
 
     def _choose(self, group: str, name: str, otherwise: str) -> None:
         """Check an action of a group, or another one where the settings are not of this version."""

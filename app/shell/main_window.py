@@ -75,6 +75,8 @@ class MainWindow(WindowParts):
         self.canvas.set_reduced_motion(self.settings.reduced_motion)
         self.setAnimated(not self.settings.reduced_motion)
         self.docks.follow_text()
+        self.toolbar.setVisible(self.settings.toolbar)
+        self.doctor.set_counted(self.settings.toolbar)
         self.evaluator.judge(self.settings.thresholds)
 
     def set_theme(self, theme: Theme) -> None:
@@ -154,6 +156,7 @@ class MainWindow(WindowParts):
         self.problems.placeRequested.connect(self.reveal.location)
         self.problems.countChanged.connect(partial(self.docks.show_count, "problems"))
         self.doctor.countChanged.connect(partial(self.docks.show_count, "doctor"))
+        self.doctor.countChanged.connect(self.toolbar.show_count)
         self.docks.by_name["doctor"].visibilityChanged.connect(self.doctor.set_visible)
         self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_matrix.set_visible)
         self.explanation.wireShown.connect(partial(self.docks.raise_if_open, "why"))
@@ -167,6 +170,7 @@ class MainWindow(WindowParts):
         self.help.exampleRequested.connect(self.open_copy)
         self.closed.connect(self.help.close_manual)
         self.view.looksChanged.connect(self.windows.restyle)
+        self.closed.connect(partial(self.doctor.set_counted, False))
         for controller in self._controllers:
             self.closed.connect(controller.worker.shutdown)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.canvas.view import CanvasView
@@ -31,6 +32,7 @@ from app.panels.bars.breadcrumbs import Breadcrumbs
 from app.panels.bars.find_bar import FindBar
 from app.panels.bars.notice import Notice
 from app.panels.bars.progress import Progress
+from app.panels.bars.toolbar import ToolBar
 from app.panels.dialogs.welcome import Welcome
 from app.panels.inspector.inspector import Inspector
 from app.panels.palette.palette import Palette
@@ -152,6 +154,8 @@ class WindowParts(QMainWindow):
         Shortcuts(self.windows.keymap, self.actions_by_name, canvas, self)
         self._states = ActionStates(self.actions_by_name, canvas, navigation, document, self)
         self.menus = Menus(menus, self.docks.by_name, document, self.losses, self.windows, self)
+        self.toolbar = ToolBar(self.actions_by_name, menus, self)
+        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
 

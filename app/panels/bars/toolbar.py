@@ -1,0 +1,113 @@
+"""The tool bar: what people do most, as icons with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QToolBar, QToolButton
+
+from app.services import theme
+from app.services.icons import tool_icon
+from app.services.translation import editor
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QAction
+    from PySide6.QtWidgets import QMenu, QWidget
+
+    from app.services.theme import Theme
+
+_SIZE = 17
+"""Width of an icon at the normal text size, px."""
+
+
+class Tool(NamedTuple):
+    """The icon and the label of an action or a menu, and a tip for a menu that has none."""
+
+    icon: str
+    label: str
+    tip: str = ""
+
+
+TOOLS: Mapping[str, Tool] = MappingProxyType(
+    {
+        "quick_add": Tool("add", editor.noop("Add")),
+        "evaluate": Tool("run", editor.noop("Run")),
+        "step": Tool("step", editor.noop("Step")),
+        "try_selected": Tool("what_if", editor.noop("What if")),
+        "losses": Tool("loss", editor.noop("Loss")),
+        "numbers": Tool(
+            "numbers", editor.noop("Numbers"), editor.noop("Choose the numbers beside wires")
+        ),
+        "zoom_fit": Tool("fit", editor.noop("Fit")),
+        "doctor": Tool("doctor", editor.noop("Doctor")),
+    }
+)
+"""The tools by the names of their actions or menus, in the order shown."""
+
+
+class ToolBar(QToolBar):
+    """A button for each of ``TOOLS``; the one of the doctor has the number of its findings."""
+
+    def __init__(
+        self, actions: Mapping[str, QAction], menus: Mapping[str, QMenu], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Tools"))
+        self.setObjectName("tools")
+        self.setAccessibleName(self.windowTitle())
+        self.setMovable(False)
+        self.toggleViewAction().setVisible(False)
+        self._count = 0
+        self._theme: Theme = theme.LIGHT
+        self.buttons = {
+            name: self._button(actions.get(name), menus.get(name), tool)
+            for name, tool in TOOLS.items()
+        }
+        theme.follow_theme(self)
+
+    def show_count(self, count: int) -> None:
+        """Show the number of the doctor's findings, in the colour of warnings unless it is 0."""
+        self._count = count
+        label = editor.tr(TOOLS["doctor"].label)
+        self.buttons["doctor"].setText(f"{label} {count}" if count else label)
+        self._draw()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self._theme = theme
+        self._draw()
+
+    def _draw(self) -> None:
+        size = theme.scaled(_SIZE)
+        self.setIconSize(QSize(size, size))
+        for name, button in self.buttons.items():
+            marked = name == "doctor" and self._count > 0
+            button.setIcon(tool_icon(TOOLS[name].icon, self._theme, size, marked=marked))
+
+    def _button(self, action: QAction | None, menu: QMenu | None, tool: Tool) -> QToolButton:
+        button = QToolButton(self)
+        button.setText(editor.tr(tool.label))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        if action is not None:
+            button.setToolTip(_tip(action))
+            button.setEnabled(action.isEnabled())
+            button.clicked.connect(action.trigger)
+            action.enabledChanged.connect(button.setEnabled)
+        elif menu is not None:
+            button.setToolTip(menu.menuAction().statusTip() or editor.tr(tool.tip))
+            button.setMenu(menu)
+            button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.addWidget(button)
+        return button
+
+
+def _tip(action: QAction) -> str:
+    """What an action does, with its keys."""
+    keys = action.shortcut().toString()
+    if not keys:
+        return action.statusTip()
+    return editor.tr("{0} ({1})").format(action.statusTip(), keys)

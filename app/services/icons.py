@@ -1,0 +1,48 @@
+"""The icons of the tool bar, drawn in a colour at any size."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from app.services.examples import ASSETS
+
+if TYPE_CHECKING:
+    from app.services.theme import Theme
+
+_RATIOS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
+"""Physical pixels per px of the screens that an icon is drawn for."""
+
+
+def tool_icon(name: str, theme: Theme, size: int, *, marked: bool = False) -> QIcon:
+    """The icon of a tool, ``size`` px wide; a marked one has the theme's colour of warnings."""
+    made = QIcon()
+    colours = {
+        QIcon.Mode.Normal: theme.warning if marked else theme.ink_soft,
+        QIcon.Mode.Active: theme.warning if marked else theme.ink,
+        QIcon.Mode.Disabled: theme.hairline,
+    }
+    for mode, colour in colours.items():
+        for ratio in _RATIOS:
+            made.addPixmap(_drawn(_text(name), colour, round(size * ratio), ratio), mode)
+    return made
+
+
+def _drawn(text: str, colour: str, width: int, ratio: float) -> QPixmap:
+    """The picture of an SVG text, ``width`` physical pixels wide and high."""
+    picture = QPixmap(QSize(width, width))
+    picture.fill(QColor(Qt.GlobalColor.transparent))
+    drawing = QSvgRenderer(QByteArray(text.replace("currentColor", colour).encode()))
+    with QPainter(picture) as painter:
+        drawing.render(painter, QRectF(0.0, 0.0, width, width))
+    picture.setDevicePixelRatio(ratio)
+    return picture
+
+
+@cache
+def _text(name: str) -> str:
+    return (ASSETS / "icons" / f"tool_{name}.svg").read_text(encoding="utf-8")

@@ -39,6 +39,8 @@ class ExplainingStage(Stage):
     """Key of a wire that was clicked while cuts are previewed."""
     stopTried = Signal(str)
     """Name of a StopGradient whose symbol was clicked."""
+    explanationLeft = Signal()
+    """The user pressed Esc, which closes what explains the selection."""
     trialLeft = Signal()
     """The user wants to end the trial."""
 
@@ -50,6 +52,8 @@ class ExplainingStage(Stage):
         self._hovered: str | None = None
         self._hover_timer = QTimer(self, singleShot=True, interval=_TRACE_AFTER)
         self._hover_timer.timeout.connect(self._show_trace)
+        self.explained = ""
+        """Key of the wire, or name of the block, that a card is about; it needs no tooltip."""
 
     def route(self) -> Route | None:
         """The route shown, if any."""
@@ -73,6 +77,7 @@ class ExplainingStage(Stage):
 
     def leave_explanation(self) -> bool:
         """Hide the route, or else end the trial; False if neither was shown."""
+        self.explanationLeft.emit()
         if self.view.route is not None:
             self.show_route(None)
         elif self._trial_marks is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QMainWindow, QWidget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,13 +28,13 @@ class PanelCommands(QObject):
         self,
         frame: QMainWindow,
         docks: Mapping[str, QDockWidget],
-        edges: Iterable[QWidget],
+        others: Iterable[QWidget],
         canvas: CanvasView,
     ) -> None:
         super().__init__(frame)
         self._frame = frame
         self._docks = docks
-        self._edges = tuple(edges)
+        self._others = tuple(others)
         self._canvas = canvas
         frame.installEventFilter(self)
 
@@ -105,8 +105,8 @@ class PanelCommands(QObject):
         self._frame.resizeDocks([dock], [size + by], way)
 
     def _stops(self) -> list[QWidget]:
-        """What F6 goes to: the docks, and the edges with the panels that are put away."""
-        return [*self._docks.values(), *self._edges]
+        """What F6 goes to: the docks, the card, and the edges with panels that are put away."""
+        return [*self._docks.values(), *self._others]
 
     def _stop_in_use(self) -> QWidget | None:
         """The dock or edge of this window that has the keyboard focus."""
@@ -126,7 +126,7 @@ class PanelCommands(QObject):
 def _first(stop: QWidget) -> QWidget:
     """The first widget of a panel, or the first button of an edge, that accepts the focus."""
     if not isinstance(stop, QDockWidget):
-        return next((b for b in stop.findChildren(QToolButton) if b.isVisible()), stop)
+        return next((b for b in stop.findChildren(QAbstractButton) if b.isVisible()), stop)
     panel = stop.widget()
     at: QWidget | None = panel
     while at is not None and (at is panel or panel.isAncestorOf(at)):

@@ -1,4 +1,4 @@
-"""Explains the selected wire: its route on the canvas, and the answers in the Why panel."""
+"""Explains what is selected: the route on the canvas, the card beside it, the Why panel."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ if TYPE_CHECKING:
     from app.document.document import Document
     from app.document.navigation import Navigation
     from app.evaluation.result import Result
+    from app.panels.why.card import Card
     from app.panels.why.why import Why
     from runtime.diagram.model import Page
     from runtime.flow import Verdict
 
 
 class Explanation(QObject):
-    """Keeps the Why panel and the route on the canvas of one window up to date."""
+    """Keeps the Why panel, the card and the route on the canvas of one window up to date."""
 
+    panelRequested = Signal()
+    """The Why panel should be shown: it continues the card."""
     wireShown = Signal()
     """The panel explains another wire, and should come to the front."""
 
@@ -40,6 +43,7 @@ class Explanation(QObject):
         navigation: Navigation,
         canvas: CanvasView,
         why: Why,
+        card: Card,
         reveal: Reveal,
         parent: QObject,
     ) -> None:
@@ -48,6 +52,7 @@ class Explanation(QObject):
         self._navigation = navigation
         self._canvas = canvas
         self._why = why
+        self._card = card
         self._reveal = reveal
         self._result: Result | None = None
         self._variable: str | None = None
@@ -58,6 +63,8 @@ class Explanation(QObject):
         canvas.whyBlockRequested.connect(self.explain_block)
         why.blockRequested.connect(self.follow_link)
         why.leafChosen.connect(self._follow_leaf)
+        card.linkActivated.connect(self.follow_link)
+        card.moreRequested.connect(self._continue)
 
     def set_result(self, result: Result) -> None:
         """Explain another result; the answers are computed again if the numbers differ."""
@@ -65,11 +72,15 @@ class Explanation(QObject):
         if before is None or not result.agrees_with(before):
             self._query()
         self._draw(self._canvas.route() is not None)
+        self._show_card()
 
     def show_selection(self, selection: Selection) -> None:
-        """Explain the selected wire, unless it is explained already."""
+        """Explain the selected wire or variable, unless it is explained already."""
+        self._show_card()
         key = selection.wire or ""
         if key == self._why.wire:
+            if not key:
+                self._query()  # for the card of a variable
             return
         self._why.set_wire(key)
         self._query()
@@ -83,6 +94,7 @@ class Explanation(QObject):
     def explain(self, key: str) -> None:
         """Select a wire and show its route."""
         self._canvas.select_wire(key)
+        self._card.reopen()
         self._draw(True)
 
     def explain_block(self, name: str) -> None:
@@ -105,6 +117,7 @@ class Explanation(QObject):
         wire = _first_wire(self._page, name, verdict, self._navigation.use)
         self._canvas.select_wire(wire)
         self._variable = path
+        self._card.reopen()
         self._draw(True)
 
     def follow_link(self, target: str) -> None:
@@ -127,10 +140,11 @@ class Explanation(QObject):
     def _query(self) -> None:
         """Compute the fix, dialects and ledger of the selected wire in the background."""
         result, use = self._result, self._navigation.use
-        key = self._canvas.selected_wire()
+        key = self._wire_in_question()
         source = self._page.wires.get(PortName.parse(key)) if key else None
         self._why.show_answers(None)
-        if result is None or source is None:
+        self._card.show_fix(None)
+        if result is None or source is None or key is None:
             self.worker.cancel("why")
             return
         wire = WirePath(key).within(use).with_leaf(self._why.leaf)
@@ -141,12 +155,49 @@ class Explanation(QObject):
     def _take(self, kind: str, answer: object) -> None:
         if kind == "why" and isinstance(answer, Reasons):
             self._why.show_answers(answer)
+            self._card.show_fix(answer.fix if answer.fix and answer.fix.sentence else None)
 
     def _draw(self, wanted: bool) -> None:
         verdict = self._verdict() if wanted else None
         key, use = self._canvas.selected_wire() or "", self._navigation.use
         route = None if verdict is None else route_of(verdict, key, self._page, use)
         self._canvas.show_route(route)
+
+    def _show_card(self) -> None:
+        """Show the verdict on the selected wire, or on the one selected variable, on the card."""
+        result, use, selection = self._result, self._navigation.use, self._canvas.view.selection
+        wire = WirePath(selection.wire).within(use) if selection.wire else ""
+        if result is not None and wire and wire in result.states:
+            self._card.show_verdict(result.verdict(wire), wire=selection.wire or "")
+        elif result is not None and (name := self._selected_variable()):
+            self._card.show_verdict(result.variable(use / name), block=name)
+        else:
+            self._card.show_verdict(None)
+
+    def _continue(self) -> None:
+        """Show in the Why panel what the card is about."""
+        if name := self._selected_variable():
+            self.explain_variable(self._navigation.use / name)
+        self.panelRequested.emit()
+
+    def _selected_variable(self) -> str | None:
+        """The name of the selected variable, if nothing else is selected."""
+        selection = self._canvas.view.selection
+        result, names = self._result, selection.blocks
+        if result is None or selection.wire or selection.notes or len(names) != 1:
+            return None
+        (name,) = names
+        return name if self._navigation.use / name in result.gradients else None
+
+    def _wire_in_question(self) -> str | None:
+        """The selected wire, or else the one that leads from the selected variable to the loss."""
+        result, name = self._result, self._selected_variable()
+        if result is None or name is None:
+            return self._canvas.selected_wire()
+        verdict = result.variable(self._navigation.use / name)
+        if verdict is None:
+            return None
+        return _first_wire(self._page, name, verdict, self._navigation.use)
 
     @property
     def _page(self) -> Page:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from app.document.navigation import Navigation
     from app.evaluation.result import Result
     from app.panels.tables.losses import Losses
+    from app.panels.why.card import Card
     from app.panels.why.why import Why
     from app.services.settings import Settings
     from runtime.diagram import Diagram
@@ -65,6 +66,7 @@ class Trial(QObject):
         canvas: CanvasView,
         losses: Losses,
         why: Why,
+        card: Card,
         settings: Settings,
         parent: QWidget,
     ) -> None:
@@ -89,8 +91,12 @@ class Trial(QObject):
         canvas.stopTried.connect(self.toggle)
         canvas.trialLeft.connect(self.discard)
         losses.lossChosen.connect(self._update_loss)
-        why.repairTried.connect(self.repair)
-        why.repairRequested.connect(self.apply_repair)
+        self._speakers = (why, card)
+        for speaker in self._speakers:
+            speaker.repairTried.connect(self.repair)
+            speaker.repairRequested.connect(self.apply_repair)
+        card.trialApplied.connect(self.apply)
+        card.trialDiscarded.connect(self.discard)
 
     @property
     def active(self) -> bool:
@@ -205,6 +211,7 @@ class Trial(QObject):
             return
         if kind == TRIAL:
             self._update_bar()
+            self._name_steps(", ".join(map(self._step_text, self._steps)))
             self.changed.emit()
         self._show_marks()
 
@@ -216,6 +223,12 @@ class Trial(QObject):
         self.worker.cancel(HOVER)
         self.bar.hide()
         self._canvas.show_trial(None)
+        self._name_steps("")
+
+    def _name_steps(self, steps: str) -> None:
+        """Say beside the verdicts that they are those of the trial; empty without one."""
+        for speaker in self._speakers:
+            speaker.show_trial(steps)
 
     def _update_bar(self) -> None:
         parts = [self._step_text(step) for step in self._steps]

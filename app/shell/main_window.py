@@ -159,6 +159,7 @@ class MainWindow(WindowParts):
         self.doctor.countChanged.connect(self.toolbar.show_count)
         self.docks.by_name["doctor"].visibilityChanged.connect(self.doctor.set_visible)
         self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_matrix.set_visible)
+        self.explanation.panelRequested.connect(partial(self.docks.bring_up, "why"))
         self.explanation.wireShown.connect(partial(self.docks.raise_if_open, "why"))
         self.breadcrumbs.trailRequested.connect(self.navigation.go)
         self.welcome.exampleRequested.connect(self.open_copy)

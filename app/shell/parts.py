@@ -40,6 +40,7 @@ from app.panels.tables.history import History
 from app.panels.tables.losses import Losses
 from app.panels.tables.problems import Problems
 from app.panels.tables.variables import Variables
+from app.panels.why.card import Card
 from app.panels.why.why import Why
 from app.services import theme
 from app.services.background import Background
@@ -99,8 +100,13 @@ class WindowParts(QMainWindow):
     def _make_controllers(self) -> None:
         document, navigation, canvas = self.document, self.navigation, self.canvas
         self.reveal = Reveal(document, navigation, canvas, self)
-        self.explanation = Explanation(document, navigation, canvas, self.why, self.reveal, self)
-        self.trial = Trial(document, navigation, canvas, self.losses, self.why, self.settings, self)
+        self.card = Card(canvas)
+        self.explanation = Explanation(
+            document, navigation, canvas, self.why, self.card, self.reveal, self
+        )
+        self.trial = Trial(
+            document, navigation, canvas, self.losses, self.why, self.card, self.settings, self
+        )
         self.gradient_check = GradientCheck(document, canvas, self.notice, self)
         self.doctor = DoctorController(
             document, self.settings, canvas, self.explanation, self.reveal, self
@@ -143,7 +149,9 @@ class WindowParts(QMainWindow):
                 navigation=navigation,
                 pages=self.pages,
                 palette=self.palette_panel,
-                panels=PanelCommands(self, self.docks.by_name, self.docks.edges.values(), canvas),
+                panels=PanelCommands(
+                    self, self.docks.by_name, (self.card, *self.docks.edges.values()), canvas
+                ),
                 pictures=PictureCommands(document, navigation, canvas, background, settings, self),
                 run=RunCommands(document, self.evaluator, workers, settings, self),
                 trial=self.trial,

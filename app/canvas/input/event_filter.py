@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class FilterHost(Host, Protocol):
     """What the filter needs of the canvas."""
 
+    explained: str
+
     def widget(self) -> QWidget:
         """The widget whose events are filtered."""
 
@@ -65,6 +67,8 @@ class EventFilter(QObject):
         if (port := port_at(scene, camera, at.x(), at.y())) is not None:
             return port_tip(annotations.page, port)
         if (block := block_at(scene, camera, at.x(), at.y())) is not None:
-            return block_tip(annotations.page, block)
+            known = scene.names[block] == self._canvas.explained
+            return "" if known else block_tip(annotations.page, block)
         wire = wire_at(scene, camera, at.x(), at.y(), view.lane_count)
-        return "" if wire is None else wire_tip(annotations, wire)
+        known = wire is None or scene.wire_keys[wire] == self._canvas.explained
+        return "" if wire is None or known else wire_tip(annotations, wire)

@@ -66,6 +66,7 @@ class Why(QScrollArea):
         self._answers: Reasons | None = None
         self._answers_column: QVBoxLayout | None = None
         self._theme = LIGHT
+        self._trial = ""
         self._column = QVBoxLayout()
         self._column.setContentsMargins(12, 2, 12, 12)
         self._column.setSpacing(6)
@@ -118,6 +119,12 @@ class Why(QScrollArea):
             self._answers = answers
             self._fill_answers()
 
+    def show_trial(self, steps: str) -> None:
+        """Say that the verdict is that of a trial with these steps; empty without a trial."""
+        if steps != self._trial:
+            self._trial = steps
+            self._rebuild()
+
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""
         if theme != self._theme:
@@ -149,6 +156,8 @@ class Why(QScrollArea):
                 )
         else:
             self._column.addWidget(labels.heading(f"{source} → {self._key}"))
+            if self._trial:
+                self._add_caption(self.tr("What if: {0}").format(self._trial))
             if self._leaf:
                 self._add_leaves()
             self._add_verdicts()

@@ -1,0 +1,288 @@
+"""The answer where one looks: a card beside the selected wire or variable, with its verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QCursor,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from app.panels import labels
+from app.panels.inspector.block_form import linked
+from app.panels.why.placement import place_beside
+from app.services import theme
+from app.services.translation import editor
+
+if TYPE_CHECKING:
+    from app.canvas.view import CanvasView
+    from app.services.theme import Theme
+    from runtime.flow import Fix, Verdict
+
+_WIDTH = 300
+"""Width at the normal text size, px."""
+_EDGE = 4
+"""Width of the bar in the colour of the state, px."""
+_POINTER = QSize(28, 28)
+"""The room that is left free around the pointer, px."""
+
+
+class Card(QFrame):
+    """The verdict on what is selected, and buttons to try and to apply a repair.
+
+    It follows the canvas, and covers neither what it is about nor the pointer.
+    """
+
+    repairTried = Signal(object)
+    """A Fix to toggle in the trial."""
+    repairRequested = Signal(object)
+    """A Fix to apply."""
+    moreRequested = Signal()
+    """The Why panel should continue the answer."""
+    trialApplied = Signal()
+    trialDiscarded = Signal()
+    linkActivated = Signal(str)
+    """The instance path of a block."""
+
+    def __init__(self, canvas: CanvasView) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self._verdict: Verdict | None = None
+        self._fix: Fix | None = None
+        self._trial = ""
+        self._wire = self._block = ""
+        self._dismissed = self._pressed = False
+        self._anchor = QRect()
+        self._theme: Theme = theme.LIGHT
+        self.setAccessibleName(self.tr("Answer"))
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        self.title = labels.plain()
+        self.title.setProperty("type", "strong")
+        self.sentence = labels.rich()
+        self.sentence.linkActivated.connect(self.linkActivated)
+        self.trial = labels.caption()
+        self.more = self._button(self.tr("&More"), self.tr("Continue in the Why panel"))
+        self.try_button = self._button(
+            self.tr("&Try"), self.tr("Show the effect without changing the diagram")
+        )
+        self.apply_button = self._button(
+            self.tr("A&pply"), self.tr("Change the diagram, as one undo")
+        )
+        self.discard_button = self._button(
+            self.tr("&Discard"), self.tr("Leave the diagram as it is (Esc)")
+        )
+        self._connect_buttons()
+        self._lay_out()
+        self.hide()
+        canvas.installEventFilter(self)
+        canvas.explanationLeft.connect(self.dismiss)
+        theme.follow_theme(self)
+
+    @property
+    def subject(self) -> str:
+        """Key of the wire, or name of the block, that the card is about; empty if it is closed."""
+        return "" if self.isHidden() else self._wire or self._block
+
+    def show_verdict(self, verdict: Verdict | None, *, wire: str = "", block: str = "") -> None:
+        """Show a verdict on a wire or a block of the page; None closes the card."""
+        if (wire, block) != (self._wire, self._block):
+            self._wire, self._block, self._fix, self._dismissed = wire, block, None, False
+        known, self._verdict = self._verdict, verdict
+        if verdict is not None and (known is None or verdict.sentence != known.sentence):
+            self._fill(verdict)
+        self._update()
+
+    def show_fix(self, fix: Fix | None) -> None:
+        """Offer a repair, or none."""
+        self._fix = fix
+        self._update()
+
+    def show_trial(self, steps: str) -> None:
+        """Say that the verdict is that of a trial with these steps; empty without a trial."""
+        self._trial = steps
+        labels.show_or_hide(self.trial, steps and self.tr("What if: {0}").format(steps))
+        self._update()
+
+    def reopen(self) -> None:
+        """Show the card again after it was dismissed."""
+        self._dismissed = False
+        self._update()
+
+    def dismiss(self) -> None:
+        """Close the card until something else is selected."""
+        self._dismissed = True
+        if self.isAncestorOf(self.focusWidget() or self):
+            self._canvas.setFocus()
+        self._update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self._theme = theme
+        self.update()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
+            self._pressed = kind == QEvent.Type.MouseButtonPress
+            if not self._pressed:
+                QTimer.singleShot(0, self, self._update)
+        elif kind == QEvent.Type.Paint and not self._pressed and self._is_due():
+            if self._find_anchor() != self._anchor or self.isHidden():
+                QTimer.singleShot(0, self, self._update)
+        elif kind == QEvent.Type.Resize and not self.isHidden():
+            QTimer.singleShot(0, self, self._update)
+        return False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.dismiss()
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.accept()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        used = self._theme
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(used.ink_faint), 1.0))
+            painter.setBrush(QColor(used.field))
+            painter.drawRoundedRect(self.rect().toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 6.0, 6.0)
+            if self._verdict is not None:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(used.lane(self._verdict.state))
+                painter.drawRoundedRect(6, 10, _EDGE, self.height() - 20, 2.0, 2.0)
+
+    # ---- contents -----------------------------------------------------------------------------
+
+    def _fill(self, verdict: Verdict) -> None:
+        self.title.setText(editor.tr(verdict.state.row.title))
+        self.sentence.setText(linked(verdict))
+        text = f"{self.title.text()}. {verdict.sentence}"
+        self.setAccessibleDescription(text)
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    def _button(self, text: str, tip: str) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setToolTip(tip)
+        return button
+
+    def _connect_buttons(self) -> None:
+        self.more.clicked.connect(self.moreRequested)
+        self.try_button.clicked.connect(lambda: self.repairTried.emit(self._fix))
+        self.apply_button.clicked.connect(self._apply)
+        self.discard_button.clicked.connect(self.trialDiscarded)
+
+    def _apply(self) -> None:
+        """Apply the trial, or else the repair."""
+        if self._trial:
+            self.trialApplied.emit()
+        else:
+            self.repairRequested.emit(self._fix)
+
+    def _lay_out(self) -> None:
+        close = QToolButton(self)
+        close.setText("✕")
+        close.setAutoRaise(True)
+        close.setToolTip(self.tr("Close this card (Esc)"))
+        close.setAccessibleName(close.toolTip())
+        close.clicked.connect(self.dismiss)
+        head = QHBoxLayout()
+        head.addWidget(self.title, 1)
+        head.addWidget(close)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        for button in (self.try_button, self.apply_button, self.discard_button):
+            row.addWidget(button)
+        row.addStretch(1)
+        row.addWidget(self.more)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(10 + _EDGE + 4, 6, 8, 8)
+        self._column.setSpacing(4)
+        self._column.addWidget(self.trial)
+        self._column.addLayout(head)
+        self._column.addWidget(self.sentence)
+        self._column.addSpacing(2)
+        self._column.addLayout(row)
+        self.trial.hide()
+
+    # ---- place --------------------------------------------------------------------------------
+
+    def _is_due(self) -> bool:
+        return self._verdict is not None and not self._dismissed
+
+    def _update(self) -> None:
+        """Show the buttons that apply, and place the card, unless a mouse button is down."""
+        anchor = self._find_anchor() if self._is_due() else QRect()
+        if not anchor.intersects(self._canvas.rect()):
+            self.hide()
+            self._canvas.explained = ""
+            return
+        if self.isHidden() and self._pressed:
+            return
+        offered = self._fix is not None and self._fix.change is not None
+        for button in (self.try_button, self.apply_button):
+            button.setAccessibleDescription(self._fix.sentence if self._fix is not None else "")
+        self.try_button.setVisible(offered and not self._trial)
+        self.apply_button.setVisible(offered or bool(self._trial))
+        self.discard_button.setVisible(bool(self._trial))
+        self._canvas.explained = self._wire or self._block
+        self._place(anchor)
+
+    def _place(self, anchor: QRect) -> None:
+        width = min(theme.scaled(_WIDTH), self._canvas.width() - 16)
+        self._column.activate()
+        size = QSize(width, self._column.totalHeightForWidth(width))
+        pointer = QRect(QPoint(), _POINTER)
+        pointer.moveCenter(self._canvas.mapFromGlobal(QCursor.pos()))
+        moved = QRect(self.pos() + anchor.topLeft() - self._anchor.topLeft(), size)
+        follows = anchor.size() == self._anchor.size() and not self.isHidden()
+        if follows and self._is_free(moved, anchor):
+            self.setGeometry(moved)  # what moves along does not jump to another side
+        else:
+            others = [other.geometry() for other in self._others()]
+            room = self._canvas.rect()
+            at = place_beside(self._canvas.view, anchor, size, room, others, pointer)
+            self.setGeometry(QRect(at, size))
+        self._anchor = anchor
+        if self.isHidden():
+            self.show()
+            self.raise_()
+
+    def _is_free(self, place: QRect, anchor: QRect) -> bool:
+        return self._canvas.rect().contains(place) and not place.intersects(anchor)
+
+    def _find_anchor(self) -> QRect:
+        """The box of the wire or block in widget px; empty if it is not on the page any more."""
+        scene, camera = self._canvas.view.scene, self._canvas.view.camera
+        if self._block in scene.index:
+            return self._canvas.block_rect(self._block)
+        wire = scene.wire_index.get(self._wire)
+        if wire is None:
+            return QRect()
+        left, top, right, bottom = camera.rows_to_widget(scene.wire_bounds[[wire]])[0].tolist()
+        box = QRect(QPoint(round(left), round(top)), QPoint(round(right), round(bottom)))
+        return box.adjusted(-4, -4, 4, 4)
+
+    def _others(self) -> list[QWidget]:
+        """The other widgets on the canvas."""
+        children = [child for child in self._canvas.children() if isinstance(child, QWidget)]
+        return [child for child in children if child is not self and child.isVisible()]

@@ -393,4 +393,4 @@ class CanvasView(ExplainingStage):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
-            self.show_menu(QPointF(event.pos()))
+            self._keys.show_menu()

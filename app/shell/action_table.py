@@ -2,109 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtGui import QKeySequence
 
 from app.services.translation import editor
+from app.shell.action_rows import Command, Row, Separator, Submenu
 
-if TYPE_CHECKING:
-    from PySide6.QtGui import QUndoStack
-    from PySide6.QtWidgets import QWidget
-
-    from app.canvas.view import CanvasView
-    from app.commands.bookmarks import BookmarkCommands
-    from app.commands.clipboard import ClipboardCommands
-    from app.commands.compare import CompareCommands
-    from app.commands.edit import EditCommands
-    from app.commands.files import FileCommands
-    from app.commands.help import HelpCommands
-    from app.commands.pages import PageCommands
-    from app.commands.panels import PanelCommands
-    from app.commands.pictures import PictureCommands
-    from app.commands.run import RunCommands
-    from app.commands.view import ViewCommands
-    from app.controllers.costs import CostController
-    from app.controllers.gradient_check import GradientCheck
-    from app.controllers.trial import Trial
-    from app.document.navigation import Navigation
-    from app.panels.bars.find_bar import FindBar
-    from app.panels.palette.palette import Palette
-    from app.shell.docks import Docks
-    from app.shell.windows import Windows
-
-Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
 Key = QKeySequence.StandardKey
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owners:
-    """The objects that carry out the actions of one window."""
-
-    bookmarks: BookmarkCommands
-    canvas: CanvasView
-    clipboard: ClipboardCommands
-    compare: CompareCommands
-    costs: CostController
-    docks: Docks
-    edit: EditCommands
-    files: FileCommands
-    find_bar: FindBar
-    frame: QWidget
-    gradient_check: GradientCheck
-    help: HelpCommands
-    history: QUndoStack
-    navigation: Navigation
-    pages: PageCommands
-    palette: Palette
-    panels: PanelCommands
-    pictures: PictureCommands
-    run: RunCommands
-    trial: Trial
-    view: ViewCommands
-    windows: Windows
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """An action: its menu, its texts, and the method of an owner that it calls.
-
-    Commands of the same ``group`` are mutually exclusive. The shortcut of an ``on_canvas`` command
-    works only while the canvas has the focus, since text fields use the same keys.
-    """
-
-    name: str
-    menu: str
-    text: str
-    does: Callable[[Owners], object]
-    tip: str
-    shortcut: Shortcut = None
-    checkable: bool = False
-    group: str = ""
-    on_canvas: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Submenu:
-    """A submenu that is filled at run time."""
-
-    name: str
-    menu: str
-    text: str
-    tip: str
-
-
-@dataclass(frozen=True, slots=True)
-class Separator:
-    """A separator between two groups of actions."""
-
-    menu: str
-
-
-Row: TypeAlias = Command | Submenu | Separator
 
 MENUS: Mapping[str, str] = MappingProxyType(
     {
@@ -196,6 +102,22 @@ TABLE: tuple[Row, ...] = (
             shortcut=Key.Delete, on_canvas=True),
     Command("bend_wire", "edit", editor.noop("&Bend Wire"), lambda to: to.canvas.bend_wire(),
             editor.noop("Add a bend to the selected wire; also by a double-click on it")),
+    Command("stop_wire", "edit", editor.noop("&Stop Wire"), lambda to: to.targets.stop_wire(),
+            editor.noop("Insert a StopGradient into the selected wire"),
+            shortcut="Ctrl+Shift+I", on_canvas=True),
+    Command("switch_stop", "edit", editor.noop("Open or Close S&top"),
+            lambda to: to.targets.switch_stop(),
+            editor.noop("Let gradient through the selected StopGradient, or stop it again")),
+    Command("wire_port", "edit", editor.noop("Begin &Wire"), lambda to: to.targets.wire_port(),
+            editor.noop("Begin a wire at the focused port; arrow keys and Space end it")),
+    Command("add_at_port", "edit", editor.noop("Add Block at &Port…"),
+            lambda to: to.targets.add_at_port(),
+            editor.noop("Add a block that is wired to the focused port")),
+    Command("disconnect_port", "edit", editor.noop("&Disconnect Port"),
+            lambda to: to.targets.disconnect_port(),
+            editor.noop("Remove the wires of the focused port")),
+    Command("inspect", "edit", editor.noop("&Inspect"), lambda to: to.targets.inspect(),
+            editor.noop("Show the fields of the selected block")),
     Command("rename", "edit", editor.noop("Re&name"), lambda to: to.canvas.rename(),
             editor.noop("Rename the selected block"), shortcut="F2", on_canvas=True),
     Command("select_all", "edit", editor.noop("Select &All"), lambda to: to.canvas.select_all(),
@@ -266,6 +188,8 @@ TABLE: tuple[Row, ...] = (
     Command("zoom_selection", "view", editor.noop("Fit &Selection"),
             lambda to: to.canvas.zoom_to_selection(),
             editor.noop("Zoom to the selected blocks"), shortcut="Ctrl+2"),
+    Command("enter_page", "view", editor.noop("Enter Pa&ge"), lambda to: to.targets.enter_page(),
+            editor.noop("Show the page that the selected block uses")),
     Command("leave_page", "view", editor.noop("&Leave Page"), lambda to: to.navigation.leave(),
             editor.noop("Go back to the page that uses this one"), shortcut="Alt+Up"),
     Command("bookmark_view", "bookmarks", editor.noop("&Bookmark View…"),
@@ -356,6 +280,8 @@ TABLE: tuple[Row, ...] = (
     Command("theme_high_contrast", "theme", editor.noop("&High Contrast"),
             lambda to: to.view.choose_theme("high contrast"),
             editor.noop("Bright lines and text on black"), group="theme"),
+    Command("explain", "run", editor.noop("&Why"), lambda to: to.targets.explain(),
+            editor.noop("Explain the gradient of the selected wire, port or variable")),
     Command("try_selected", "run", editor.noop("&Try Opening or Cutting"),
             lambda to: to.trial.try_selected(),
             editor.noop("Try opening the selected stops, or cutting the selected wire, "

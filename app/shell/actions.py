@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu
 
 from app.services.translation import editor
-from app.shell.action_table import (
-    CONTEXT,
-    MENUS,
-    PARENTS,
-    TABLE,
-    Command,
-    Owners,
-    Separator,
-    Submenu,
-)
+from app.shell.action_rows import Command, Owners, Separator, Submenu
+from app.shell.action_table import MENUS, PARENTS, TABLE
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QMenuBar, QWidget
+    from PySide6.QtWidgets import QMenu, QMenuBar
 
 
 def build(bar: QMenuBar, owners: Owners) -> tuple[dict[str, QAction], dict[str, QMenu]]:
@@ -45,18 +35,6 @@ def build(bar: QMenuBar, owners: Owners) -> tuple[dict[str, QAction], dict[str, 
                 if row.group:
                     groups.setdefault(row.group, QActionGroup(bar)).addAction(action)
     return made, menus
-
-
-def context_menu(parent: QWidget, by_name: Mapping[str, QAction]) -> QMenu:
-    """The context menu of the canvas, with the actions for the selection."""
-    menu = QMenu(parent)
-    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    for name in CONTEXT:
-        if name:
-            menu.addAction(by_name[name])
-        else:
-            menu.addSeparator()
-    return menu
 
 
 def _action(menu: QMenu, row: Command, owners: Owners) -> QAction:

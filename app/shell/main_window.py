@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 
+from app.canvas.input.targets import target_of
 from app.canvas.state.view_state import NOTHING
 from app.canvas.state.wire_numbers import WireNumbers
 from app.commands.files import dropped_files
 from app.services import theme
 from app.services.plain_text import window_title
 from app.services.style_sheet import sheet
-from app.shell import actions
+from app.shell.context_menus import context_menu
 from app.shell.parts import WindowParts
 
 if TYPE_CHECKING:
@@ -227,7 +228,9 @@ class MainWindow(WindowParts):
         self.inspector.focus_name()
 
     def _show_menu(self, at: QPoint) -> None:
-        menu = actions.context_menu(self, self.actions_by_name)
+        menu = context_menu(
+            self, target_of(self.canvas.view), self.actions_by_name, self.menus.by_name
+        )
         menu.popup(self.canvas.mapToGlobal(at))
 
     def _warn_of_autosave(self, reason: str) -> None:

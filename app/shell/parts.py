@@ -16,6 +16,7 @@ from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
 from app.commands.pictures import PictureCommands
 from app.commands.run import RunCommands
+from app.commands.targets import TargetCommands
 from app.commands.view import ViewCommands
 from app.controllers.costs import CostController
 from app.controllers.doctor import DoctorController
@@ -47,8 +48,8 @@ from app.services.background import Background
 from app.services.examples import examples
 from app.services.settings import Settings
 from app.shell import actions
+from app.shell.action_rows import Owners
 from app.shell.action_states import ActionStates
-from app.shell.action_table import Owners
 from app.shell.docks import Docks
 from app.shell.menus import Menus
 from app.shell.presenter import Presenter
@@ -154,6 +155,7 @@ class WindowParts(QMainWindow):
                 ),
                 pictures=PictureCommands(document, navigation, canvas, background, settings, self),
                 run=RunCommands(document, self.evaluator, workers, settings, self),
+                targets=TargetCommands(canvas, self),
                 trial=self.trial,
                 view=self.view,
                 windows=self.windows,

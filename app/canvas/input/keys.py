@@ -345,7 +345,16 @@ class Keys:
 
     def menu(self, event: QKeyEvent) -> None:
         """Show the menu of the focused item."""
-        self._canvas.show_menu(self._canvas.keyboard_focus.centre())
+        self.show_menu()
+
+    def show_menu(self) -> None:
+        """Show the menu of the selection, or else of the focused item, which is then selected."""
+        canvas, view = self._canvas, self._canvas.view
+        if not view.selection.has_items and view.selection.wire is None:
+            canvas.set_selection(changes.focused(view))
+        elif view.focus is None:
+            canvas.keyboard_focus.show()
+        canvas.show_menu(canvas.keyboard_focus.centre())
 
     def bookmark(self, event: QKeyEvent) -> None:
         """Go to the bookmark with the number of the key."""

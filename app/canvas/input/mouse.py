@@ -16,8 +16,9 @@ from app.canvas.input.gestures.cutting import CutWires, clear_marks
 from app.canvas.input.gestures.dragging import DragSelection
 from app.canvas.input.gestures.lifting import LiftSelection
 from app.canvas.input.gestures.wiring import DrawWire
+from app.canvas.scene.focus import port_focus
 from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
-from app.canvas.state.view_state import Selection
+from app.canvas.state.view_state import NOTHING, Selection
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.paths import PortName
 
@@ -259,21 +260,32 @@ class Mouse:
         self._prepared = (at, lambda start: LiftSelection(canvas, start, corner))
 
     def _press_right(self, at: QPointF) -> None:
-        """Prepare the context menu of the item there, or a cut."""
+        """Prepare the context menu of the item or port there, or a cut."""
         canvas = self.canvas
         scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
         block = block_at(scene, camera, x, y)
         wire = wire_at(scene, camera, x, y, canvas.view.lane_count)
-        if block is not None:
+        bend, note = bend_at(scene, camera, x, y), note_at(scene, camera, x, y)
+        port = port_at(scene, camera, x, y)
+        if port is None and block is not None:
             self._ensure_selected(Selection(frozenset({scene.names[block]})))
-        elif (bend := bend_at(scene, camera, x, y)) is not None:
+        elif port is None and bend is not None:
             self._ensure_selected(Selection(bends=frozenset({scene.bend_name(bend)})))
-        elif wire is not None:
+        elif port is None and wire is not None:
             canvas.set_selection(Selection(wire=scene.wire_keys[wire]))
-        elif (note := note_at(scene, camera, x, y)) is not None:
+        elif port is None and note is not None:
             self._ensure_selected(Selection(notes=frozenset({note})))
+        background = all(item is None for item in (block, wire, bend, note))
         self._prepared = (at, lambda start: CutWires(canvas, start))
-        self._click = lambda: canvas.show_menu(at)
+        self._click = lambda: self._show_menu(at, port, background=background)
+
+    def _show_menu(self, at: QPointF, port: int | None, *, background: bool) -> None:
+        """Show the menu of a port, of what is selected, or of the page."""
+        if port is not None:
+            self.canvas.keyboard_focus.focus_on(port_focus(self.canvas.view.scene, port))
+        elif background:
+            self.canvas.set_selection(NOTHING)
+        self.canvas.show_menu(at)
 
     def _press_block(self, at: QPointF, block: int, *, adding: bool) -> None:
         scene = self.canvas.view.scene

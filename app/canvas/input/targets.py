@@ -1,0 +1,55 @@
+"""What a context menu is about: the selected or focused item, or the page."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from app.canvas.scene.focus import FocusKind
+from blocks.library.gradient import StopGradient
+from blocks.library.pages import Page as PageBlock
+
+if TYPE_CHECKING:
+    from app.canvas.state.view_state import ViewState
+
+
+class Target(Enum):
+    """The sorts of items that have a context menu of their own."""
+
+    CANVAS = auto()
+    BLOCK = auto()
+    PAGE = auto()
+    """A block that uses a page."""
+    STOP = auto()
+    """A StopGradient."""
+    PORT = auto()
+    WIRE = auto()
+    """A wire or one of its bends."""
+    FRAME = auto()
+    NOTE = auto()
+    SELECTION = auto()
+    """Several blocks, notes or bends."""
+
+
+def target_of(view: ViewState) -> Target:
+    """The focused port, or else what is selected, or else the page."""
+    if view.focus is not None and view.focus.kind in (FocusKind.INPUT, FocusKind.OUTPUT):
+        return Target.PORT
+    blocks, notes, bends, wire = view.selection
+    if len(blocks) + len(notes) + len(bends) > 1:
+        return Target.SELECTION
+    if blocks:
+        return _of_block(view, *blocks)
+    if notes:
+        (name,) = notes
+        return Target.FRAME if view.scene.page.notes[name].frame else Target.NOTE
+    return Target.WIRE if bends or wire is not None else Target.CANVAS
+
+
+def _of_block(view: ViewState, name: str) -> Target:
+    match view.scene.page.blocks[name]:
+        case StopGradient():
+            return Target.STOP
+        case PageBlock():
+            return Target.PAGE
+    return Target.BLOCK

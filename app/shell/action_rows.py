@@ -1,0 +1,105 @@
+"""What an action, a submenu or a separator is, and the objects that carry actions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from PySide6.QtGui import QKeySequence
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QUndoStack
+    from PySide6.QtWidgets import QWidget
+
+    from app.canvas.view import CanvasView
+    from app.commands.bookmarks import BookmarkCommands
+    from app.commands.clipboard import ClipboardCommands
+    from app.commands.compare import CompareCommands
+    from app.commands.edit import EditCommands
+    from app.commands.files import FileCommands
+    from app.commands.help import HelpCommands
+    from app.commands.pages import PageCommands
+    from app.commands.panels import PanelCommands
+    from app.commands.pictures import PictureCommands
+    from app.commands.run import RunCommands
+    from app.commands.targets import TargetCommands
+    from app.commands.view import ViewCommands
+    from app.controllers.costs import CostController
+    from app.controllers.gradient_check import GradientCheck
+    from app.controllers.trial import Trial
+    from app.document.navigation import Navigation
+    from app.panels.bars.find_bar import FindBar
+    from app.panels.palette.palette import Palette
+    from app.shell.docks import Docks
+    from app.shell.windows import Windows
+
+Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owners:
+    """The objects that carry out the actions of one window."""
+
+    bookmarks: BookmarkCommands
+    canvas: CanvasView
+    clipboard: ClipboardCommands
+    compare: CompareCommands
+    costs: CostController
+    docks: Docks
+    edit: EditCommands
+    files: FileCommands
+    find_bar: FindBar
+    frame: QWidget
+    gradient_check: GradientCheck
+    help: HelpCommands
+    history: QUndoStack
+    navigation: Navigation
+    pages: PageCommands
+    palette: Palette
+    panels: PanelCommands
+    pictures: PictureCommands
+    run: RunCommands
+    targets: TargetCommands
+    trial: Trial
+    view: ViewCommands
+    windows: Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """An action: its menu, its texts, and the method of an owner that it calls.
+
+    Commands of the same ``group`` are mutually exclusive. The shortcut of an ``on_canvas`` command
+    works only while the canvas has the focus, since text fields use the same keys.
+    """
+
+    name: str
+    menu: str
+    text: str
+    does: Callable[[Owners], object]
+    tip: str
+    shortcut: Shortcut = None
+    checkable: bool = False
+    group: str = ""
+    on_canvas: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Submenu:
+    """A submenu that is filled at run time."""
+
+    name: str
+    menu: str
+    text: str
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Separator:
+    """A separator between two groups of actions."""
+
+    menu: str
+
+
+Row: TypeAlias = Command | Submenu | Separator

@@ -1,0 +1,68 @@
+"""The context menus of the canvas: for each sort of item the actions that make sense there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMenu
+
+from app.canvas.input.targets import Target
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QAction
+    from PySide6.QtWidgets import QWidget
+
+_CLIPBOARD = ("", "cut", "copy", "duplicate", "delete")
+_PLACE = ("", "zoom_selection", "copy_picture")
+
+CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
+    {
+        Target.CANVAS: (
+            "quick_add", "paste", "add_note", "new_page", "", "select_all", "arrange", "",
+            "zoom_fit", "leave_page", "legend", "", "copy_picture", "export",
+        ),
+        Target.BLOCK: (
+            "explain", "inspect", "rename", "", "own_parameters", "move_out", *_CLIPBOARD, "",
+            "group", "add_frame", *_PLACE,
+        ),
+        Target.PAGE: (
+            "enter_page", "inspect", "rename", "", "unique_page", "ungroup", *_CLIPBOARD, *_PLACE,
+        ),
+        Target.STOP: (
+            "try_selected", "switch_stop", "", "inspect", "rename", *_CLIPBOARD, *_PLACE,
+        ),
+        Target.PORT: ("explain", "", "wire_port", "add_at_port", "", "disconnect_port"),
+        Target.WIRE: (
+            "explain", "try_selected", "", "stop_wire", "quick_add", "bend_wire", "", "delete",
+        ),
+        Target.FRAME: ("rename", *_CLIPBOARD, *_PLACE),
+        Target.NOTE: ("rename", *_CLIPBOARD, *_PLACE),
+        Target.SELECTION: (
+            "group", "add_frame", "arrange", "align", *_CLIPBOARD, "", "copy_formula",
+            "copy_python", "export_selection", *_PLACE,
+        ),
+    }
+)  # fmt: skip
+"""Names of actions and of submenus by target; an empty name is a separator."""
+
+
+def context_menu(
+    parent: QWidget,
+    target: Target,
+    actions: Mapping[str, QAction],
+    menus: Mapping[str, QMenu],
+) -> QMenu:
+    """The context menu for a target."""
+    made = QMenu(parent)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    for name in CONTEXT_MENUS[target]:
+        if not name:
+            made.addSeparator()
+        elif name in actions:
+            made.addAction(actions[name])
+        else:
+            made.addMenu(menus[name])
+    return made

@@ -73,6 +73,7 @@ class Stage(QWidget):
         self._cameras: dict[str, Camera] = {}
         self._fit_wanted = True
         self._actual = 1.0
+        self._fit_limits = (0.0, 2.0)
         self._motion = True
         self._stale_timer = QTimer(self)
         self._stale_timer.setSingleShot(True)
@@ -178,12 +179,12 @@ class Stage(QWidget):
 
     def zoom_to_fit(self) -> None:
         """Show the whole page, at most at 100 % (see :meth:`actual_zoom`)."""
-        self._fit(self.view.scene.bounds())
+        self.fit(self.view.scene.bounds())
 
     def zoom_to_selection(self) -> None:
         """Show the selection, or else the whole page."""
         bounds = self.view.scene.bounds_of(self.view.selection.blocks, self.view.selection.notes)
-        self._fit(self.view.scene.bounds() if bounds is None else bounds)
+        self.fit(self.view.scene.bounds() if bounds is None else bounds)
 
     def middle(self) -> Point:
         """The scene point in the middle of the widget."""
@@ -224,6 +225,17 @@ class Stage(QWidget):
             self.update()
         if camera.zoom != before.zoom:
             self.zoomChanged.emit(camera.zoom)
+
+    def cameras(self) -> dict[str, Camera]:
+        """The camera of each page that was shown."""
+        return {**self._cameras, self.view.scene.page_name: self.view.camera}
+
+    def restore_cameras(self, cameras: Mapping[str, Camera]) -> None:
+        """Show the pages through these cameras again."""
+        self._cameras = dict(cameras)
+        if (camera := self._cameras.get(self.view.scene.page_name)) is not None:
+            self.set_camera(camera)
+            self.jumped.emit()
 
     def scene_position(self, position: QPoint) -> Point:
         """The scene point at a widget position."""
@@ -359,13 +371,18 @@ class Stage(QWidget):
         self._resolve(dimmed=True)
         self.update()
 
-    def _fit(self, bounds: Floats | None) -> None:
+    def limit_fit(self, least: float = 0.0, most: float = 2.0) -> None:
+        """Keep the zoom between these, relative to 100 %, whenever something is fitted."""
+        self._fit_limits = (least, most)
+
+    def fit(self, bounds: Floats | None) -> None:
+        """Show a part of the page (left, top, right, bottom; scene units); None if it is empty."""
         if bounds is None:
             self.set_camera(Camera(self._actual, 40.0, 40.0))
         else:
-            self.set_camera(
-                Camera.fitting(bounds, self.width(), self.height(), most=2.0 * self._actual)
-            )
+            least, most = (limit * self._actual for limit in self._fit_limits)
+            size = self.width(), self.height()
+            self.set_camera(Camera.fitting(bounds, *size, least=least, most=most))
         self.jumped.emit()
 
     def _fit_if_wanted(self) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from app.panels.bars.find_bar import FindBar
     from app.panels.palette.palette import Palette
     from app.shell.docks import Docks
+    from app.shell.presentation import Presentation
     from app.shell.windows import Windows
 
 Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
@@ -59,6 +60,7 @@ class Owners:
     palette: Palette
     panels: PanelCommands
     pictures: PictureCommands
+    presentation: Presentation
     run: RunCommands
     targets: TargetCommands
     trial: Trial

@@ -211,6 +211,9 @@ TABLE: tuple[Row, ...] = (
     Command("minimap", "view", editor.noop("Mini-&map"), lambda to: to.canvas.minimap.toggle(),
             editor.noop("Turn the map of the page on or off; it shows while part of the page "
                          "is out of view")),
+    Command("present", "view", editor.noop("P&resent"), lambda to: to.presentation.toggle(),
+            editor.noop("Show pages and frames on the full screen, in large type, by arrow keys"),
+            shortcut="F11"),
     Submenu("losses", "view", editor.noop("Gradient &of"),
             editor.noop("Choose the loss for lanes, gradients and explanations")),
     Command("put_panels_away", "view", editor.noop("Panels to the &Edges"),

@@ -48,6 +48,7 @@ class Docks(QObject):
         super().__init__(frame)
         self._frame = frame
         self._kept = QByteArray()
+        self._concealed: QByteArray | None = None
         self._scale = theme.scale()
         frame.setDockOptions(frame.DockOption.AllowTabbedDocks | frame.DockOption.AnimatedDocks)
         frame.setCorner(Qt.Corner.BottomLeftCorner, _Area.LeftDockWidgetArea)
@@ -97,6 +98,8 @@ class Docks(QObject):
 
     def toggle(self) -> None:
         """Put all panels away to the edges, or restore them as they were."""
+        if self._concealed is not None:
+            return
         shown = [dock for dock in self.by_name.values() if not dock.isHidden()]
         if shown:
             self._kept = self._frame.saveState()
@@ -107,6 +110,18 @@ class Docks(QObject):
         else:
             for dock in self.by_name.values():
                 dock.show()
+
+    def conceal(self) -> None:
+        """Hide all panels and edges until :meth:`reveal`."""
+        self._concealed = self._frame.saveState()
+        for dock in self.by_name.values():
+            dock.hide()
+
+    def reveal(self) -> None:
+        """Restore what was concealed."""
+        if self._concealed is not None:
+            state, self._concealed = self._concealed, None
+            self.restore(state, self._kept)
 
     def show_count(self, name: str, count: int) -> None:
         """Show the number of items in the title of a panel, unless it is 0."""
@@ -131,12 +146,14 @@ class Docks(QObject):
 
     def _show_edges(self) -> None:
         """Show a button for every hidden panel at the edge of its side."""
+        hidden = [name for name, dock in self.by_name.items() if dock.isHidden()]
         for area, edge in self.edges.items():
+            docks = {name: self.by_name[name] for name in hidden if self._concealed is None}
             edge.show_panels(
                 {
                     name: dock.windowTitle()
-                    for name, dock in self.by_name.items()
-                    if dock.isHidden() and self._frame.dockWidgetArea(dock) == area
+                    for name, dock in docks.items()
+                    if self._frame.dockWidgetArea(dock) == area
                 }
             )
 

@@ -96,6 +96,7 @@ class MainWindow(WindowParts):
         if not self.files.may_leave():
             event.ignore()
             return
+        self.presentation.end()
         self.settings.arrangement = (self.saveGeometry(), *self.docks.arrangement)
         self.evaluator.shutdown()
         self.autosave.close()

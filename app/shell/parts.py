@@ -52,6 +52,7 @@ from app.shell.action_rows import Owners
 from app.shell.action_states import ActionStates
 from app.shell.docks import Docks
 from app.shell.menus import Menus
+from app.shell.presentation import Presentation
 from app.shell.presenter import Presenter
 from app.shell.shortcuts import Shortcuts
 from app.shell.status import Status
@@ -125,6 +126,9 @@ class WindowParts(QMainWindow):
         document, navigation, canvas = self.document, self.navigation, self.canvas
         background, settings = self.background, self.settings
         workers = [controller.worker for controller in self._controllers]
+        self.presentation = Presentation(
+            self, document, navigation, canvas, self.docks, self.breadcrumbs
+        )
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
         self.help = HelpCommands(lambda: menus, self.windows.keymap, settings, self)
@@ -154,6 +158,7 @@ class WindowParts(QMainWindow):
                     self, self.docks.by_name, (self.card, *self.docks.edges.values()), canvas
                 ),
                 pictures=PictureCommands(document, navigation, canvas, background, settings, self),
+                presentation=self.presentation,
                 run=RunCommands(document, self.evaluator, workers, settings, self),
                 targets=TargetCommands(canvas, self),
                 trial=self.trial,

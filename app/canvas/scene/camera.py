@@ -60,16 +60,22 @@ class Camera:
 
     @classmethod
     def fitting(
-        cls, bounds: Floats, width: float, height: float, margin: float = 40.0, most: float = 1.0
+        cls,
+        bounds: Floats,
+        width: float,
+        height: float,
+        margin: float = 40.0,
+        least: float = 0.0,
+        most: float = 1.0,
     ) -> Camera:
-        """A camera that centres ``bounds`` (left, top, right, bottom), at a zoom up to ``most``."""
+        """A camera that centres ``bounds`` (left, top, right, bottom), at a zoom within limits."""
         left, top, right, bottom = bounds.tolist()
         zoom = min(
             max(width - 2 * margin, 1.0) / max(right - left, 1.0),
             max(height - 2 * margin, 1.0) / max(bottom - top, 1.0),
             most,
         )
-        zoom = min(max(zoom, MIN_ZOOM), MAX_ZOOM)
+        zoom = min(max(zoom, least, MIN_ZOOM), MAX_ZOOM)
         return cls(
             zoom,
             (width - zoom * (left + right)) / 2.0,

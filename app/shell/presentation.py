@@ -1,0 +1,218 @@
+"""Full screen for a projector: no chrome, large type, pages and frames one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
+from PySide6.QtWidgets import QMainWindow, QToolBar, QWidget
+
+from app.canvas.scene.geometry import Scene
+from runtime.diagram import MAIN
+from runtime.diagram.pages import uses_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.camera import Camera
+    from app.canvas.view import CanvasView
+    from app.document.document import Document
+    from app.document.navigation import Navigation
+    from app.shell.docks import Docks
+    from runtime.diagram.paths import InstancePath
+
+LARGE, LARGEST = 1.6, 4.0
+"""The zoom stays between these while a page is fitted, so that type is large."""
+_MARGIN = 40.0
+_ROW = 120.0
+"""Frames whose tops differ by less than this are in one row, scene units."""
+_TALLEST = 16_777_215  # Qt's QWIDGETSIZE_MAX
+Key = Qt.Key
+_MOVES = {
+    Key.Key_Right: 1, Key.Key_Down: 1, Key.Key_PageDown: 1, Key.Key_Space: 1,
+    Key.Key_Left: -1, Key.Key_Up: -1, Key.Key_PageUp: -1, Key.Key_Backspace: -1,
+}  # fmt: skip
+
+
+class Slide(NamedTuple):
+    """A use of a page, a part of it (left, top, right, bottom; scene units), and its title."""
+
+    use: InstancePath
+    bounds: Floats
+    title: str
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What the window showed before the presentation."""
+
+    state: Qt.WindowState
+    bars: Mapping[QWidget, bool]
+    trail: tuple[str, ...]
+    root: str
+    cameras: Mapping[str, Camera]
+    has_map: bool
+
+
+class Presentation(QObject):
+    """Shows the canvas alone on the full screen; arrow keys go through the slides."""
+
+    def __init__(
+        self,
+        frame: QMainWindow,
+        document: Document,
+        navigation: Navigation,
+        canvas: CanvasView,
+        docks: Docks,
+        trail: QWidget,
+    ) -> None:
+        super().__init__(frame)
+        self._frame = frame
+        self._document = document
+        self._navigation = navigation
+        self._canvas = canvas
+        self._docks = docks
+        self._flat = (frame.menuBar(), trail)
+        """Bars of no height instead of hidden ones: shortcuts need the menu bar to be visible."""
+        self._before: _Before | None = None
+        self._number = 0
+        canvas.installEventFilter(self)
+
+    @property
+    def active(self) -> bool:
+        """Whether the window is presenting."""
+        return self._before is not None
+
+    def toggle(self) -> None:
+        """Begin or end the presentation."""
+        if self.active:
+            self.end()
+        else:
+            self.begin()
+
+    def begin(self) -> None:
+        """Show the canvas on the full screen, from the current page on."""
+        frame, canvas = self._frame, self._canvas
+        self._docks.conceal()
+        chrome = [*frame.findChildren(QToolBar), frame.statusBar()]
+        self._before = _Before(
+            frame.windowState(),
+            {bar: bar.isHidden() for bar in chrome},
+            self._navigation.trail,
+            self._navigation.root,
+            canvas.cameras(),
+            canvas.minimap.wanted,
+        )
+        for bar in chrome:
+            bar.hide()
+        for bar in self._flat:
+            bar.setMaximumHeight(0)
+        if canvas.minimap.wanted:
+            canvas.minimap.toggle()
+        canvas.limit_fit(LARGE, LARGEST)
+        frame.setWindowState(frame.windowState() | Qt.WindowState.WindowFullScreen)
+        canvas.setFocus()
+        here = [slide.use == self._navigation.use for slide in self.slides()]
+        self.show_slide(here.index(True) if True in here else 0)
+
+    def end(self) -> None:
+        """Restore the window as it was before."""
+        before, self._before = self._before, None
+        if before is None:
+            return
+        frame, canvas = self._frame, self._canvas
+        for bar in self._flat:
+            bar.setMaximumHeight(_TALLEST)
+        frame.setWindowState(before.state)
+        for bar, hidden in before.bars.items():
+            bar.setHidden(hidden)
+        self._docks.reveal()
+        if before.has_map:
+            canvas.minimap.toggle()
+        canvas.limit_fit()
+        self._navigation.go(before.trail, before.root)
+        canvas.restore_cameras(before.cameras)
+
+    def slides(self) -> list[Slide]:
+        """Each used page, whole or in parts that are large enough to read, then its frames."""
+        found = []
+        for page in self._document.diagram.pages:
+            use = next(uses_of(self._document.diagram, page), None)
+            if use is not None:
+                found += list(self._slides_of(page, use))
+        return found
+
+    def show_slide(self, number: int) -> None:
+        """Show a slide by its number; beyond the ends nothing happens."""
+        slides = self.slides()
+        if not 0 <= number < len(slides):
+            return
+        self._number = number
+        slide = slides[number]
+        self._navigation.go(slide.use.names)
+        self._canvas.fit(slide.bounds)
+        text = self.tr("{0} of {1}: {2}").format(number + 1, len(slides), slide.title)
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._canvas, text))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not self.active:
+            return False
+        if event.type() == QEvent.Type.Resize:
+            self.show_slide(self._number)
+        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier and self._press(
+                event
+            )
+        return False
+
+    def _press(self, event: QKeyEvent) -> bool:
+        """Handle a key of the presentation; False for any other."""
+        key = Key(event.key())
+        if key == Key.Key_Escape:
+            if not self._canvas.leave_explanation():
+                self.end()
+        elif key in _MOVES:
+            self.show_slide(self._number + _MOVES[key])
+        elif key in (Key.Key_Home, Key.Key_End):
+            self.show_slide(0 if key == Key.Key_Home else len(self.slides()) - 1)
+        else:
+            return False
+        return True
+
+    def _slides_of(self, page: str, use: InstancePath) -> Iterator[Slide]:
+        scene = self._canvas.view.scene
+        if page != scene.page_name:
+            scene = Scene(self._document.diagram, page)
+        bounds = scene.bounds()
+        if bounds is None:
+            return
+        title = page if page != MAIN else self._document.diagram.title or self._document.name
+        parts = [part for part in self._parts(bounds) if _shows_a_block(part, scene.rects)]
+        yield from (Slide(use, part, title) for part in parts)
+        frames = [note for note in scene.page.notes.values() if note.frame]
+        for note in sorted(frames, key=lambda note: (note.at.y // _ROW, note.at.x)):
+            left, top = note.at
+            box = np.array([left, top, left + note.width, top + note.height])
+            yield Slide(use, box, note.text.partition("\n")[0] or title)
+
+    def _parts(self, bounds: Floats) -> Iterator[Floats]:
+        """``bounds`` in as few equal parts, row by row, as can be shown in large type."""
+        zoom = LARGE * self._canvas.actual_zoom()
+        room = np.array([self._canvas.width(), self._canvas.height()]) - 2.0 * _MARGIN
+        size = bounds[2:] - bounds[:2]
+        columns, rows = np.ceil(size * zoom / np.maximum(room, 1.0)).astype(int).tolist()
+        step = size / np.maximum([columns, rows], 1)
+        for row in range(max(rows, 1)):
+            for column in range(max(columns, 1)):
+                corner = bounds[:2] + step * [column, row]
+                yield np.concatenate([corner, corner + step])
+
+
+def _shows_a_block(part: Floats, rects: Floats) -> bool:
+    """Whether the centre of any block lies in a part of the page."""
+    centres = rects[:, :2] + rects[:, 2:] / 2.0
+    return bool(((centres >= part[:2]) & (centres <= part[2:])).all(axis=1).any())

@@ -1,0 +1,131 @@
+"""Full screen for a projector: the canvas alone, large, page after page, and back as before."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from app.canvas.scene.camera import Camera
+from app.shell.presentation import LARGE
+from runtime.diagram import Diagram, Note, Page, Point
+from tests.app.shell.test_docks import laid_out, settle
+from tests.app.shell.test_main_window import nested
+
+Key = Qt.Key
+
+
+def framed() -> Diagram:
+    """Two pages; the main one has two frames, the second of which stands left of the first."""
+    made = nested()
+    notes = {
+        "right": Note("Right", Point(400.0, -60.0), 300.0, 200.0, True),
+        "left": Note("Left\nof the other", Point(-40.0, -50.0), 300.0, 200.0, True),
+        "text": Note("no frame", Point(0.0, 200.0)),
+    }
+    main = made.main
+    return made.with_page("main", Page(main.blocks, main.wires, main.layout, notes=notes))
+
+
+@pytest.fixture
+def window(opened, qtbot):
+    made = opened(framed())
+    settle(qtbot)
+    yield made
+    made.presentation.end()
+
+
+def press(qtbot, window, *keys):
+    for key in keys:
+        qtbot.keyClick(window.canvas, key)
+
+
+def looks(window):
+    """What must be as before once the presentation is over."""
+    hidden = [w.isHidden() for w in (window.menuBar(), window.toolbar, window.statusBar())]
+    edges = [edge.isHidden() for edge in window.docks.edges.values()]
+    camera = window.canvas.view.camera
+    minimap = window.canvas.minimap.wanted
+    return laid_out(window), hidden, edges, camera, window.navigation.trail, minimap, window.size()
+
+
+def test_only_the_canvas_is_left(window, qtbot):
+    qtbot.keyClick(window.canvas, Key.Key_F11)
+    assert window.isFullScreen()
+    settle(qtbot)
+    assert window.canvas.width() == window.width()
+    assert window.canvas.height() == window.height()
+
+
+@pytest.mark.parametrize("key", [Key.Key_F11, Key.Key_Escape])
+def test_it_ends_as_it_began(window, qtbot, key):
+    window.actions_by_name["put_panels_away"].trigger()
+    window.docks.bring_up("why")
+    settle(qtbot)
+    window.canvas.set_camera(Camera(0.8, 100.0, 50.0))
+    before = looks(window)
+    window.actions_by_name["present"].trigger()
+    settle(qtbot)
+    press(qtbot, window, Key.Key_Right, Key.Key_End)
+    assert looks(window) != before
+    qtbot.keyClick(window.canvas, key)
+    settle(qtbot)
+    assert not window.isFullScreen()
+    assert looks(window) == before
+    qtbot.keyClick(window.canvas, Key.Key_Right)  # keys are those of the editor again
+    assert window.canvas.view.camera.zoom == 0.8
+
+
+def test_pages_and_frames_follow_each_other(window, qtbot):
+    titles = [slide.title for slide in window.presentation.slides()]
+    at = titles.index("Left")
+    assert titles[at : at + 2] == ["Left", "Right"]
+    assert titles[at + 2 :] and set(titles[at + 2 :]) == {"twice"}
+    window.actions_by_name["present"].trigger()
+    settle(qtbot)
+    shown = []
+    for _ in range(len(window.presentation.slides()) + 2):
+        shown.append((window.navigation.page, window.canvas.view.camera))
+        press(qtbot, window, Key.Key_Right)
+    pages = [page for page, _ in shown]
+    assert pages == sorted(pages)  # main, then twice
+    assert shown[-1] == shown[-2]  # it stays at the end
+    press(qtbot, window, Key.Key_Left)
+    press(qtbot, window, Key.Key_Home)
+    assert window.navigation.page == "main"
+
+
+def test_type_stays_large_when_a_page_is_fitted(window, qtbot):
+    window.actions_by_name["present"].trigger()
+    settle(qtbot)
+    for _ in window.presentation.slides():
+        assert window.canvas.zoom() >= LARGE * window.canvas.actual_zoom()
+        press(qtbot, window, Key.Key_Right)
+    window.actions_by_name["zoom_fit"].trigger()
+    assert window.canvas.zoom() >= LARGE * window.canvas.actual_zoom()
+    window.presentation.end()
+    window.actions_by_name["zoom_fit"].trigger()
+    assert window.canvas.zoom() < LARGE
+
+
+def test_the_parts_of_a_large_page_show_every_block(window, qtbot):
+    slides = [s for s in window.presentation.slides() if s.title == window.document.name]
+    rects = window.canvas.view.scene.rects
+    centres = rects[:, :2] + rects[:, 2:] / 2.0
+    seen = [((centres >= s.bounds[:2]) & (centres <= s.bounds[2:])).all(axis=1) for s in slides]
+    assert np.all(np.any(seen, axis=0))
+    assert all(part.any() for part in seen)
+
+
+def test_shortcuts_work_without_the_menu_bar(window, qtbot):
+    window.actions_by_name["present"].trigger()
+    settle(qtbot)
+    with qtbot.waitSignal(window.evaluator.resultChanged):
+        qtbot.keyClick(window.canvas, Key.Key_F5)
+    qtbot.keyClick(window.canvas, Key.Key_F9)
+    assert all(edge.isHidden() for edge in window.docks.edges.values())
+
+
+def test_closing_keeps_the_arrangement_of_before(window, qtbot):
+    before = laid_out(window)
+    window.actions_by_name["present"].trigger()
+    window.close()
+    assert {n: p[0] for n, p in laid_out(window).items()} == {n: p[0] for n, p in before.items()}

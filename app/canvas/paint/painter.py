@@ -23,7 +23,7 @@ from app.canvas.paint.lanes import Bundle
 from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.numbers import paint_numbers
 from app.canvas.paint.port_types import paint_port_types
-from app.canvas.paint.problems import paint_problems
+from app.canvas.paint.problems import paint_covered_ports, paint_problems
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.tracing import paint_siblings, paint_wire_ends
 from app.canvas.paint.wire_numbers import paint_wire_numbers
@@ -141,6 +141,7 @@ class _PagePainter:
             self._wires(wires)
             paint_port_types(painter, view, self.visible)
             self._faces(blocks, self.faces)
+            paint_covered_ports(painter, view, blocks)
             if view.route is None:  # the veil would hide them
                 self._labels(wires)
             paint_bends(painter, view, self.visible)

@@ -1,4 +1,4 @@
-"""Marks the blocks with problems; the marks keep their size when the page is far away."""
+"""Marks the blocks with problems, and hidden ports; the marks keep their size from far away."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 
 from app.canvas.scene.camera import NUMBERS
+from app.canvas.scene.covered import covered_ports
 from app.canvas.state.page_result import SEVERITIES
 from app.services.theme import SMALL, font
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 RADIUS = 7.0
 _SIZE = 2 * RADIUS + 2.0
+_RING = 6.0
+"""Radius of the ring around a port that another block hides, px."""
 _INSET = 3.0
 """From the upper right corner of a block to the centre of its mark, px at 100 %."""
 
@@ -67,6 +70,20 @@ def _severities(view: ViewState) -> dict[str, str]:
         if name in view.scene.index:
             found[name] = min(found.get(name, severity), severity, key=SEVERITIES.index)
     return found
+
+
+def paint_covered_ports(painter: QPainter, view: ViewState, blocks: Indices) -> None:
+    """Mark the ports of ``blocks`` that other blocks hide, on top of these."""
+    ports = np.fromiter(covered_ports(view.scene, blocks), np.intp)
+    if not len(ports):
+        return
+    unit = max(1.0, view.camera.unit)
+    for ink, width in ((view.theme.canvas, 5.0), (view.theme.warning, 2.0)):
+        pen = QPen(QColor(ink), width * unit)
+        painter.setPen(pen)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for x, y in view.camera.to_widget(view.scene.port_points(ports)).tolist():
+            painter.drawEllipse(QPointF(x, y), _RING * unit, _RING * unit)
 
 
 def _centres(view: ViewState, blocks: Indices, area: Floats, unit: float) -> Floats:

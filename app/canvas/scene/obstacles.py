@@ -79,6 +79,22 @@ class Obstacles:
         found[wire[inside]] = True
         return found
 
+    def topmost(self, points: Floats, own: Ints) -> Ints:
+        """The block (p,) over each of ``points`` (p, 2) with the highest number above ``own`` (p,);
+        -1 without one.
+        """
+        keys = _keys(np.floor(np.clip(points, -_FARTHEST, _FARTHEST) / _CELL).astype(np.int64))
+        begin = np.searchsorted(self._keys, keys)
+        at, number = _repeated(np.searchsorted(self._keys, keys, side="right") - begin)
+        block = self._blocks[begin[at] + number]
+        low, high = np.split(self._sides[block], 2, axis=1)
+        inside = ((points[at] > low + _INSET) & (points[at] < high - _INSET)).all(axis=1)
+        block = self._numbers[block]
+        inside &= block > own[at]
+        found = np.full(len(points), -1, np.int32)
+        np.maximum.at(found, at[inside], block[inside].astype(np.int32))
+        return found
+
     def way(self, ends: Floats, own: Ints) -> Route:
         """A route from port to port (4,) around all blocks; empty if none was found.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.canvas.scene.covered import cover_of
 from app.canvas.scene.focus import FocusKind
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.looks import type_name
@@ -36,9 +37,9 @@ def describe(annotations: Annotations, focus: Focus) -> str:
             note = scene.page.notes[focus.name]
             return " ".join([editor.tr("frame") if note.frame else editor.tr("note"), note.text])
         case FocusKind.INPUT:
-            return _input(annotations, PortName.parse(focus.name))
+            return _with_cover(scene, focus.name, _input(annotations, PortName.parse(focus.name)))
         case FocusKind.OUTPUT:
-            return _output(scene, PortName.parse(focus.name))
+            return _with_cover(scene, focus.name, _output(scene, PortName.parse(focus.name)))
 
 
 def _block(annotations: Annotations, name: str) -> str:
@@ -64,6 +65,13 @@ def _output(scene: Scene, name: PortName) -> str:
     readers = sum(source == name for source in scene.page.wires.values())
     end = editor.tr("not read") if not readers else editor.tr("to {0} inputs").format(readers)
     return editor.tr("output {0} of {1}").format(name.port, name.block) + f", {end}"
+
+
+def _with_cover(scene: Scene, name: str, said: str) -> str:
+    """What is said of a port, and which block hides it."""
+    port = scene.port(*PortName.parse(name))
+    cover = "" if port is None else cover_of(scene, port)
+    return ", ".join([said, editor.tr("hidden by {0}").format(cover)] if cover else [said])
 
 
 def _input(annotations: Annotations, name: PortName) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.canvas.scene.covered import cover_of
 from app.canvas.state.badge_labels import badge_labels
 from app.canvas.state.formatting import described
 from app.canvas.state.looks import type_name
@@ -69,6 +70,8 @@ def port_tip(page: PageResult, port: int) -> str:
     scene, name = page.scene, page.scene.port_name(port)
     text = [str(name), *map(str, page.problems.get((name.block, name.port), ()))]
     text += [badge.sentence for badge in page.badges.about.get(page.use.port_inside(name), ())]
+    if cover := cover_of(scene, port):
+        text.append(editor.tr("Hidden by {0}: move one of the two blocks.").format(cover))
     source = scene.page.wires.get(name) if scene.port_is_input[port] else name
     if source is None:
         own = name.port in scene.page.blocks[name.block].owned

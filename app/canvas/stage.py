@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from app.canvas.paint.blocks.faces import FaceCache
+from app.canvas.paint.ground import Ground
 from app.canvas.paint.painter import Limits, paint, paint_fitted
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
@@ -68,6 +69,7 @@ class Stage(QWidget):
         self._result: Result | None = None
         self._use = ROOT
         self._faces = FaceCache(_FACE_BUDGET)
+        self._ground = Ground()
         self._limits = Limits(_CUT_BUDGET)
         self._page = ScrolledPage()
         self._cameras: dict[str, Camera] = {}
@@ -97,6 +99,10 @@ class Stage(QWidget):
         """Show a page of ``diagram``. Each page keeps its own camera."""
         scene = self.view.scene
         if page == scene.page_name:
+            changed = None if self.view.annotations.dimmed else scene.follow_numbers(diagram)
+            if changed is not None:
+                self._follow(changed)
+                return
             self._rename_cameras(diagram)
             if not scene.update(diagram):
                 self._resolve()
@@ -112,6 +118,15 @@ class Stage(QWidget):
             self._fit_wanted = known is None
         self._fit_if_wanted()
         self.update()
+
+    def _follow(self, changed: list[int]) -> None:
+        """Show the new numbers of blocks at once; the rest waits for the result."""
+        scene, annotations = self.view.scene, self.view.annotations
+        for i in changed:
+            annotations.forget(i)
+            self.update(self.block_rect(scene.names[i]).adjusted(-4, -4, 4, 4))
+        if self._result is not None:
+            self._stale_timer.start()
 
     def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
         """Show values, lanes and problems; ``use`` is the path of the shown page's use."""
@@ -290,15 +305,13 @@ class Stage(QWidget):
         view, ratio = self.view, self.devicePixelRatioF()
         pixels = self.width() * self.height() * ratio**2
         self._faces.begin(view.camera.zoom, ratio, view.theme, round(8 * pixels))
+        self._ground.begin(self.size(), ratio)
+
+        def draw(to: QPainter, area: QRectF) -> bool:
+            return paint(to, view, area, self._faces, ratio, self._limits, self._ground)
+
         with QPainter(self) as painter:
-            complete = self._page.paint(
-                painter,
-                view,
-                event.rect(),
-                self.size(),
-                ratio,
-                lambda to, area: paint(to, view, area, self._faces, ratio, self._limits),
-            )
+            complete = self._page.paint(painter, view, event.rect(), self.size(), ratio, draw)
             self.paint_over(painter)
             painter.scale(self._actual, self._actual)
             if view.annotations.dimmed:

@@ -34,6 +34,7 @@ from app.canvas.input.keyboard_focus import KeyboardFocus
 from app.canvas.input.keys import Keys
 from app.canvas.input.mouse import Mouse
 from app.canvas.input.numbers import Numbers
+from app.canvas.input.previews import Previews
 from app.canvas.input.room import with_room
 from app.canvas.legend_box import LegendBox
 from app.canvas.minimap import MiniMap
@@ -42,6 +43,7 @@ from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.state.view_state import Selection
 from app.services.favourites import Favourites
 from runtime.diagram.model import MAIN, Point
+from runtime.diagram.paths import ROOT
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
     from app.canvas.scene.camera import Camera
     from app.canvas.scene.geometry import Bend
     from app.document.numbers import Number
+    from app.evaluation.result import Result
     from runtime.diagram import Change, Diagram
+    from runtime.diagram.paths import InstancePath
 
 
 class CanvasView(ExplainingStage):
@@ -90,7 +94,7 @@ class CanvasView(ExplainingStage):
         self._inline_editor = InlineEditor(self)
         self.minimap = MiniMap(self)
         self.legend = LegendBox(self)
-        self._previewing = False
+        self._previews = Previews(self, self.previewRequested.emit)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAcceptDrops(True)
@@ -100,7 +104,7 @@ class CanvasView(ExplainingStage):
 
         Each page keeps its own camera. Selected items stay selected if they still exist.
         """
-        if not self._previewing:
+        if not self._previews.is_showing:
             self._mouse.cancel()
             self._adder.close()
             self._inline_editor.close()
@@ -171,19 +175,18 @@ class CanvasView(ExplainingStage):
     def request(self, change: Change | None) -> None:
         """Request a change from the document, if there is one."""
         if change is not None:
+            self._previews.stop()
             self._fit_wanted = False  # the first block stays where it is added
             self.changeRequested.emit(change)
 
     def preview(self, change: Change | None) -> None:
-        """Show the diagram with a change that is not made yet; None shows it without.
+        """Show the diagram with a change, and go on with the gesture; None shows it without."""
+        self._previews.put(change)
 
-        The gesture goes on while its own preview is shown.
-        """
-        self._previewing = True
-        try:
-            self.previewRequested.emit(change)
-        finally:
-            self._previewing = False
+    def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
+        super().set_result(result, use)
+        if not self.view.annotations.page.stale:
+            self._previews.result_shown()
 
     def hint(self, text: str) -> None:
         """Show a hint in the status bar; an empty one clears it."""

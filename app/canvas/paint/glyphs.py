@@ -6,7 +6,15 @@ import math
 from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QGuiApplication,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPixmap,
+)
 
 from app.services.theme import SMALL, font
 
@@ -53,7 +61,13 @@ def width(glyph: str) -> float:
     """Width of the ground of a glyph or text, px at 100 %."""
     if glyph in SHAPES:
         return SIZE
-    return max(SIZE, QFontMetricsF(font(SMALL, bold=True)).horizontalAdvance(glyph) + 7.0)
+    return _text_width(glyph, QGuiApplication.font().family())
+
+
+@lru_cache(maxsize=4096)
+def _text_width(text: str, family: str) -> float:
+    """The width in this family of the application's font."""
+    return max(SIZE, QFontMetricsF(font(SMALL, bold=True)).horizontalAdvance(text) + 7.0)
 
 
 def _strokes(*lines: tuple[float, float, float, float]) -> QPainterPath:

@@ -36,6 +36,7 @@ from app.canvas.state.view_state import ViewState
 from runtime.diagram.layout.measures import WIDTH
 
 if TYPE_CHECKING:
+    from app.canvas.paint.ground import Ground
     from app.canvas.scene.arrays import Floats, Indices
     from app.canvas.state.looks import Look
     from app.services.theme import Theme
@@ -65,13 +66,14 @@ def paint(
     faces: FaceCache | None,
     ratio: float = 1.0,
     limits: Limits | None = None,
+    ground: Ground | None = None,
 ) -> bool:
     """Paint ``area`` of the widget; without a cache of faces, everything as vectors.
 
-    ``ratio`` is device px per widget px. Returns whether the painting is complete: with a limited
-    ``cut_budget``, some labels may be left out.
+    ``ratio`` is device px per widget px; ``ground`` keeps the wires from frame to frame. Returns
+    whether the painting is complete: with a limited ``cut_budget``, some labels may be left out.
     """
-    return _PagePainter(painter, view, area, faces, ratio, limits or Limits()).paint()
+    return _PagePainter(painter, view, area, faces, ratio, limits or Limits(), ground).paint()
 
 
 def paint_fitted(
@@ -111,6 +113,7 @@ class _PagePainter:
         faces: FaceCache | None,
         ratio: float,
         limits: Limits,
+        ground: Ground | None,
     ) -> None:
         self.painter = painter
         self.view = view
@@ -118,6 +121,7 @@ class _PagePainter:
         self.faces = faces
         self.ratio = ratio
         self.limits = limits
+        self.ground = ground
         self.complete = True
         camera = view.camera
         self.visible: Floats = camera.area(area.x(), area.y(), area.width(), area.height())
@@ -125,27 +129,28 @@ class _PagePainter:
 
     def paint(self) -> bool:
         painter, view = self.painter, self.view
-        painter.fillRect(self.area, QColor(view.theme.canvas))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         blocks = view.scene.blocks_in(self.visible)
         wires = self._visible_wires()
-        grips = self.faces is not None
-        paint_notes(painter, view, self.visible, frames=True, grips=grips)
+        is_near = view.camera.zoom >= PLAIN and self.faces is not None
+        if self.ground is not None and is_near:
+            self.ground.paint(painter, view, self.area, self._paint_ground)
+        else:
+            self._ground(wires, with_wires=is_near)
         if view.camera.zoom < PLAIN:
             self._plain_wires(wires)
             self._plain_blocks(blocks)
         elif self.faces is None:
             self._vectors(wires, blocks)
         else:
-            self._wires(wires)
             paint_port_types(painter, view, self.visible)
             self._faces(blocks, self.faces)
             paint_covered_ports(painter, view, blocks)
             if view.route is None:  # the veil would hide them
                 self._labels(wires)
             paint_bends(painter, view, self.visible)
-        paint_notes(painter, view, self.visible, frames=False, grips=grips)
+        paint_notes(painter, view, self.visible, frames=False, grips=self.faces is not None)
         self._trace()
         self._marks()
         self._selection(blocks)
@@ -168,6 +173,19 @@ class _PagePainter:
         return wires if hidden is None else wires[wires != hidden]
 
     # Wires
+
+    def _paint_ground(self, painter: QPainter, area: QRectF) -> None:
+        """Paint the ground of another area, with another painter."""
+        other = _PagePainter(painter, self.view, area, self.faces, self.ratio, self.limits, None)
+        other._ground(other._visible_wires(), with_wires=True)
+
+    def _ground(self, wires: Indices, *, with_wires: bool) -> None:
+        """Paint what lies behind the faces: the canvas, frames and, if wanted, wires."""
+        self.painter.fillRect(self.area, QColor(self.view.theme.canvas))
+        grips = self.faces is not None
+        paint_notes(self.painter, self.view, self.visible, frames=True, grips=grips)
+        if with_wires:
+            self._wires(wires)
 
     def _wires(self, wires: Indices) -> None:
         """All wires; the selected one last, on a wash."""

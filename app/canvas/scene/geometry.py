@@ -7,7 +7,7 @@ Blocks, ports and wires are numbered from 0 in the order of the page.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import chain, count
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,11 +16,12 @@ from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indice
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import partings, walks
+from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
-from app.canvas.scene.slots import add_named_ports, least_rows, slots_of
+from app.canvas.scene.slots import add_named_ports, changed_parameters, least_rows, slots_of
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
-from runtime.diagram.model import Diagram, Note, Page, Point
+from runtime.diagram.model import Diagram, Page
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Scene:
         self.page = diagram.pages.get(page, _EMPTY_PAGE)
         self._detours = Detours()
         self._bounds: tuple[Page, Floats | None] | None = None
+        self.version = 0
+        """Grows whenever a wire may have moved."""
         self._read_blocks()
         self.rows: Ints = self.least_rows
         """Number of text lines on each face (n,)."""
@@ -76,6 +79,18 @@ class Scene:
         if moved:
             self._read_layout()
         return not rebuilt
+
+    def follow_numbers(self, diagram: Diagram) -> list[int] | None:
+        """Follow an edit that changed nothing but parameters; the blocks that have others now.
+
+        None, and nothing is done, if more has changed that is seen on this page.
+        """
+        page = diagram.pages.get(self.page_name, _EMPTY_PAGE)
+        changed = changed_parameters(self.diagram, diagram, self.page_name)
+        if changed is not None:
+            self.diagram, self.page = diagram, page
+            self.blocks[:] = page.blocks.values()
+        return changed
 
     def set_rows(self, rows: Ints) -> bool:
         """Make room for ``rows`` (n,) lines of text; True if the height of a block changed."""
@@ -206,24 +221,24 @@ class Scene:
     def bounds(self, blocks: Indices | None = None) -> Floats | None:
         """Left, top, right, bottom of ``blocks``, or of the whole page; None if that is empty."""
         if blocks is not None:
-            return _around(self.rects[blocks])
+            return around(self.rects[blocks])
         if self._bounds is None or self._bounds[0] is not self.page:
             bends = np.concatenate([self.bends, np.zeros_like(self.bends)], axis=1)
             is_square = self._is_routed | (self._detour_sizes > 0)
             routes = shrunk(self.wire_bounds[is_square], LANE_MARGIN)
             rects = np.concatenate([self.rects, self.note_rects(), bends, routes])
-            self._bounds = self.page, _around(rects)
+            self._bounds = self.page, around(rects)
         return self._bounds[1]
 
     def bounds_of(self, blocks: Collection[str], notes: Collection[str] = ()) -> Floats | None:
         """Left, top, right, bottom of blocks and notes by name; None if there are none."""
         chosen = np.array([self.index[name] for name in blocks if name in self.index], np.intp)
-        texts = [_note_rect(note) for name, note in self.page.notes.items() if name in notes]
-        return _around(np.concatenate([self.rects[chosen], np.array(texts).reshape(-1, 4)]))
+        texts = [note_rect(note) for name, note in self.page.notes.items() if name in notes]
+        return around(np.concatenate([self.rects[chosen], np.array(texts).reshape(-1, 4)]))
 
     def note_rects(self) -> Floats:
         """Left, top, width, height of each note (k, 4)."""
-        return np.array([_note_rect(note) for note in self.page.notes.values()]).reshape(-1, 4)
+        return np.array([note_rect(note) for note in self.page.notes.values()]).reshape(-1, 4)
 
     def note_is_frame(self) -> Flags:
         """Which of the notes are frames (k,)."""
@@ -311,7 +326,7 @@ class Scene:
 
     def _read_layout(self) -> None:
         layout = self.page.layout
-        corners = _corners([layout.get(name) for name in self.names])
+        corners = corners_of([layout.get(name) for name in self.names])
         self.rects: Floats = np.empty((len(corners), 4))
         """Left, top, width, height of each block (n, 4)."""
         flat = np.fromiter(chain.from_iterable(corners), float, 2 * len(corners))
@@ -356,6 +371,7 @@ class Scene:
 
     def _update_wires(self, wires: Indices) -> None:
         self._bounds = None
+        self.version += 1
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
         has_moved = np.zeros(len(self.port_block), bool)
@@ -369,27 +385,6 @@ class Scene:
             hull = courses.hull()
             self.wire_bounds[group, :2] = hull.min(axis=1) - LANE_MARGIN
             self.wire_bounds[group, 2:] = hull.max(axis=1) + LANE_MARGIN
-
-
-def _corners(known: list[Point | None]) -> list[Point]:
-    """Corners of all blocks: those without a place go in rows of eight below the rest."""
-    placed = [corner for corner in known if corner is not None]
-    if len(placed) == len(known):
-        return placed
-    top = max((corner.y for corner in placed), default=-200.0) + 200.0
-    left = min((corner.x for corner in placed), default=0.0)
-    rows = (Point(left + 240.0 * (i % 8), top + 120.0 * (i // 8)) for i in count())
-    return [next(rows) if corner is None else corner for corner in known]
-
-
-def _around(rects: Floats) -> Floats | None:
-    if not len(rects):
-        return None
-    return np.concatenate([rects[:, :2].min(0), (rects[:, :2] + rects[:, 2:]).max(0)])
-
-
-def _note_rect(note: Note) -> tuple[float, float, float, float]:
-    return (note.at.x, note.at.y, note.width, note.height)
 
 
 def overlapping(rects: Floats, area: Floats) -> Indices:

@@ -55,6 +55,37 @@ def _fixed_slots(kind: type[Block]) -> Slots | None:
     return Slots(tuple(port.name for port in kind.inputs), kind.outputs)
 
 
+def changed_parameters(before: Diagram, after: Diagram, name: str) -> list[int] | None:
+    """The blocks of a page, by number, whose parameters differ between two diagrams.
+
+    None if anything else on the page differs, or if their ports or rows may.
+    """
+    was, now = before.pages.get(name), after.pages.get(name)
+    if was is None or now is None or was.blocks is now.blocks:
+        return None
+    kept = ("wires", "layout", "notes", "bends", "routes")
+    if not all(getattr(was, field) is getattr(now, field) for field in kept):
+        return None
+    if [*was.blocks] != [*now.blocks] or not _same_others(before, after, name):
+        return None
+    pairs = zip(was.blocks.values(), now.blocks.values(), strict=True)
+    changed = [(i, old, new) for i, (old, new) in enumerate(pairs) if old is not new]
+    if any(
+        type(old) is not type(new) or _fixed_slots(type(new)) is None for _, old, new in changed
+    ):
+        return None
+    rows_before = least_rows([old for _, old, _ in changed])
+    rows_after = least_rows([new for _, _, new in changed])
+    return [i for i, _, _ in changed] if np.array_equal(rows_before, rows_after) else None
+
+
+def _same_others(before: Diagram, after: Diagram, name: str) -> bool:
+    """Whether all pages but one are the same."""
+    return before.pages.keys() == after.pages.keys() and all(
+        page is after.pages[other] for other, page in before.pages.items() if other != name
+    )
+
+
 def add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) -> None:
     """Add ports that wires name but blocks lack, so that every wire has two ends."""
     for target, source in page.wires.items():

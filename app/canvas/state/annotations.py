@@ -44,6 +44,11 @@ class Annotations:
             known = self._looks[i] = look if self.numbers else replace(look, sections=())
         return known
 
+    def forget(self, i: int) -> None:
+        """Create the looks of block ``i`` anew, since its parameters have changed."""
+        self._looks.pop(i, None)
+        self._plain_looks.pop(i, None)
+
     def plain_look(self, i: int) -> Look:
         """What the face of block ``i`` shows from afar."""
         known = self._plain_looks.get(i)

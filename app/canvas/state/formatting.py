@@ -200,6 +200,13 @@ def brief(array: NDArray[Any]) -> Readout:
     return Readout(((f"{dimensions(array.shape)} {array.dtype}",),), prose=True)
 
 
+def gradient_lines(array: NDArray[Any] | None) -> int:
+    """Number of lines of :func:`gradient_readout`, without writing the numbers."""
+    if array is None or array.ndim > 2 or 0 in array.shape or not array.ndim:
+        return 1
+    return lines(array.shape) if fits(array.shape) and lines(array.shape) <= 2 else 1
+
+
 def gradient_readout(array: NDArray[Any] | None) -> Readout:
     """The text of a variable's gradient: None, a grid of at most two rows, or its spread.
 

@@ -13,6 +13,7 @@ from app.canvas.state.formatting import (
     Section,
     brief,
     charted,
+    gradient_lines,
     gradient_readout,
     lines,
     one_number,
@@ -159,7 +160,7 @@ def row_counts(page: PageResult) -> Ints:
     for i in np.flatnonzero(scene.least_rows > 1).tolist():
         name = scene.names[i]
         if page.value(name, scene.slots[i].outputs[0]) is not None:
-            counts[i] += len(gradient_readout(page.gradient(name)).cells)
+            counts[i] += gradient_lines(page.gradient(name))
     return np.array(counts, np.int32)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.evaluation.badges import NONE, Badges
 from blocks.library.pages import Page as PageBlock
+from blocks.values import Tensor
 from runtime.diagram.model import same_meaning
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
 
@@ -53,8 +54,17 @@ class PageResult:
         return {} if self.result is None else self.result.ports
 
     def value(self, block: str, port: str) -> NDArray[Any] | None:
-        """The value of an output if it is known; of a page block, that of its inner output."""
-        return None if self.result is None else self._output(self.result.values, block, port)
+        """The value of an output if it is known; of a page block, that of its inner output.
+
+        A source shows what it is given, which may be newer than the result.
+        """
+        if self.result is None:
+            return None
+        known: NDArray[Any] | None = self._output(self.result.values, block, port)
+        given = getattr(self.scene.page.blocks.get(block), "value", None)
+        if known is None or not isinstance(given, Tensor):
+            return known
+        return given.array if given.shape == known.shape else known
 
     def tree(self, block: str, port: str) -> Tree | None:
         """The tree of an output that gives one, found like :meth:`value`."""

@@ -58,9 +58,16 @@ def shell(canvas) -> Shell:
             },
         ),
     )  # fmt: skip
-    canvas.set_result(evaluate(made.diagram))
+    canvas.previewRequested.connect(lambda change: show_result(canvas))
+    show_result(canvas)
     canvas.set_zoom(1.0)
     return made
+
+
+def show_result(canvas) -> None:
+    """Evaluate at once what the editor evaluates on a thread."""
+    canvas.set_result(evaluate(canvas.view.scene.diagram))
+    QApplication.processEvents()
 
 
 def place(canvas, number: Number) -> QPoint:

@@ -1,0 +1,75 @@
+"""Keeps the picture of what lies behind the faces while only numbers change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPixmap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from app.canvas.state.view_state import ViewState
+
+
+class Ground:
+    """The picture of frames and wires. It is made when they stay the same for two frames.
+
+    So a page that is panned or zoomed, where it changes with every frame, costs nothing more.
+    """
+
+    def __init__(self) -> None:
+        self._size = QSize()
+        self._ratio = 1.0
+        self._key: Hashable = None
+        self._picture: QPixmap | None = None
+
+    def begin(self, size: QSize, ratio: float) -> None:
+        """Start a frame of a widget of this size, with ``ratio`` device px per widget px."""
+        if size != self._size or ratio != self._ratio:
+            self._size, self._ratio, self._key = size, ratio, None
+
+    def paint(
+        self,
+        painter: QPainter,
+        view: ViewState,
+        area: QRectF,
+        draw: Callable[[QPainter, QRectF], None],
+    ) -> None:
+        """Paint ``area``: from the picture if there is one, or else by ``draw``."""
+        key = ground_key(view)
+        if key != self._key:
+            self._key, self._picture = key, None
+            draw(painter, area)
+            return
+        if self._picture is None:
+            self._picture = self._drawn(draw)
+        ratio = self._ratio
+        part = QRectF(area.topLeft() * ratio, area.size() * ratio)
+        painter.drawPixmap(area, self._picture, part)
+
+    def _drawn(self, draw: Callable[[QPainter, QRectF], None]) -> QPixmap:
+        picture = QPixmap(self._size * self._ratio)
+        picture.setDevicePixelRatio(self._ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        with QPainter(picture) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            draw(painter, QRectF(0.0, 0.0, self._size.width(), self._size.height()))
+        return picture
+
+
+def ground_key(view: ViewState) -> Hashable:
+    """Equal for view states whose frames and wires look the same."""
+    scene, annotations = view.scene, view.annotations
+    lanes = tuple(
+        tuple(part.tobytes() for part in (lane.drawn, lane.codes, lane.widths, lane.positions))
+        for lane in (annotations.total, *annotations.lanes)
+    )
+    notes = tuple(scene.page.notes.values()), tuple(view.dragged_notes.items())
+    wire = view.selection.wire
+    return (
+        scene, scene.version, view.camera, view.theme, lanes, annotations.dimmed, notes,
+        view.selection.notes, wire, view.phase if wire else 0.0, view.hidden_wire,
+    )  # fmt: skip

@@ -1,0 +1,36 @@
+"""Places of blocks and notes, and the bounds around them."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from runtime.diagram.model import Note, Point
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Floats
+
+
+def corners_of(known: list[Point | None]) -> list[Point]:
+    """Corners of all blocks: those without a place go in rows of eight below the rest."""
+    placed = [corner for corner in known if corner is not None]
+    if len(placed) == len(known):
+        return placed
+    top = max((corner.y for corner in placed), default=-200.0) + 200.0
+    left = min((corner.x for corner in placed), default=0.0)
+    rows = (Point(left + 240.0 * (i % 8), top + 120.0 * (i // 8)) for i in count())
+    return [next(rows) if corner is None else corner for corner in known]
+
+
+def around(rects: Floats) -> Floats | None:
+    """Left, top, right, bottom of all rectangles (k, 4); None without any."""
+    if not len(rects):
+        return None
+    return np.concatenate([rects[:, :2].min(0), (rects[:, :2] + rects[:, 2:]).max(0)])
+
+
+def note_rect(note: Note) -> tuple[float, float, float, float]:
+    """Left, top, width, height of a note."""
+    return (note.at.x, note.at.y, note.width, note.height)

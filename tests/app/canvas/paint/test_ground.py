@@ -1,0 +1,96 @@
+"""The picture of frames and wires is kept while they stay the same, and never shown otherwise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.canvas.paint.ground import ground_key
+from app.canvas.paint.painter import Limits
+from app.services.theme import DARK
+from runtime.diagram import Disconnect, Note, Point, PortName, SetNote
+from runtime.flow import State
+from tests.app.canvas.pages import Shell, seed, seed_result
+
+
+@pytest.fixture
+def shell(canvas) -> Shell:
+    canvas._limits, canvas._faces.budget = Limits(), math.inf  # however busy the machine is
+    made = Shell(canvas, seed())
+    canvas.set_result(seed_result(made.diagram))
+    return made
+
+
+def fresh(canvas):
+    """The picture of a canvas that has kept nothing."""
+    canvas._ground._key = None
+    return canvas.grab().toImage()
+
+
+def kept(canvas):
+    """The picture once the wires have stayed the same for two frames."""
+    for _ in range(3):
+        image = canvas.grab().toImage()
+    assert canvas._ground._picture is not None
+    return image
+
+
+def test_what_is_kept_looks_as_what_is_drawn(canvas, shell):
+    frame(canvas, shell)
+    drawn = fresh(canvas)
+    again = kept(canvas)
+    assert drawn == again
+
+
+def move(canvas, shell):
+    canvas.select(["add1"])
+    canvas.nudge(0, 40)
+
+
+def zoom(canvas, shell):
+    canvas.set_zoom(1.3)
+
+
+def recolour(canvas, shell):
+    result = seed_result(shell.diagram)
+    result.states["add1.b"] = State.STOPPED
+    canvas.set_result(result)
+
+
+def cut(canvas, shell):
+    shell._apply(Disconnect(PortName("stop1", "x")))
+
+
+def select(canvas, shell):
+    canvas.select_wire("loss.x")
+
+
+def restyle(canvas, shell):
+    canvas.set_theme(DARK)
+
+
+def frame(canvas, shell):
+    shell._apply(SetNote("f", Note("frame", Point(0, 0), 300, 200, frame=True)))
+
+
+def resize(canvas, shell):
+    canvas.resize(900, 400)
+
+
+@pytest.mark.parametrize("change", [move, zoom, recolour, cut, select, restyle, resize, frame])
+def test_what_has_changed_is_drawn_again(canvas, shell, change):
+    canvas.set_reduced_motion(True)
+    kept(canvas)
+    change(canvas, shell)
+    seen = canvas.grab().toImage()
+    assert seen == fresh(canvas)
+
+
+def test_numbers_alone_change_no_wire(canvas, shell):
+    before = ground_key(canvas.view)
+    result = seed_result(shell.diagram)
+    result.values["add1.out"] = np.array([[7.0, 8.0]], np.float32)
+    canvas.set_result(result)
+    assert ground_key(canvas.view) == before

@@ -151,6 +151,7 @@ class MainWindow(WindowParts):
     def _connect_panels(self) -> None:
         self.palette_panel.blockChosen.connect(self.edit.add_block)
         self.inspector.changeRequested.connect(self.edit.change)
+        self.inspector.previewRequested.connect(self.document.preview)
         self.inspector.blockRequested.connect(self.reveal.block)
         self.find_bar.pathRequested.connect(self.reveal.close_up)
         self.find_bar.closed.connect(self.canvas.setFocus)

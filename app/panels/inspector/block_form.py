@@ -25,6 +25,7 @@ from app.canvas.state.tooltips import uses_text
 from app.panels import labels, notation
 from app.panels.formula import Formula
 from app.panels.inspector.fields import Field, LiteralField, field_for
+from app.panels.inspector.scrubbing import Scrubber
 from app.services.plain_text import tooltip, unmarked
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.calculus.choices import notes
@@ -46,6 +47,8 @@ class BlockForm(QWidget):
 
     committed = Signal(str, object)
     """A parameter or literal, and its new value as JSON data."""
+    previewed = Signal(str, object)
+    """A parameter or literal, and its value while it is dragged; None takes the drag back."""
     draftChanged = Signal(str, object)
     """A field, and its text that is not committed yet, or None."""
     renamed = Signal(str)
@@ -249,13 +252,27 @@ class BlockForm(QWidget):
 
     def _add_field(self, grid: QGridLayout, name: str, title: str, field: Field) -> None:
         row = grid.rowCount()
-        grid.addWidget(_label(title, field), row, 0, Qt.AlignmentFlag.AlignTop)
+        label = _label(title, field)
+        grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(field, row, 1)
         self._add_error_label(grid, name)
+        self._let_drag(label, name, field)
         field.committed.connect(lambda value: self.committed.emit(name, value))
         field.failed.connect(lambda reason: self.show_error(name, reason))
         field.draftChanged.connect(lambda text: self.draftChanged.emit(name, text))
         self.fields[name] = field
+
+    def _let_drag(self, label: QLabel, name: str, field: Field) -> None:
+        """Let a number of the field be changed by its label, by arrows and by the wheel."""
+
+        def preview(number: Any) -> None:
+            self.previewed.emit(name, None if number is None else field.data_of(number))
+
+        line = field.line_edit()
+        if line is not None:
+            scrubber = Scrubber(label, line, field.number)
+            scrubber.previewed.connect(preview)
+            scrubber.committed.connect(lambda number: field.committed.emit(field.data_of(number)))
 
     def _add_error_label(self, grid: QGridLayout, name: str) -> None:
         self._error_labels[name] = labels.error()

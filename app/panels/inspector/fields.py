@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any, Literal, Union, get_args, get_origin
 
+import numpy as np
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
@@ -50,6 +51,17 @@ class Field(QWidget):
     def show_draft(self, text: str) -> None:
         """Restore a refused draft; does nothing in fields without text."""
 
+    def line_edit(self) -> QWidget | None:
+        """The widget that its text is typed into; None without text."""
+        return None
+
+    def number(self) -> Any:
+        """The number that the field shows, as a numpy scalar; None if it shows anything else."""
+
+    def data_of(self, number: Any) -> Any:
+        """JSON data for another number in place of the one shown."""
+        return number.item()
+
 
 class SwitchField(Field):
     """A boolean."""
@@ -92,6 +104,7 @@ class TextField(Field):
         super().__init__(parent)
         self._plain = plain
         self._shown = ""
+        self._value: Any = None
         self.line = QLineEdit(self)
         self.line.setPlaceholderText(self.tr("none") if optional else "")
         self.line.editingFinished.connect(self._commit)
@@ -100,13 +113,20 @@ class TextField(Field):
         _fill(self, self.line)
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
-        self._shown = notation.written(value)
+        self._shown, self._value = notation.written(value), value
         if not keep_text:
             self.line.setText(self._shown)
             self.line.setCursorPosition(0)
 
     def show_draft(self, text: str) -> None:
         self.line.setText(text)
+
+    def line_edit(self) -> QWidget:
+        return self.line
+
+    def number(self) -> Any:
+        is_number = isinstance(self._value, int | float) and not isinstance(self._value, bool)
+        return np.asarray(self._value)[()] if is_number else None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if _is_escape(event) and self.line.text() != self._shown:
@@ -127,6 +147,7 @@ class ArrayField(Field):
     def __init__(self, runner: Runner = at_once, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown = ""
+        self._tensor: Tensor | None = None
         self.text = _RowsEdit(self)
         self.text.committed.connect(self._commit)
         self.text.textChanged.connect(self._emit_draft)
@@ -157,7 +178,7 @@ class ArrayField(Field):
         self.setFocusProxy(self.text)
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
-        tensor = None if value is None else Tensor(value)
+        tensor = self._tensor = None if value is None else Tensor(value)
         large = tensor is not None and tensor.array.size > LARGE
         self._shown = (
             notation.glimpse(tensor.array) if tensor and large else notation.written(tensor)
@@ -182,6 +203,16 @@ class ArrayField(Field):
             self.draftChanged.emit(None)
             return True
         return super().eventFilter(watched, event)
+
+    def line_edit(self) -> QWidget:
+        return self.text
+
+    def number(self) -> Any:
+        is_scalar = self._tensor is not None and not self._tensor.shape
+        return self._tensor.array[()] if self._tensor is not None and is_scalar else None
+
+    def data_of(self, number: Any) -> Any:
+        return Tensor(number)
 
     def _show_side(self, grid: bool) -> None:
         self.text.setVisible(not grid)
@@ -230,10 +261,23 @@ class LiteralField(Field):
     def show_draft(self, text: str) -> None:
         self.value.show_draft(text)
 
+    def line_edit(self) -> QWidget:
+        return self.value.line
+
+    def number(self) -> Any:
+        is_scalar = self._literal is not None and not self._literal.tensor.shape
+        return self._literal.array[()] if self._literal is not None and is_scalar else None
+
+    def data_of(self, number: Any) -> Any:
+        return self._with_dtype(number.item())
+
     def _commit_value(self, value: Any) -> None:
+        self.committed.emit(self._with_dtype(value))
+
+    def _with_dtype(self, value: Any) -> Any:
         typed = self._literal is not None and self._literal.typed and value is not None
         dtype = self._literal.dtype if self._literal else None
-        self.committed.emit({"dtype": dtype, "value": value} if typed else value)
+        return {"dtype": dtype, "value": value} if typed else value
 
     def _commit_dtype(self, dtype: str | None) -> None:
         if self._literal is not None:

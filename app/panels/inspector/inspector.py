@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
+from app.canvas.input.previews import Previews
 from app.panels.inspector.block_form import BlockForm, form_shape
 from app.panels.inspector.diagram_form import DiagramForm
 from app.panels.inspector.selection_form import SelectionForm
@@ -31,6 +32,8 @@ class Inspector(QScrollArea):
     """
 
     changeRequested = Signal(object)
+    previewRequested = Signal(object)
+    """A Change to show without making it, or None to show the diagram without one."""
     blockRequested = Signal(str)
     """Name of a block of this page that a link points to."""
 
@@ -48,6 +51,7 @@ class Inspector(QScrollArea):
         self._theme = LIGHT
         self._drafts: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
         self._contracts: str | None = None
+        self._previews = Previews(self, self.previewRequested.emit)
         self._rebuild()
         follow_theme(self)
 
@@ -81,6 +85,7 @@ class Inspector(QScrollArea):
     def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
         """Show a result; ``use`` is the instance path of the page's current use."""
         self._result, self._use = result, use
+        self._previews.result_shown()
         if self.form:
             self.form.show_result(result, use)
 
@@ -132,6 +137,7 @@ class Inspector(QScrollArea):
     def _show_block_form(self, name: str) -> None:
         form = BlockForm(self._diagram, self._page, name, self._theme, self._runner)
         form.committed.connect(lambda field, value: self._commit(form, field, value))
+        form.previewed.connect(lambda field, value: self._preview(form, field, value))
         form.draftChanged.connect(lambda field, text: self._keep(form, field, text))
         form.renamed.connect(lambda new: self._rename(form, new))
         form.blockRequested.connect(self.blockRequested)
@@ -161,8 +167,21 @@ class Inspector(QScrollArea):
         else:
             drafts[field] = (text, drafts.get(field, ("", ""))[1])
 
+    def _preview(self, form: BlockForm, field: str, value: Any) -> None:
+        """Show a number while it is dragged; one that would be refused is not shown."""
+        if value is None:
+            self._previews.put(None)
+            return
+        try:
+            change = SetParameters(form.name, form.values_of(field, value), form.page)
+        except GradwireError:
+            return
+        if self._refusal(change) is None:
+            self._previews.put(change)
+
     def _commit(self, form: BlockForm, field: str, value: Any) -> None:
         drafts = self._drafts_of(form)
+        self._previews.stop()
         try:
             change = SetParameters(form.name, form.values_of(field, value), form.page)
             reason = self._refusal(change)
@@ -172,6 +191,7 @@ class Inspector(QScrollArea):
             drafts.pop(field, None)
             self.changeRequested.emit(change)
         else:
+            self._previews.put(None)
             if not isinstance(value, Tensor):  # generated or loaded, not typed
                 drafts[field] = (drafts.get(field, (str(value), ""))[0], reason)
             form.show_error(field, reason)

@@ -20,7 +20,7 @@ from PySide6.QtCore import QEvent, QEventLoop, QPoint, QPointF, QSettings, Qt, Q
 from PySide6.QtGui import QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.paint.numbers import number_box
+from app.canvas.paint.blocks.numbers import number_box
 from app.canvas.view import CanvasView
 from app.document.numbers import Number
 from app.services.garbage import GarbageCollector

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from app.canvas.input.gestures.base import Host
 from app.canvas.input.gestures.scrubbing import ScrubNumber, factor_of
-from app.canvas.paint.numbers import number_at, number_box, number_boxes
+from app.canvas.paint.blocks.numbers import number_at, number_box, number_boxes
 from app.canvas.scene.hits import block_at
 from app.document.numbers import Number, Scrub, array_of, read_number, set_number
 from app.services.translation import editor

@@ -16,12 +16,12 @@ from app.canvas.paint import lanes
 from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.blocks.costs import paint_costs
 from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face, margin
+from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.drawing import draw_lines, draw_rects
 from app.canvas.paint.lane_labels import LabelPen, paint_lane_labels
 from app.canvas.paint.lanes import Bundle
 from app.canvas.paint.notes import paint_notes
-from app.canvas.paint.numbers import paint_numbers
 from app.canvas.paint.port_types import paint_port_types
 from app.canvas.paint.problems import paint_covered_ports, paint_problems
 from app.canvas.paint.route import paint_route

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.paint.numbers import number_box
+from app.canvas.paint.blocks.numbers import number_box
 from app.document.numbers import Number
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.flow import State

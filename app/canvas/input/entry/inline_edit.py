@@ -10,7 +10,7 @@ from PySide6.QtCore import QRect, QRectF
 from app.canvas.input import changes
 from app.canvas.input.entry.inline_fields import LineEdit, NoteEdit
 from app.canvas.input.gestures.base import Host
-from app.canvas.paint.numbers import number_box
+from app.canvas.paint.blocks.numbers import number_box
 from app.services.translation import editor
 from blocks.errors import ChangeError
 from blocks.values import Tensor

@@ -9,7 +9,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from app.canvas.paint.numbers import number_box, number_boxes
+from app.canvas.paint.blocks.numbers import number_box, number_boxes
 from app.document.numbers import Number
 from app.evaluation.evaluator import evaluate
 from app.evaluation.result import Result

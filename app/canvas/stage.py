@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QWidget
 
 from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from app.canvas.paint.blocks.faces import FaceCache
 from app.canvas.paint.ground import Ground
 from app.canvas.paint.painter import Limits, paint, paint_fitted
+from app.canvas.positions import Positions
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.scrolled import ScrolledPage
@@ -26,11 +25,13 @@ from app.document.diff import renamed_pages
 from app.services.theme import Theme, system
 from runtime.diagram import Diagram
 from runtime.diagram.model import MAIN, Point
-from runtime.diagram.paths import ROOT, InstancePath, PortName
+from runtime.diagram.paths import ROOT, InstancePath
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from PySide6.QtWidgets import QWidget
 
     from app.canvas.scene.arrays import Floats
     from app.canvas.state.costs import PageCosts
@@ -54,7 +55,7 @@ _MARGIN = 24.0
 """Margin around revealed items, widget px."""
 
 
-class Stage(QWidget):
+class Stage(Positions):
     """Shows a page of a diagram with a result of it, through a camera."""
 
     zoomChanged = Signal(float)
@@ -252,34 +253,6 @@ class Stage(QWidget):
             self.set_camera(camera)
             self.jumped.emit()
 
-    def scene_position(self, position: QPoint) -> Point:
-        """The scene point at a widget position."""
-        at = np.array([position.x(), position.y()], float)
-        return Point(*self.view.camera.to_scene(at).tolist())
-
-    def block_rect(self, name: str) -> QRect:
-        """The rectangle of a block in widget px. Raises KeyError if it is not on the page."""
-        scene, camera = self.view.scene, self.view.camera
-        x, y, width, height = scene.rects[scene.index[name]].tolist()
-        left, top = camera.to_widget(np.array([x, y])).tolist()
-        return QRectF(left, top, width * camera.zoom, height * camera.zoom).toRect()
-
-    def port_position(self, block: str, port: str) -> QPoint:
-        """The centre of a port in widget px. Raises KeyError if it is not on the page."""
-        number = self.view.scene.port(block, port)
-        if number is None:
-            raise KeyError(str(PortName(block, port)))
-        return self._widget_point(self.view.scene.port_points(np.array([number]))[0])
-
-    def wire_position(self, key: str) -> QPoint:
-        """The middle of the first section of a curve, or of a square wire, in widget px.
-
-        Raises KeyError if the wire is not on the page.
-        """
-        course = self.view.scene.course_of(key)
-        points = course.flatten(2)[0]
-        return self._widget_point(points[1 if course.radius is None else len(points) // 2])
-
     def render_to(
         self,
         target: QImage | QPainter,
@@ -401,9 +374,6 @@ class Stage(QWidget):
     def _fit_if_wanted(self) -> None:
         if self._fit_wanted and self.isVisible():
             self.zoom_to_fit()
-
-    def _widget_point(self, point: Floats) -> QPoint:
-        return QPoint(*(round(c) for c in self.view.camera.to_widget(point).tolist()))
 
 
 def _shift(low: float, high: float, least: float, most: float, *, roughly: bool) -> float:

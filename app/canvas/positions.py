@@ -1,0 +1,53 @@
+"""Where the items of the shown page lie in the widget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPoint, QRect, QRectF
+from PySide6.QtWidgets import QWidget
+
+from runtime.diagram.model import Point
+from runtime.diagram.paths import PortName
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.state.view_state import ViewState
+
+
+class Positions(QWidget):
+    """A widget that knows where blocks, ports and wires are shown in it."""
+
+    view: ViewState
+
+    def scene_position(self, position: QPoint) -> Point:
+        """The scene point at a widget position."""
+        at = np.array([position.x(), position.y()], float)
+        return Point(*self.view.camera.to_scene(at).tolist())
+
+    def block_rect(self, name: str) -> QRect:
+        """The rectangle of a block in widget px. Raises KeyError if it is not on the page."""
+        scene, camera = self.view.scene, self.view.camera
+        x, y, width, height = scene.rects[scene.index[name]].tolist()
+        left, top = camera.to_widget(np.array([x, y])).tolist()
+        return QRectF(left, top, width * camera.zoom, height * camera.zoom).toRect()
+
+    def port_position(self, block: str, port: str) -> QPoint:
+        """The centre of a port in widget px. Raises KeyError if it is not on the page."""
+        number = self.view.scene.port(block, port)
+        if number is None:
+            raise KeyError(str(PortName(block, port)))
+        return self._widget_point(self.view.scene.port_points(np.array([number]))[0])
+
+    def wire_position(self, key: str) -> QPoint:
+        """The middle of the first section of a curve, or of a square wire, in widget px.
+
+        Raises KeyError if the wire is not on the page.
+        """
+        course = self.view.scene.course_of(key)
+        points = course.flatten(2)[0]
+        return self._widget_point(points[1 if course.radius is None else len(points) // 2])
+
+    def _widget_point(self, point: Floats) -> QPoint:
+        return QPoint(*(round(c) for c in self.view.camera.to_widget(point).tolist()))

@@ -7,7 +7,9 @@ arrays are on disk under a new name before the diagram refers to it.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from runtime.diagram.files.regular import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+    from io import BufferedReader
 
     from numpy.typing import NDArray
 
@@ -65,7 +67,7 @@ class TensorFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._read: dict[str, Tensor] = {}
-        self._checked = False
+        self._known: tuple[int, ...] | None = None
 
     def get(self, ref: Mapping[str, Any]) -> Tensor:
         """The array for a reference; raises FileError if it is missing or doesn't match."""
@@ -85,8 +87,10 @@ class TensorFile:
         from safetensors import SafetensorError, safe_open
 
         try:
-            self._check()
-            with safe_open(self._path, framework="numpy") as stored:
+            with (
+                open_regular(self._path) as file,
+                safe_open(self._checked(file), framework="numpy") as stored,
+            ):
                 dtype = stored.get_slice(key).get_dtype()
                 if dtype not in _KNOWN:
                     raise FileError(
@@ -108,20 +112,24 @@ class TensorFile:
             ) from None
         return array
 
-    def _check(self) -> None:
-        """Compare the content with the digest in the name, if there is one; done once."""
-        if self._checked:
-            return
-        with open_regular(self._path) as file:
+    def _checked(self, file: BufferedReader) -> Path:
+        """A path that leads to this very file, whatever lies under its name by now; raises
+        FileError if its content does not have the digest in the name, if there is one.
+        """
+        status = os.fstat(file.fileno())
+        known = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        if known != self._known:
             stated = _DIGEST.search(self._path.name)
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:16] if stated else ""
-        if stated and stated[1] != digest:
-            raise FileError(
-                f"The array file {self._path.name} is damaged: its content has changed since it "
-                "was saved.",
-                next_step="Restore it from a backup.",
-            )
-        self._checked = True
+            if stated and stated[1] != digest:
+                raise FileError(
+                    f"The array file {self._path.name} is damaged: its content has changed since "
+                    "it was saved.",
+                    next_step="Restore it from a backup.",
+                )
+            self._known = known
+        opened = Path(f"/dev/fd/{file.fileno()}")
+        return opened if opened.exists() else self._path
 
 
 class AvailableArrays(TensorFile):

@@ -1,5 +1,6 @@
 """What an array file may hold, made byte by byte, as other programs or attackers make it."""
 
+import hashlib
 import json
 import struct
 
@@ -7,7 +8,7 @@ import pytest
 
 from blocks.errors import FileError
 from runtime.diagram import SetParameters, apply, load, save
-from runtime.diagram.files.tensors import file_name
+from runtime.diagram.files.tensors import TensorFile, file_name
 from tests.runtime.diagram.drawing import draw, make
 
 SHAPE = [2, 2]
@@ -43,6 +44,36 @@ def refusal(path):
         load(path)
     assert (caught.value.line, caught.value.column) == (9, 6)
     return str(caught.value)
+
+
+def test_the_file_that_was_checked_is_the_one_that_is_read(tmp_path, diagram, monkeypatch):
+    path = diagram(content("F32", 16))
+    (arrays,) = tmp_path.glob("*.safetensors")
+    digest = hashlib.file_digest
+
+    def replaced(file, name):
+        found = digest(file, name)
+        other = tmp_path / "other"
+        other.write_bytes(content("F32", 16).replace(b"\1", b"\2"))
+        other.replace(arrays)
+        return found
+
+    monkeypatch.setattr("hashlib.file_digest", replaced)
+    block = load(path).pages["main"].blocks["W"]
+    assert block.value.array.tobytes() == b"\1" * 16
+
+
+def test_a_file_that_is_replaced_between_two_arrays_is_checked_again(tmp_path):
+    data = content("F32", 16)
+    path = tmp_path / file_name("net", data)
+    path.write_bytes(data)
+    stored = TensorFile(path)
+    reference = {"tensor": "W.value", "dtype": "float32", "shape": SHAPE}
+    assert stored.get(reference).shape == (2, 2)
+    (tmp_path / "other").write_bytes(data.replace(b"\1", b"\2"))
+    (tmp_path / "other").replace(path)
+    with pytest.raises(FileError, match="damaged"):
+        stored.get(reference | {"tensor": "b.value"})
 
 
 def test_what_is_known_is_read(diagram):

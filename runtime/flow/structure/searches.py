@@ -29,7 +29,7 @@ class Searches:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.graph = Graph(program)
-        self.slots = Slots(program)
+        self.slots = Slots(program, self.graph)
         self._from_one: dict[PortPath, LossSearches] = {}
 
     def from_loss(self, head: PortPath) -> LossSearches:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 from runtime.calculus.value import NoDerivative
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
+from runtime.flow.lazy import MANY
 from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.words import sentences
 from runtime.flow.words.states import Cutter
@@ -20,6 +21,7 @@ from runtime.flow.words.states import Cutter
 if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.engine.program import Program
+    from runtime.flow.structure.reachability import Graph
 
 
 _TO_INTEGERS = NoDerivative(
@@ -43,8 +45,9 @@ class Bypass:
 class Slots:
     """Names for the closed edges of a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, graph: Graph) -> None:
         self.program = program
+        self._graph = graph
         self._cutters: dict[Edge, Cutter] = {}
         self._openings: dict[Edge, Cutter] = {}
         self._ports: dict[str, dict[Value, tuple[int, str]]] = {}
@@ -121,8 +124,20 @@ class Slots:
         port = min((ports[value] for value in within if value in ports), default=(0, ""))[1]
         if edge.gate is Gate.STOP:
             return Cutter(block, port, "stop")
-        reason = _reason(edge)
-        return Cutter(block, port, "no rule", reason.why, remedy=reason.remedy)
+        reason, fits = _reason(edge), self._shapes_fit(edge)
+        return Cutter(block, port, "no rule", reason.why, remedy=reason.remedy, bypassable=fits)
+
+    def _shapes_fit(self, edge: Edge) -> bool:
+        """Whether float wires of equal shapes are nearest to a slot on both sides of it, where that
+        can be seen with a few steps.
+        """
+        inputs, readers = self._graph.inputs, self._graph.readers
+        above = _float_wires(edge.source, lambda at: [e.source for e in inputs.get(at, ())])
+        below = _float_wires(edge.value, lambda at: [e.value for e in readers.get(at, ())])
+        if above is None or below is None:
+            return True
+        shapes = {wire.shape for wire in above}
+        return any(wire.shape in shapes for wire in below)
 
 
 def _reason(edge: Edge) -> NoDerivative:
@@ -146,6 +161,22 @@ def _within(edge: Edge) -> set[Value]:
             pending += [source for source in value.inputs if source not in within]
             within.update(value.inputs)
     return within
+
+
+def _float_wires(start: Value, near: Callable[[Value], list[Value]]) -> list[Value] | None:
+    """The nearest float wires in a direction; None if that takes too many steps."""
+    found, pending, seen = [], [start], {start}
+    while pending:
+        value = pending.pop()
+        if _is_float_wire(value):
+            found.append(value)
+            continue
+        further = [other for other in near(value) if other not in seen]
+        seen.update(further)
+        pending += further
+        if len(seen) > MANY:
+            return None
+    return found
 
 
 def _is_float_wire(value: Value) -> bool:

@@ -124,8 +124,11 @@ def _advice(cutters: Sequence[Cutter]) -> list[str]:
     it = "it" if len({cutter.block for cutter in closed}) == 1 else "them"
     remedies = {cutter.remedy or "" for cutter in closed}
     remedy = remedies.pop() if len(remedies) == 1 else "soften {it}"
-    other = f" {remedy.format(it=it)}," if remedy else ""
-    return [f"Move the loss before {it},{other} or use a StraightThrough block."]
+    ways = [f"move the loss before {it}", *([remedy.format(it=it)] if remedy else [])]
+    if all(cutter.bypassable for cutter in closed):
+        ways.append("use a StraightThrough block")
+    text = ", ".join(ways[:-1]) + (", or " if len(ways) > 1 else "") + ways[-1]
+    return [f"{text[0].upper()}{text[1:]}."]
 
 
 def unfit(block: str, why: str) -> str:

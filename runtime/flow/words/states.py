@@ -304,7 +304,8 @@ class Cutter:
     ``kind`` is "stop" for a StopGradient, "no rule" for arithmetic without a derivative;
     ``why`` says the latter in words, and ``remedy`` what would help, None where nothing would
     because the slot is closed on purpose. In a repair ``leaf`` is the path of the leaf of a tree
-    that a StopGradient would have to let through; else it is empty.
+    that a StopGradient would have to let through; else it is empty. ``bypassable`` is False where
+    no StraightThrough fits, as the shapes before and behind the slot differ.
     """
 
     block: InstancePath
@@ -313,6 +314,7 @@ class Cutter:
     why: str = ""
     leaf: str = ""
     remedy: str | None = field(default=None, compare=False)
+    bypassable: bool = field(default=True, compare=False)
 
     def __str__(self) -> str:
         return self.block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -254,6 +255,20 @@ def test_past_a_choice_the_number_is_that_of_the_straight_through_repair():
     assert found.gradient.tolist() == [1, 2, 3]
 
 
+def test_no_sentence_advises_a_bypass_that_another_calls_impossible():
+    seen = 0
+    for diagram in [*map(specimen, range(150)), *jumps()]:
+        session = Session(diagram)
+        flow = analyse(session.program)
+        for key in [*session.program.wires, *session.program.sources("variable")]:
+            text = with_fix(session, flow.explain(key), flow=flow).sentence
+            impossible = re.findall(r"cannot bypass (\S+) alone: the shape", text)
+            seen += bool(impossible)
+            alone = [name for name in impossible if f"{name} cuts every route" in text]
+            assert not (alone and "or use a StraightThrough block" in text), text
+    assert seen >= 4
+
+
 def test_where_nothing_can_stand_in_the_reason_is_said():
     x = variable("x", [1.0, 3.0])
     session = Session(build(loss(cast(arg_max(x, name="choice"), dtype="float32"))))
@@ -324,7 +339,7 @@ def test_no_second_straight_through_takes_the_gradient_of_the_first():
         (lambda x: equal(x, 0.5, name="hard"), "soften it, or use"),
         (lambda x: cast(x, dtype="int32", name="hard"), "keep floats there, or use"),
         (lambda x: is_finite(x, name="hard"), "Move the loss before it, or use"),
-        (lambda x: arg_max(x, keepdims=True, name="hard"), "soften it with a Softmax, or use"),
+        (lambda x: arg_max(x, keepdims=True, name="hard"), ", or soften it with a Softmax."),
     ],
 )
 def test_what_would_help_depends_on_the_block(hard, advice):

@@ -280,8 +280,12 @@ class ObservedFlow:
         """The StopGradient blocks that are not open."""
         return closed_stops(self.flow)
 
-    def idle_stops(self) -> dict[InstancePath, str]:
-        """The StopGradients that cut nothing for any loss, each with a sentence that says why."""
+    def idle_stops(self, is_tried: bool = False) -> dict[InstancePath, str]:
+        """The StopGradients that cut nothing for any loss, each with a sentence that says why.
+
+        That 0 arrives is no proof: behind the stop it may meet an infinite slope. The sentence says
+        so unless opening the stops ``is_tried``.
+        """
         if not self.losses:
             return {}
         found = {}
@@ -289,7 +293,9 @@ class ObservedFlow:
             reasons = [port.idle or self._zero_at(port) or "" for port in ports]
             if reasons and all(reasons):
                 each = " or ".join(dict.fromkeys(reasons))  # leaves of a tree may differ
-                found[stop] = f"This stop cuts nothing: {each}."
+                certain = is_tried or all(port.idle for port in ports)
+                unless = "" if certain else ", unless a slope behind it is infinite"
+                found[stop] = f"This stop cuts nothing{unless}: {each}."
         return found
 
     def stale(self, diagram: Diagram) -> bool:

@@ -353,7 +353,7 @@ def _idle(
 
     That 0 arrives is no proof: behind the stop it may meet an infinite slope.
     """
-    idle, ports = observed.idle_stops(), stopped_ports(observed.flow)
+    idle, ports = observed.idle_stops(is_tried=True), stopped_ports(observed.flow)
     certain = [stop for stop in idle if all(port.idle for port in ports[stop])]
     found = [Finding(IDLE_STOP, stop, idle[stop]) for stop in certain]
     others = [stop for stop in observed.stops if stop not in certain]

@@ -14,8 +14,10 @@ from runtime.flow import (
     ObservedFlow,
     State,
     Thresholds,
+    WhatIf,
     analyse,
     badges,
+    diagnose,
     flow_of_run,
     observe,
 )
@@ -187,7 +189,8 @@ def test_stops_that_cut_nothing_say_why():
         "inner": "This stop cuts nothing: outer already cuts its routes.",
         "outer": "This stop cuts nothing: inner already cuts the routes behind it.",
         "data": "This stop cuts nothing: no trained variable could get a gradient through it.",
-        "silent": "This stop cuts nothing: the gradient that arrives here is 0.",
+        "silent": "This stop cuts nothing, unless a slope behind it is infinite: the gradient "
+        "that arrives here is 0.",
         "unread": "This stop cuts nothing: no loss depends on its output.",
     }
 
@@ -197,8 +200,8 @@ def test_a_stop_on_a_tree_says_why_each_of_its_leaves_is_idle():
     tree = b.stop_gradient(b.pack(b.variable("y", 1.0), x, keys=["unread", "read"]), name="stop")
     silent = b.mul(b.pick(tree, path="read"), 0.0)
     assert observe(Session(b.build(b.loss(b.sum(silent))))).idle_stops() == {
-        "stop": "This stop cuts nothing: no loss depends on its output or the gradient that "
-        "arrives here is 0."
+        "stop": "This stop cuts nothing, unless a slope behind it is infinite: no loss depends on "
+        "its output or the gradient that arrives here is 0."
     }
 
 
@@ -338,3 +341,15 @@ def test_numbers_only_refine_carries_and_follow_their_definitions():
                 assert reading.verdict(wire, loss).sentence
         for name in session.program.sources("variable"):
             assert reading.variable(name).sentence
+
+
+def test_a_stop_that_keeps_nan_from_a_variable_is_not_said_to_cut_nothing() -> None:
+    """0 arrives, but behind the stop is the infinite slope of a root at 0: opened, it is NaN."""
+    x = b.variable("x", [0.0, 4.0])
+    kept = b.stop_gradient(b.sqrt(x), name="kept")
+    session = Session(b.build(b.loss(b.sum(b.mul(kept, 0.0) + x))))
+    said = observe(session).idle_stops()["kept"]
+    assert said.startswith("This stop cuts nothing, unless a slope behind it is infinite")
+    assert "kept" not in {finding.key for finding in diagnose(session)}
+    opened = WhatIf(session).open("kept").compare().after.gradient("x")
+    assert np.isnan(opened[0])

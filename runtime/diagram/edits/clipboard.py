@@ -61,7 +61,7 @@ def copied(diagram: Diagram, page: str, names: Collection[str], notes: Collectio
     others = [name for name in here.blocks if name not in chosen]
     kept = apply(diagram, RemoveBlocks(others, page)).after.pages[page]
     main = replace(kept, notes={n: note for n, note in here.notes.items() if n in notes})
-    used = {name: diagram.pages[name] for name in _used(diagram.pages, main) if name != MAIN}
+    used = {name: diagram.pages[name] for name in pages_used(diagram.pages, main) if name != MAIN}
     return dumps(Diagram({MAIN: main} | used))
 
 
@@ -82,22 +82,35 @@ def pasted(
     from a text editor. Raises FileError with line and column, also for a text without blocks.
     """
     source = _read(text)
-    main = _without_dangling(source.main)
-    if not (main.blocks or main.notes):
+    if not (source.main.blocks or source.main.notes):
         raise FileError("The text contains no blocks or notes.", expected=_FORMS)
-    pages = {name: source.pages[name] for name in _used(source.pages, main) if name != MAIN}
-    new_pages = _page_names(pages, diagram)
+    return inserted(diagram, page, source, at, label=label, aside=aside)
+
+
+def inserted(
+    diagram: Diagram,
+    page: str,
+    source: Diagram,
+    at: Point | None = None,
+    *,
+    label: str,
+    aside: Point = Point(0.0, 0.0),
+) -> Paste:
+    """The change that adds the main page of ``source`` to a page, as :func:`pasted` does a text."""
+    main = _without_dangling(source.main)
+    pages = {name: source.pages[name] for name in pages_used(source.pages, main) if name != MAIN}
+    new_pages = page_names(pages, diagram)
     here = diagram.pages[page]
     names = _unique(main.blocks, here.blocks)
     notes = _unique(main.notes, here.notes)
     places = {**arrangement(source.with_page(MAIN, main), MAIN).places, **main.layout}
     by = _moved(_shift(main, places, at), aside)
     changes: list[Change] = [
-        InsertPage(new_pages[name], _with_pages(content, new_pages))
+        InsertPage(new_pages[name], with_pages(content, new_pages))
         for name, content in pages.items()
         if new_pages[name] not in diagram.pages
     ]
-    for name, block in _with_pages(main, new_pages).blocks.items():
+    for name, block in with_pages(main, new_pages).blocks.items():
         changes.append(AddBlock(names[name], block, _moved(places[name], by), page))
     for target, origin in sorted(main.wires.items(), key=lambda wire: _term(wire[0])):
         begin = PortName(names[origin.block], origin.port)
@@ -122,7 +135,7 @@ def _without_dangling(page: Page) -> Page:
     )
 
 
-def _used(pages: Mapping[str, Page], main: Page) -> Iterator[str]:
+def pages_used(pages: Mapping[str, Page], main: Page) -> Iterator[str]:
     """Names of the pages that ``main`` uses, directly or through others."""
     found: dict[str, None] = {}
     waiting = [main]
@@ -134,17 +147,17 @@ def _used(pages: Mapping[str, Page], main: Page) -> Iterator[str]:
     return iter(found)
 
 
-def _page_names(pages: Mapping[str, Page], diagram: Diagram) -> dict[str, str]:
+def page_names(pages: Mapping[str, Page], diagram: Diagram) -> dict[str, str]:
     """The name of each page after pasting: its own if that is unused or means an equal page."""
     same = {name for name, page in pages.items() if diagram.pages.get(name) == page}
     # A page is the same only if the pages that it uses are.
-    while broken := {n for n in same if not same.issuperset(_used(pages, pages[n]))}:
+    while broken := {n for n in same if not same.issuperset(pages_used(pages, pages[n]))}:
         same -= broken
     others = _unique([name for name in pages if name not in same], diagram.pages)
     return others | {name: name for name in same}
 
 
-def _with_pages(page: Page, new: Mapping[str, str]) -> Page:
+def with_pages(page: Page, new: Mapping[str, str]) -> Page:
     """The page with its page blocks renamed to the new names of their pages."""
     renamed = {
         name: block.model_copy(update={"page": new[block.page]})

@@ -113,7 +113,7 @@ class ClipboardCommands(QObject):
         except GradwireError as error:
             self._refuse(str(error))
             return
-        if reason := _use_refusal(diagram, page, paste):
+        if reason := use_refusal(diagram, page, paste):
             self._refuse(reason)
             return
         scene = self._canvas.view.scene
@@ -146,7 +146,7 @@ def _read(
     return Paste(replace(added.change, label=label), frozenset(added.blocks), frozenset())
 
 
-def _use_refusal(diagram: Diagram, page: str, paste: Paste) -> str | None:
+def use_refusal(diagram: Diagram, page: str, paste: Paste) -> str | None:
     """Why a pasted use of a page is not allowed on ``page``, as a sentence; None if all are."""
     for change in paste.change.changes:
         if isinstance(change, InsertPage):

@@ -30,6 +30,11 @@ class Settings:
             else Path(store.fileName()).parent
         )
         """The folder for crash recovery."""
+        documents = QStandardPaths.writableLocation(
+            QStandardPaths.StandardLocation.DocumentsLocation
+        )
+        own = Path(documents) / "Gradwire Library" if store is None else self.folder / "library"
+        self._library = own
 
     @property
     def recent(self) -> list[Path]:
@@ -74,6 +79,15 @@ class Settings:
         """Put an action first among the recent ones."""
         others = [other for other in self.commands if other != key]
         self._store.setValue("commands", [key, *others][:_MAX_COMMANDS])
+
+    @property
+    def library(self) -> Path:
+        """The folder of the user's own pages."""
+        return Path(str(self._store.value("library", "") or self._library))
+
+    @library.setter
+    def library(self, folder: Path) -> None:
+        self._store.setValue("library", str(folder))
 
     @property
     def shortcuts(self) -> str:

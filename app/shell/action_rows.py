@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from app.commands.edit import EditCommands
     from app.commands.files import FileCommands
     from app.commands.help import HelpCommands
+    from app.commands.library import LibraryCommands
     from app.commands.pages import PageCommands
     from app.commands.panels import PanelCommands
     from app.commands.pictures import PictureCommands
@@ -55,6 +56,7 @@ class Owners:
     gradient_check: GradientCheck
     help: HelpCommands
     history: QUndoStack
+    library: LibraryCommands
     navigation: Navigation
     pages: PageCommands
     palette: Palette

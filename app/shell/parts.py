@@ -12,6 +12,7 @@ from app.commands.compare import CompareCommands
 from app.commands.edit import EditCommands
 from app.commands.files import FileCommands
 from app.commands.help import HelpCommands
+from app.commands.library import LibraryCommands
 from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
 from app.commands.pictures import PictureCommands
@@ -125,6 +126,7 @@ class WindowParts(QMainWindow):
     def _make_commands(self) -> None:
         document, navigation, canvas = self.document, self.navigation, self.canvas
         background, settings = self.background, self.settings
+        palette, library = self.palette_panel, self.windows.library
         workers = [controller.worker for controller in self._controllers]
         self.presentation = Presentation(
             self, document, navigation, canvas, self.docks, self.breadcrumbs
@@ -134,7 +136,7 @@ class WindowParts(QMainWindow):
         self.help = HelpCommands(lambda: menus, self.windows.keymap, settings, self)
         self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
-        self.pages = PageCommands(document, navigation, canvas, self.palette_panel, self)
+        self.pages = PageCommands(document, navigation, canvas, palette, self)
         self.actions_by_name, menus = actions.build(
             self.menuBar(),
             Owners(
@@ -151,9 +153,10 @@ class WindowParts(QMainWindow):
                 gradient_check=self.gradient_check,
                 help=self.help,
                 history=document.undo_stack,
+                library=LibraryCommands(document, navigation, canvas, palette, library, self),
                 navigation=navigation,
                 pages=self.pages,
-                palette=self.palette_panel,
+                palette=palette,
                 panels=PanelCommands(
                     self, self.docks.by_name, (self.card, *self.docks.edges.values()), canvas
                 ),

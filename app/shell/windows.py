@@ -14,6 +14,7 @@ from app.services.background import Cancelled
 from app.services.favourites import Favourites
 from app.services.journal import Journal
 from app.services.keymap import Keymap
+from app.services.library import Library
 from app.shell.shortcuts import bindings
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Windows(QObject):
         super().__init__()
         self.settings = settings
         self.favourites = Favourites(settings, self)
+        self.library = Library(settings, self)
         self.keymap = Keymap(bindings(), settings, self)
         self.journal = Journal(settings.folder / "recovery")
         self._windows: list[MainWindow] = []

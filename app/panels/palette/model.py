@@ -21,7 +21,14 @@ from PySide6.QtWidgets import QToolTip
 
 from app.canvas.input.dropping import BLOCK_MIME, PAGE_MIME
 from app.canvas.input.entry.candidates import matches, page_refusal, sort_key
-from app.canvas.paint.blocks.rows import ASIDE_ROLE, BLOCK_ROLE, PAGE_ROLE, REFUSAL_ROLE, STAR_ROLE
+from app.canvas.paint.blocks.rows import (
+    ASIDE_ROLE,
+    BLOCK_ROLE,
+    LIBRARY_ROLE,
+    PAGE_ROLE,
+    REFUSAL_ROLE,
+    STAR_ROLE,
+)
 from app.panels import formula
 from app.services.translation import editor
 from blocks.library.pages import Page as PageBlock
@@ -40,7 +47,8 @@ _Index = QModelIndex | QPersistentModelIndex
 class PaletteModel(QStandardItemModel):
     """Headings with block classes as children, which can be dragged.
 
-    The first heading has the favourites, the second the pages of the diagram, which can be renamed.
+    The first heading has the favourites, the second the pages of the diagram, which can be renamed,
+    the third the pages of the user's library.
     """
 
     pageRenamed = Signal(str, str)
@@ -56,6 +64,9 @@ class PaletteModel(QStandardItemModel):
         self.appendRow(self._favourites_head)
         self._pages_head = _head(self.tr("Pages of this diagram"))
         self.appendRow(self._pages_head)
+        self._library_head = _head(self.tr("My library"))
+        self.appendRow(self._library_head)
+        self._library: list[tuple[str, bool]] = []
         self._listed: list[PageRow] = []
         for family, classes in registry.families().items():
             head = _head(family.replace("_", " "))
@@ -65,12 +76,13 @@ class PaletteModel(QStandardItemModel):
         favourites.changed.connect(self._list_favourites)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if role == Qt.ItemDataRole.ToolTipRole and not super().data(index, PAGE_ROLE):
+        is_page = super().data(index, PAGE_ROLE) or super().data(index, LIBRARY_ROLE)
+        if role == Qt.ItemDataRole.ToolTipRole and not is_page:
             cls = super().data(index, BLOCK_ROLE)
             return tooltip(cls) if cls else None
         if role == STAR_ROLE:
             cls = super().data(index, BLOCK_ROLE)
-            if cls is None or super().data(index, PAGE_ROLE):
+            if cls is None or is_page:
                 return None
             return cls.type_name() in self._favourites.starred
         return super().data(index, role)
@@ -92,6 +104,19 @@ class PaletteModel(QStandardItemModel):
         self._pages_head.removeRows(0, self._pages_head.rowCount())
         self._pages_head.appendRows([_page_item(row) for row in rows])
         return True
+
+    def set_library(self, rows: list[tuple[str, bool]]) -> bool:
+        """List the pages of the library, and whether the diagram's differs; False if unchanged."""
+        if rows == self._library:
+            return False
+        self._library = rows
+        self._library_head.removeRows(0, self._library_head.rowCount())
+        self._library_head.appendRows([_library_item(*row) for row in rows])
+        return True
+
+    def library(self) -> QModelIndex:
+        """The heading of the library."""
+        return self._library_head.index()
 
     def pages(self) -> QModelIndex:
         """The heading of the pages."""
@@ -210,6 +235,20 @@ def _page_item(page: PageRow) -> QStandardItem:
         | Qt.ItemFlag.ItemIsEditable
         | dragged
     )
+    return item
+
+
+def _library_item(name: str, is_other: bool) -> QStandardItem:
+    item = QStandardItem(name)
+    item.setData(PageBlock, BLOCK_ROLE)
+    item.setData(name, LIBRARY_ROLE)
+    item.setData(editor.tr("differs") if is_other else "", ASIDE_ROLE)
+    tips = [escape(editor.tr("Add a copy of the page {0}.").format(name))]
+    if is_other:
+        item.setData(editor.tr("{0}, differs").format(name), Qt.ItemDataRole.AccessibleTextRole)
+        tips.append(escape(editor.tr("The page of this name in the diagram differs.")))
+    item.setToolTip("".join(f"<p>{tip}</p>" for tip in tips))
+    item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
     return item
 
 

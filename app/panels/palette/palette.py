@@ -8,7 +8,15 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
-from app.canvas.paint.blocks.rows import BLOCK_ROLE, PAGE_ROLE, STAR_ROLE, BlockRows, Stars, is_star
+from app.canvas.paint.blocks.rows import (
+    BLOCK_ROLE,
+    LIBRARY_ROLE,
+    PAGE_ROLE,
+    STAR_ROLE,
+    BlockRows,
+    Stars,
+    is_star,
+)
 from app.panels.palette.model import PaletteFilter, PaletteModel
 from app.services.theme import follow_theme
 
@@ -32,6 +40,8 @@ class Palette(QWidget):
     """A page's old name and its new one."""
     pageCopied = Signal(str)
     """Name of a page to copy."""
+    libraryChosen = Signal(str)
+    """Name of a page of the library to insert."""
     pageRemoved = Signal(str)
     """Name of a page to remove."""
 
@@ -78,6 +88,11 @@ class Palette(QWidget):
                 if index.data(PAGE_ROLE) == chosen:
                     self.tree.setCurrentIndex(index)
 
+    def set_library(self, rows: list[tuple[str, bool]]) -> None:
+        """List the pages of the library, and whether the diagram's of that name differs."""
+        if self._model.set_library(rows):
+            self.tree.expand(self._filter.mapFromSource(self._model.library()))
+
     def focus_search(self) -> None:
         """Focus the search line and select its text."""
         self.search_line.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -116,11 +131,12 @@ class Palette(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(self.tr("&Add to the Page"), lambda: self._choose(index))
-        if (page := index.data(PAGE_ROLE)) is None:
+        page = index.data(PAGE_ROLE)
+        if page is None and index.data(STAR_ROLE) is not None:
             starred = index.data(STAR_ROLE)
             text = self.tr("Remove from &Favourites") if starred else self.tr("Add to &Favourites")
             menu.addAction(text, lambda: self._star(index))
-        else:
+        elif page is not None:
             menu.addAction(self.tr("&Open"), lambda: self.pageOpened.emit(page))
             menu.addAction(self.tr("&Rename"), lambda: self.tree.edit(index))
             menu.addAction(self.tr("&Copy"), lambda: self.pageCopied.emit(page))
@@ -173,7 +189,9 @@ class Palette(QWidget):
         self.tree.scrollToTop()
 
     def _choose(self, index: QModelIndex) -> None:
-        if page := index.data(PAGE_ROLE):
+        if name := index.data(LIBRARY_ROLE):
+            self.libraryChosen.emit(name)
+        elif page := index.data(PAGE_ROLE):
             self.pageChosen.emit(page)
         elif cls := index.data(BLOCK_ROLE):
             self.blockChosen.emit(cls.type_name())

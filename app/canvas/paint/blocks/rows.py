@@ -33,6 +33,8 @@ ASIDE_ROLE = Qt.ItemDataRole.UserRole + 5
 """Faint text at the end of a row."""
 REFUSAL_ROLE = Qt.ItemDataRole.UserRole + 6
 """Why a page can't be used on the current page; empty if it can."""
+LIBRARY_ROLE = Qt.ItemDataRole.UserRole + 7
+"""Name of the library's page of a row; None for other blocks."""
 
 TILE = 22
 """Height of a tile, px, with text of normal size."""

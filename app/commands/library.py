@@ -1,0 +1,184 @@
+"""The user's library of pages: save one, insert one, and update the uses of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QMessageBox
+
+from app.canvas.input.room import in_vacancy
+from app.commands.clipboard import use_refusal
+from app.services.background import Cancelled
+from blocks.errors import GradwireError
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram import MAIN, save
+from runtime.diagram.edits.clipboard import inserted
+from runtime.diagram.edits.sharing import differs, page_offered, shared_page, updated
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.canvas.view import CanvasView
+    from app.document.document import Document
+    from app.document.navigation import Navigation
+    from app.panels.palette.palette import Palette
+    from app.services.library import Library
+    from runtime.diagram import Diagram
+
+
+class LibraryCommands(QObject):
+    """Copies pages between one document and the library, and lists the library in the palette.
+
+    A page in the document is a copy. The list says where it differs from the library's page of
+    the same name; nothing is updated by itself.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        navigation: Navigation,
+        canvas: CanvasView,
+        palette: Palette,
+        library: Library,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._document = document
+        self._navigation = navigation
+        self._canvas = canvas
+        self._palette = palette
+        self._library = library
+        self._compared: dict[str, tuple[tuple[object, ...], bool]] = {}
+        palette.libraryChosen.connect(self.insert)
+        document.diagramChanged.connect(self._list)
+        library.changed.connect(self._list)
+        self._list()
+
+    def save(self) -> None:
+        """Save the page of the selected block, or else the current page, to the library."""
+        page = self._page()
+        if page is None:
+            return
+        path, diagram = self._library.path(page), self._document.diagram
+        if path.exists() and not self._may_replace(page):
+            return
+        text = self.tr("Saving {0}").format(path.name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._document.compute(text, lambda: save(shared_page(diagram, page), path), large=True)
+        except Cancelled:
+            return
+        except (GradwireError, OSError) as error:
+            self._document.problem.emit(self.tr("{0} was not saved. {1}").format(page, error))
+            return
+        self._canvas.hint(self.tr("Page {0} is in the library.").format(page))
+        self._library.refresh()
+
+    def insert(self, name: str) -> None:
+        """Add a use of a page of the library, with a copy of the page and of those it uses."""
+        shared = self._read(name)
+        if shared is None:
+            return
+        diagram, here = self._document.diagram, self._navigation.page
+        label = self.tr("Insert {0}").format(name)
+        paste = inserted(diagram, here, shared, self._canvas.middle(), label=label)
+        if reason := use_refusal(diagram, here, paste):
+            self._document.problem.emit(self.tr("{0} was not inserted. {1}").format(name, reason))
+            return
+        change = in_vacancy(self._canvas.view.scene, paste.change, paste.blocks, paste.notes)
+        if self._document.apply(change):
+            self._canvas.select(paste.blocks, paste.notes)
+            bounds = self._canvas.view.scene.bounds_of(paste.blocks, paste.notes)
+            if bounds is not None:
+                self._canvas.reveal(bounds)
+            self._canvas.setFocus()
+
+    def update(self) -> None:
+        """Replace the page of the selected block, in all its uses, by that of the library."""
+        page = self._page()
+        if page is None:
+            return
+        if page not in self._library.names():
+            self._canvas.hint(self.tr("The library has no page {0}.").format(page))
+            return
+        shared = self._read(page)
+        if shared is None:
+            return
+        if page_offered(shared) != page:
+            self._canvas.hint(self.tr("The library has no page {0}.").format(page))
+        elif differs(self._document.diagram, shared):
+            self._document.apply(updated(self._document.diagram, shared))
+        else:
+            self._canvas.hint(self.tr("Page {0} is as in the library.").format(page))
+
+    def choose_folder(self) -> None:
+        """Choose the folder of the library."""
+        chosen = QFileDialog.getExistingDirectory(
+            self._parent, self.tr("Library folder"), str(self._library.folder)
+        )
+        if chosen:
+            self._library.choose(Path(chosen))
+
+    def _page(self) -> str | None:
+        """The page of the one selected page block, or the current page unless it is ``main``."""
+        here = self._navigation.page
+        blocks = self._document.diagram.pages[here].blocks
+        found = {
+            block.page
+            for name in self._canvas.selection()
+            if isinstance(block := blocks[name], PageBlock)
+        }
+        if not found and here != MAIN and not self._canvas.selection():
+            found = {here}
+        if len(found) != 1:
+            self._canvas.hint(self.tr("Select a block that uses a page, or go to the page."))
+            return None
+        return found.pop()
+
+    def _read(self, name: str) -> Diagram | None:
+        """The library's diagram of that name, which shares a page; None with a message if not."""
+        text = self.tr("Opening {0}").format(name)
+        try:
+            shared = self._document.compute(text, lambda: self._library.read(name), large=True)
+            page_offered(shared)
+        except Cancelled:
+            return None
+        except (GradwireError, OSError) as error:
+            self._document.problem.emit(self.tr("{0} was not read. {1}").format(name, error))
+            return None
+        return shared
+
+    def _may_replace(self, page: str) -> bool:
+        question = QMessageBox.question(
+            self._parent,
+            self.tr("Library"),
+            self.tr("The library has a page {0}. Replace it?").format(page),
+        )
+        return question == QMessageBox.StandardButton.Yes
+
+    def _list(self) -> None:
+        """Show the library in the palette, and which of its pages differ from the document's."""
+        pages = self._document.diagram.pages
+        self._palette.set_library(
+            [(name, name in pages and self._differs(name)) for name in self._library.names()]
+        )
+
+    def _differs(self, name: str) -> bool:
+        diagram = self._document.diagram
+        try:
+            shared = self._library.read(name)
+            own = (shared, *(diagram.pages[n] for n in shared.pages if n in diagram.pages))
+            known = self._compared.get(name)
+            if known is None or not _same(known[0], own):
+                known = self._compared[name] = own, differs(diagram, shared)
+        except (GradwireError, OSError):
+            return False  # said when it is inserted
+        return known[1]
+
+
+def _same(before: tuple[object, ...], now: tuple[object, ...]) -> bool:
+    """Whether two tuples have the same objects; pages may hold large arrays."""
+    return len(before) == len(now) and all(a is b for a, b in zip(before, now, strict=True))

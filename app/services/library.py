@@ -1,0 +1,76 @@
+"""The folder of pages that the user shares between files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QFileSystemWatcher, QObject, Signal
+
+from runtime.diagram import Diagram, load
+from runtime.diagram.files.storage import SUFFIX
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.services.settings import Settings
+
+_MOST = 500
+"""Files of the folder that are listed."""
+
+
+class Library(QObject):
+    """Lists and reads the files of the folder in ``settings``, which need not exist."""
+
+    changed = Signal()
+    """A file has come, gone or changed, or the folder is another."""
+
+    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._read: dict[Path, tuple[tuple[int, int], Diagram]] = {}
+        self._watcher = QFileSystemWatcher(self)
+        self._watcher.directoryChanged.connect(self.changed)
+        self._watch()
+
+    @property
+    def folder(self) -> Path:
+        """The folder."""
+        return self._settings.library
+
+    def choose(self, folder: Path) -> None:
+        """Use another folder."""
+        self._settings.library = folder
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look at the folder again."""
+        self._watch()
+        self.changed.emit()
+
+    def names(self) -> list[str]:
+        """Names of the files without their suffix, in order; none if the folder can't be read."""
+        try:
+            files = sorted(path.name for path in self.folder.iterdir() if path.is_file())
+        except OSError:
+            return []
+        return [name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)][:_MOST]
+
+    def path(self, name: str) -> Path:
+        """The file of that name."""
+        return self.folder / f"{name}{SUFFIX}"
+
+    def read(self, name: str) -> Diagram:
+        """The diagram in a file, read again if that has changed. Raises GradwireError, OSError."""
+        path = self.path(name)
+        status = path.stat()
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = self._read.get(path)
+        if known is None or known[0] != stamp:
+            known = self._read[path] = stamp, load(path)
+        return known[1]
+
+    def _watch(self) -> None:
+        if watched := self._watcher.directories():
+            self._watcher.removePaths(watched)
+        if self.folder.is_dir():
+            self._watcher.addPath(str(self.folder))

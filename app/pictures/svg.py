@@ -66,7 +66,33 @@ def _attributes(ink: Ink) -> Iterator[tuple[str, str]]:
 
 
 def _path(steps: tuple[Step, ...]) -> str:
-    return "".join(letter + " ".join(map(_short, numbers)) for letter, numbers in steps)
+    """The steps in relative coordinates, which take half the room: letters have many.
+
+    Each step starts where the rounded ones before it end, so that roundings don't add up.
+    """
+    text: list[str] = []
+    x = y = start_x = start_y = 0.0
+    for letter, numbers in steps:
+        if letter == "Z":
+            text.append("z")
+            x, y = start_x, start_y
+            continue
+        rounded = [round(number, 2) for number in numbers]
+        offsets = [value - (y if place % 2 else x) for place, value in enumerate(rounded)]
+        text.append(letter.lower() + _list(offsets))
+        x, y = rounded[-2:]
+        if letter == "M":
+            start_x, start_y = x, y
+    return "".join(text)
+
+
+def _list(numbers: Iterable[float]) -> str:
+    """``1-.5 2``: numbers without a zero before the point, or a space before the sign."""
+    texts = [_short(number) for number in numbers]
+    short = [text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+             for text in texts]  # fmt: skip
+    return "".join(text if place == 0 or text[0] == "-" else f" {text}"
+                   for place, text in enumerate(short))  # fmt: skip
 
 
 def _text(label: Label) -> str:

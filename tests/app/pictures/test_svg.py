@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 from app.pictures.options import Lettering
-from app.pictures.svg import svg
+from app.pictures.svg import _path, svg
 from app.services.theme import DARK, LIGHT
 from runtime.flow import State
 from tests.app.pictures.conftest import STRANGE
@@ -45,6 +47,26 @@ def test_text_is_text_in_a_family_that_browsers_know(picture):
 def test_shapes_need_no_font(picture):
     root = ElementTree.fromstring(svg(picture(lettering=Lettering.SHAPES), ""))
     assert not root.findall(f".//{SVG}text")
+
+
+def test_relative_steps_end_where_the_absolute_ones_do():
+    line = [("L", (10.004 + i / 3, 20.0 - i / 7)) for i in range(1, 300)]
+    curve = ("C", (0.5, 0.5, -0.25, 3.0, 7.0, 8.125))
+    steps = [("M", (10.004, 20.0)), *line, curve, ("Z", ()), ("M", (1.0, 1.0)), ("L", (2.0, 2.0))]
+    text = _path(tuple(steps))
+    x = y = 0.0
+    ends = []
+    for letter, numbers in re.findall(r"([mlcz])([^mlcz]*)", text):
+        if letter == "z":
+            x, y = ends[0]
+            continue
+        values = [float(found) for found in re.findall(r"-?\d*\.?\d+", numbers)]
+        x, y = x + values[-2], y + values[-1]
+        ends.append((x, y))
+    expected = [numbers[-2:] for letter, numbers in steps if letter != "Z"]
+    assert len(ends) == len(expected)
+    assert np.abs(np.subtract(ends, expected)).max() < 0.0051
+    assert len(text) < 0.7 * sum(len(f"L{x:.2f} {y:.2f}") for x, y in expected)
 
 
 def test_a_width_on_paper_is_in_centimetres(picture):

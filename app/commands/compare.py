@@ -83,7 +83,9 @@ class CompareCommands(QObject):
             self.tr("{0} compared with {1}").format(report.after, report.before),
             visible(plain(report.parts())),
             pages,
-            lambda page: DiffPicture(report.changes, report.effects, page, result),
+            lambda page, theme: DiffPicture(
+                report.changes, report.effects, page, result, theme=theme
+            ),
             self._parent,
         )
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -80,6 +80,7 @@ class DiffPicture(PagePicture):
         page: str,
         result: Result | None,
         options: PictureOptions | None = None,
+        theme: Theme | None = None,
     ) -> None:
         self._effects = effects
         self._use = first_use(changes.after, page)
@@ -88,7 +89,7 @@ class DiffPicture(PagePicture):
         before = changes.before.pages.get(self._changes.was or "")
         merged = _with_removed(changes.after, before, self._changes)
         result = result and replace(result, diagram=merged)
-        super().__init__(merged, page, result, self._use, options)
+        super().__init__(merged, page, result, self._use, options, theme)
 
     @property
     def key_size(self) -> QSizeF:

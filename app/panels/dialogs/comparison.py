@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.dialogs.export_sheet import PicturePreview
+from app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,24 +26,25 @@ if TYPE_CHECKING:
 
 
 class Comparison(QDialog):
-    """Stays open beside the window. ``pictures`` draws a page of ``pages``."""
+    """Stays open beside the window. ``pictures`` draws a page of ``pages`` in a theme."""
 
     def __init__(
         self,
         title: str,
         words: str,
         pages: Sequence[str],
-        pictures: Callable[[str], PagePicture],
+        pictures: Callable[[str, Theme], PagePicture],
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
         self._pictures = pictures
+        self._theme = LIGHT
         self.page = QComboBox(self)
         self.page.setAccessibleName(self.tr("Page"))
         self.page.addItems(list(pages))
         self.page.setVisible(len(pages) > 1)
-        self.page.currentTextChanged.connect(self._show_page)
+        self.page.currentTextChanged.connect(self._draw)
         self.preview = PicturePreview(self)
         self.words = QPlainTextEdit(words, self)
         self.words.setReadOnly(True)
@@ -60,7 +62,12 @@ class Comparison(QDialog):
         column.addWidget(split, 1)
         column.addWidget(buttons)
         self.resize(980, 720)
-        self._show_page(self.page.currentText())
+        follow_theme(self)
 
-    def _show_page(self, page: str) -> None:
-        self.preview.show_picture(self._pictures(page))
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in the colours of ``theme``."""
+        self._theme = theme
+        self._draw()
+
+    def _draw(self) -> None:
+        self.preview.show_picture(self._pictures(self.page.currentText(), self._theme))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.panels.dialogs.comparison import Comparison
+from app.services.theme import DARK, LIGHT
 from runtime.diagram import InsertPage, RemoveBlocks, SetParameters, save
 from tests.app.document.test_diff import seed
 
@@ -71,6 +74,19 @@ def test_of_several_pages_one_is_chosen(window, compare, qtbot):
     before = dialog.preview.grab().toImage()
     dialog.page.setCurrentText("inner")
     assert dialog.preview.grab().toImage() != before
+
+
+def test_the_picture_has_the_theme_of_the_window(window, compare):
+    dialog = compare()
+    before = dialog.preview.grab().toImage()
+    window.actions_by_name["theme_dark"].trigger()
+    after = dialog.preview.grab().toImage()
+    places = [(x, y) for x in range(0, before.width(), 3) for y in range(0, before.height(), 3)]
+    counts = [
+        Counter(image.pixelColor(x, y).name() for x, y in places) for image in (before, after)
+    ]
+    assert counts[0][LIGHT.canvas] > counts[0][DARK.canvas]
+    assert counts[1][DARK.canvas] > counts[1][LIGHT.canvas]
 
 
 def test_a_file_that_is_none_is_refused(window, compare, tmp_path):

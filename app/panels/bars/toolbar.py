@@ -66,6 +66,10 @@ class ToolBar(QToolBar):
             name: self._button(actions.get(name), menus.get(name), tool)
             for name, tool in TOOLS.items()
         }
+        self._actions = {name: actions[name] for name in TOOLS if name in actions}
+        for action in self._actions.values():
+            action.changed.connect(self._show_tips)
+        self._show_tips()
         theme.follow_theme(self)
 
     def show_count(self, count: int) -> None:
@@ -80,6 +84,11 @@ class ToolBar(QToolBar):
         self._theme = theme
         self._draw()
 
+    def _show_tips(self) -> None:
+        """Show what the buttons do, with the keys as they are now."""
+        for name, action in self._actions.items():
+            self.buttons[name].setToolTip(_tip(action))
+
     def _draw(self) -> None:
         size = theme.scaled(_SIZE)
         self.setIconSize(QSize(size, size))
@@ -93,7 +102,6 @@ class ToolBar(QToolBar):
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if action is not None:
-            button.setToolTip(_tip(action))
             button.setEnabled(action.isEnabled())
             button.clicked.connect(action.trigger)
             action.enabledChanged.connect(button.setEnabled)

@@ -63,6 +63,18 @@ def test_pasting_again_does_not_cover_what_was_pasted(window, qtbot):
     assert len({layout[name] for name in ("b", "b2", "b3", "b4")}) == 4
 
 
+def test_what_is_pasted_out_of_view_is_scrolled_into_it(window, qtbot, monkeypatch):
+    canvas = window.canvas
+    canvas.select(["stop"])
+    press(qtbot, window, Qt.Key.Key_C)
+    canvas.show_at(Point(9000.0, 9000.0), canvas.actual_zoom())
+    monkeypatch.setattr(canvas, "underMouse", lambda: False)  # else it is pasted at the pointer
+    press(qtbot, window, Qt.Key.Key_V)
+    (name,) = canvas.selection()
+    assert name != "stop"
+    assert canvas.rect().contains(canvas.block_rect(name))
+
+
 def test_what_is_cut_keeps_its_name_in_another_window(window, qtbot):
     window.canvas.select({"b", "mul1"})
     press(qtbot, window, Qt.Key.Key_X)

@@ -133,6 +133,10 @@ class PageView(Protocol):
         """Positions by block name."""
 
     @property
+    def notes(self) -> Mapping[str, Note]:
+        """Notes and frames by id."""
+
+    @property
     def bends(self) -> Mapping[PortName, tuple[Point, ...]]:
         """Bends by the target of their wire."""
 

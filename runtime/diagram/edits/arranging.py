@@ -10,14 +10,13 @@ from runtime.diagram.edits.routes import settle_routes
 from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.graph import Graph
 from runtime.diagram.layout.measures import WIDTH
-from runtime.diagram.layout.placing import block_box, free_shift
+from runtime.diagram.layout.placing import block_box, distance, free_shift
 from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from runtime.diagram.edits.draft import Draft, PageDraft
-    from runtime.diagram.layout.placing import Box
     from runtime.diagram.model import Note
 
 
@@ -88,18 +87,11 @@ def _move_notes(
         if note.frame or not before:
             continue
         box = (*note.at, note.at.x + note.width, note.at.y + note.height)
-        nearest = min(before, key=lambda name: _distance(box, before[name]))
+        nearest = min(before, key=lambda name: distance(box, before[name]))
         x, y = free_shift([box], obstacles, shifts.get(nearest, Point(0.0, 0.0)))
         obstacles.append((box[0] + x, box[1] + y, box[2] + x, box[3] + y))
         if x or y:
             page.put_note(id, replace(note, at=Point(note.at.x + x, note.at.y + y)))
-
-
-def _distance(one: Box, other: Box) -> float:
-    """The distance of two boxes in px, along both axes together; 0 if they touch."""
-    return max(one[0] - other[2], other[0] - one[2], 0.0) + max(
-        one[1] - other[3], other[1] - one[3], 0.0
-    )
 
 
 def _blocks_in(frame: Note, places: Mapping[str, Point], heights: Mapping[str, float]) -> list[str]:

@@ -12,7 +12,7 @@ from runtime.diagram.layout.drawn import Drawn
 from runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, busyness, zoom
 from runtime.diagram.layout.graph import Graph, Part
 from runtime.diagram.layout.measures import COLUMN_GAP, PART_GAP, WIDTH
-from runtime.diagram.layout.placing import block_box, free_shift, stretches
+from runtime.diagram.layout.placing import block_box, free_shift, notes_of_others, stretches
 from runtime.diagram.layout.routes import XY, Drawing, draw_routes, route_of
 from runtime.diagram.layout.rows import PartLayout, Placement
 from runtime.diagram.model import MAIN, Diagram, Point
@@ -163,6 +163,12 @@ def _shift(
         block_box(*layout[name], height)
         for name, height in zip(rest.names, rest.heights, strict=True)
     ]
+    own = [
+        block_box(*layout[name], height)
+        for name, height in zip(graph.names, graph.heights, strict=True)
+        if name in layout
+    ]
+    obstacles += notes_of_others(diagram.pages[page].notes.values(), own, obstacles)
     boxes = [block_box(*at, height) for at, height in zip(corners, graph.heights, strict=True)]
     boxes += [stretch for path in paths for stretch in stretches(path)]
     return free_shift(boxes, obstacles, (x, y))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from runtime.diagram.layout.measures import ROW_GAP, WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from runtime.diagram.model import Note
 
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, right and bottom, in px."""
@@ -56,6 +59,35 @@ def free_shift(boxes: Sequence[Box], obstacles: Sequence[Box], wanted: XY) -> XY
 def block_box(x: float, y: float, height: float) -> Box:
     """The box of a block with its corner at (x, y)."""
     return x, y, x + WIDTH, y + height
+
+
+def distance(one: Box, other: Box) -> float:
+    """The distance of two boxes in px, along both axes together; 0 if they touch."""
+    return max(one[0] - other[2], other[0] - one[2], 0.0) + max(
+        one[1] - other[3], other[1] - one[3], 0.0
+    )
+
+
+def notes_of_others(notes: Iterable[Note], own: Sequence[Box], others: Sequence[Box]) -> list[Box]:
+    """The boxes of the notes that belong to ``others`` and not to ``own`` blocks.
+
+    A frame belongs to all blocks inside it, another note to the nearest block.
+    """
+    found = []
+    for note in notes:
+        box = (*note.at, note.at.x + note.width, note.at.y + note.height)
+        if note.frame:
+            is_own = any(_encloses(box, block) for block in own)
+        else:
+            nearest = min((distance(box, block) for block in others), default=0.0)
+            is_own = any(distance(box, block) <= nearest for block in own)
+        if not is_own and all(map(math.isfinite, box)):
+            found.append(box)
+    return found
+
+
+def _encloses(box: Box, inner: Box) -> bool:
+    return box[0] <= inner[0] and box[1] <= inner[1] and inner[2] <= box[2] and inner[3] <= box[3]
 
 
 def stretches(path: Sequence[XY]) -> list[Box]:

@@ -22,7 +22,7 @@ from runtime.diagram import (
     arrange,
 )
 from runtime.diagram.layout.graph import Graph
-from runtime.diagram.layout.measures import WIDTH
+from runtime.diagram.layout.measures import WIDTH, block_height
 from tests.runtime.diagram.drawing import draw, make, page, seed
 from tests.strategies import diagrams, pages
 
@@ -148,6 +148,29 @@ class TestSelection:
         tidy = in_order(content, ["w", "t0", "t1", "t2"])
         assert {name: tidy.layout[name] for name in wall} == places
         assert not [pair for pair in overlaps(tidy) if not set(wall) >= set(pair)]
+
+    @pytest.mark.parametrize("frame", [True, False], ids=["frame", "note"])
+    def test_a_selection_avoids_notes_and_frames_of_others(self, frame):
+        content = readers()
+        blocks = {**content.blocks, "v": make("Variable")}
+        layout = {**content.layout, "v": Point(260, 620)}
+        foreign = Note("", Point(240, 520), 220, 320 if frame else 80, frame=frame)
+        own = Note("", Point(260, 380), 200, 40)
+        content = replace(
+            content, blocks=blocks, layout=layout, notes={"foreign": foreign, "own": own}
+        )
+        names = ["w", "t0", "t1", "t2"]
+        lines = dict.fromkeys(names, 7)
+        tidy = apply(Diagram({"main": content}), Arrange(names=names, face_lines=lines)).after.main
+        assert (tidy.notes["foreign"], tidy.layout["v"]) == (foreign, layout["v"])
+        x, y = foreign.at
+        for name in names:
+            left, top = tidy.layout[name]
+            height = block_height(7)
+            beside = left >= x + foreign.width or left + WIDTH <= x
+            assert beside or top >= y + foreign.height or top + height <= y, name
+        again = apply(Diagram({"main": tidy}), Arrange(names=names, face_lines=lines)).after.main
+        assert again == tidy
 
     def test_one_undo_and_no_unknown_names(self):
         edit = apply(Diagram({"main": readers()}), Arrange(names=("t0", "t1")))

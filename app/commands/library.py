@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
@@ -18,6 +18,8 @@ from runtime.diagram.edits.clipboard import inserted
 from runtime.diagram.edits.sharing import differs, page_offered, shared_page, updated
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from PySide6.QtWidgets import QWidget
 
     from app.canvas.view import CanvasView
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from app.document.navigation import Navigation
     from app.panels.palette.palette import Palette
     from app.services.library import Library
-    from runtime.diagram import Diagram
+    from runtime.diagram import Diagram, Page
 
 
 class LibraryCommands(QObject):
@@ -51,10 +53,10 @@ class LibraryCommands(QObject):
         self._canvas = canvas
         self._palette = palette
         self._library = library
-        self._compared: dict[str, tuple[tuple[object, ...], bool]] = {}
+        self._compared: dict[str, _Comparison] = {}
         palette.libraryChosen.connect(self.insert)
         document.diagramChanged.connect(self._list)
-        library.changed.connect(self._list)
+        library.changed.connect(self._compare_again)
         self._list()
 
     def save(self) -> None:
@@ -167,18 +169,33 @@ class LibraryCommands(QObject):
         )
 
     def _differs(self, name: str) -> bool:
-        diagram = self._document.diagram
-        try:
-            shared = self._library.read(name)
-            own = (shared, *(diagram.pages[n] for n in shared.pages if n in diagram.pages))
-            known = self._compared.get(name)
-            if known is None or not _same(known[0], own):
-                known = self._compared[name] = own, differs(diagram, shared)
-        except (GradwireError, OSError):
-            return False  # said when it is inserted
-        return known[1]
+        pages = self._document.diagram.pages
+        known = self._compared.get(name)
+        if known is None or not known.holds_for(pages):
+            try:
+                shared = self._library.read(name)
+                known = _Comparison(
+                    {title: pages.get(title) for title in shared.pages if title != MAIN},
+                    differs(self._document.diagram, shared),
+                )
+            except (GradwireError, OSError):
+                known = _Comparison({}, False)  # why is said when it is inserted
+            self._compared[name] = known
+        return known.differs
+
+    def _compare_again(self) -> None:
+        """Compare with the files as they are now."""
+        self._compared.clear()
+        self._list()
 
 
-def _same(before: tuple[object, ...], now: tuple[object, ...]) -> bool:
-    """Whether two tuples have the same objects; pages may hold large arrays."""
-    return len(before) == len(now) and all(a is b for a, b in zip(before, now, strict=True))
+class _Comparison(NamedTuple):
+    """Whether the diagram's pages differ from a file of the library."""
+
+    pages: Mapping[str, Page | None]
+    """The pages of the diagram that were compared, by name; None where it has none."""
+    differs: bool
+
+    def holds_for(self, pages: Mapping[str, Page]) -> bool:
+        """Whether these are the same objects: comparing them again could take long."""
+        return all(pages.get(name) is page for name, page in self.pages.items())

@@ -29,7 +29,8 @@ class Library(QObject):
         self._settings = settings
         self._read: dict[Path, tuple[tuple[int, int], Diagram]] = {}
         self._watcher = QFileSystemWatcher(self)
-        self._watcher.directoryChanged.connect(self.changed)
+        self._watcher.directoryChanged.connect(self.refresh)
+        self._names: list[str] | None = None
         self._watch()
 
     @property
@@ -44,16 +45,23 @@ class Library(QObject):
 
     def refresh(self) -> None:
         """Look at the folder again."""
+        self._names = None
         self._watch()
         self.changed.emit()
 
     def names(self) -> list[str]:
-        """Names of the files without their suffix, in order; none if the folder can't be read."""
-        try:
-            files = sorted(path.name for path in self.folder.iterdir() if path.is_file())
-        except OSError:
-            return []
-        return [name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)][:_MOST]
+        """Names of the files without their suffix, in order; none if the folder can't be read.
+
+        The folder, which may be far away, is read only after it has changed.
+        """
+        if self._names is None:
+            try:
+                files = sorted(path.name for path in self.folder.iterdir() if path.is_file())
+            except OSError:
+                files = []
+            names = [name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)]
+            self._names = names[:_MOST]
+        return self._names
 
     def path(self, name: str) -> Path:
         """The file of that name."""

@@ -119,6 +119,25 @@ def test_the_list_says_what_differs_and_an_update_is_one_undo(saved):
     assert "mine" in saved.document.diagram.pages["net"].blocks
 
 
+def test_an_edit_elsewhere_reads_neither_folder_nor_files(saved, monkeypatch):
+    assert rows(saved) == {"net": ""}
+
+    def refuse(*given):
+        raise AssertionError("The library was read again.")
+
+    monkeypatch.setattr("app.services.library.load", refuse)
+    monkeypatch.setattr("pathlib.Path.iterdir", refuse)
+    monkeypatch.setattr("pathlib.Path.stat", refuse)
+    saved.edit.change(AddBlock("other", Add()))
+    assert rows(saved) == {"net": ""}
+
+
+def test_a_file_that_another_program_adds_is_listed(saved, qtbot):
+    folder = saved.settings.library
+    (folder / "more.gradwire.json").write_bytes((folder / "net.gradwire.json").read_bytes())
+    qtbot.waitUntil(lambda: set(rows(saved)) == {"net", "more"})
+
+
 def test_what_is_up_to_date_or_not_there_is_said(saved):
     saved.canvas.select(["use"])
     saved.actions_by_name["update_from_library"].trigger()

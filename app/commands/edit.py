@@ -8,8 +8,10 @@ from PySide6.QtCore import QObject
 
 from app.canvas.input.entry.candidates import type_candidate
 from app.canvas.input.room import with_room
+from blocks.errors import GradwireError
 from runtime.diagram import AddBlock, Arrange, Batch, Change, RenameBlock, SetParameters
 from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
+from runtime.formulas.adding import add_formula
 
 if TYPE_CHECKING:
     from app.canvas.view import CanvasView
@@ -95,6 +97,15 @@ class EditCommands(QObject):
     @property
     def _chosen(self) -> list[str]:
         return sorted(self._canvas.selection())
+
+    def add_formula(self, text: str) -> str:
+        """Add the blocks of a formula to the page; return why not, empty if they were added."""
+        try:
+            added = add_formula(self._document.diagram, text, page=self._navigation.page)
+        except GradwireError as error:
+            return str(error)
+        self._document.apply(added.change)
+        return ""
 
     def arrange(self) -> None:
         """Arrange the page, or only the selected blocks if there are several."""

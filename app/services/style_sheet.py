@@ -84,6 +84,12 @@ def sheet(theme: Theme) -> str:
     ArrayTools::menu-indicator {{ image: none; }}
     #qt_dockwidget_closebutton {{ border: none; border-radius: 3px; }}
     #qt_dockwidget_closebutton:hover {{ background: {theme.accent_wash}; }}
+    QToolButton[type="switch"] {{
+        border: 1px solid {theme.hairline}; border-radius: 4px; padding: 1px 7px;
+        color: {theme.ink_soft}; font-size: {scaled(SMALL)}px;
+    }}
+    QToolButton[type="switch"]:checked {{ background: {theme.accent_wash}; color: {theme.ink}; }}
+    QToolButton[type="switch"]:focus {{ border-color: {theme.accent}; }}
     #tools {{ border-bottom: 1px solid {theme.hairline}; padding: 2px 6px; spacing: 2px; }}
     #tools QToolButton {{
         border: 1px solid transparent; border-radius: 5px; padding: 3px 8px; color: {theme.ink};

@@ -167,6 +167,7 @@ class MainWindow(WindowParts):
         self.breadcrumbs.trailRequested.connect(self.navigation.go)
         self.welcome.exampleRequested.connect(self.open_copy)
         self.welcome.fileRequested.connect(self.open_path)
+        self.welcome.formulaRequested.connect(self._start_with_formula)
         self.menus.bookmarkChosen.connect(self.bookmarks.go)
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
@@ -212,6 +213,12 @@ class MainWindow(WindowParts):
         if self._fit_wanted:
             self._fit_wanted = False
             self.canvas.zoom_to_fit()
+
+    def _start_with_formula(self, text: str) -> None:
+        self.welcome.show_mistake(self.edit.add_formula(text))
+        if not self.welcome.isVisible():
+            self.canvas.zoom_to_fit()
+            self.canvas.setFocus()
 
     def _show_page(self) -> None:
         self.breadcrumbs.show_trail(self.navigation.trail, self.navigation.root)

@@ -35,9 +35,9 @@ from app.panels.bars.find_bar import FindBar
 from app.panels.bars.notice import Notice
 from app.panels.bars.progress import Progress
 from app.panels.bars.toolbar import ToolBar
-from app.panels.dialogs.welcome import Welcome
 from app.panels.inspector.inspector import Inspector
 from app.panels.palette.palette import Palette
+from app.panels.start.welcome import Welcome
 from app.panels.tables.history import History
 from app.panels.tables.losses import Losses
 from app.panels.tables.problems import Problems

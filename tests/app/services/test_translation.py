@@ -92,8 +92,15 @@ def texts(widget):
         yield "status tip", action.statusTip()
 
 
+def on_cards(window):
+    """The titles and versions of the diagrams on the start page, which are those of files."""
+    for card in window.welcome.cards:
+        yield from (card.title, *(version.label for version in card.versions if version.label))
+
+
 def untranslated(window, known=()):
     found = set()
+    known = sorted({*known, *on_cards(window)}, key=len, reverse=True)
     for widget in [window, *window.findChildren(QWidget)]:
         for where, text in texts(widget):
             left = html.unescape(text or "")

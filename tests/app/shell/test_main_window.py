@@ -545,10 +545,11 @@ class TestFiles:
 class TestWelcome:
     def test_it_offers_every_example_and_opens_a_copy(self, window, qtbot):
         assert examples()
-        links = [x for x in window.welcome.findChildren(QLabel) if "example:" in x.text()]
-        assert len(links) == len(examples())
-        links[0].linkActivated.emit("example:0")
-        assert window.document.diagram.title == examples()[0].title
+        versions = [version for card in window.welcome.cards for version in card.versions]
+        assert {v.path for v in versions} == {example.path for example in examples()}
+        (first,) = [e for e in examples() if e.path == versions[0].path]
+        QTest.mouseClick(window.welcome.cards[0].picture, Qt.MouseButton.LeftButton)
+        assert window.document.diagram.title == first.title
         assert window.document.path is None
         assert not window.welcome.isVisible()
         qtbot.waitUntil(lambda: not window.evaluator.busy)

@@ -33,7 +33,6 @@ JUSTIFIED = {
     "runtime/flow/tools/contracts.py": "a sentence after another",
     "runtime/publish/problems.py": "places in files",
     "app/canvas/state/lanes.py": "a fraction",
-    "app/panels/dialogs/welcome.py": "links of the dialog, and first sentences",
 }
 ADVICE = (
     "use InstancePath, PortPath, WirePath or PortName of runtime.diagram.paths, or the names of "

@@ -1,0 +1,137 @@
+"""A card of the start page: the picture and the title of a diagram, in one or two versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from app.panels import labels
+from app.panels.start.thumbnails import thumbnail
+from app.services import theme
+from app.services.plain_text import tooltip, unmarked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from app.services.theme import Theme
+
+PICTURE = QSize(232, 116)
+"""Size of the picture, px."""
+_RADIUS = 6.0
+
+
+class Version(NamedTuple):
+    """A file, what the switch calls it (if there is one), and a description."""
+
+    path: Path
+    label: str
+    description: str
+
+
+class Picture(QAbstractButton):
+    """The picture of the shown version, which opens it; drawn once ``draw`` was called."""
+
+    def __init__(self, parent: QWidget, *, runs: bool) -> None:
+        super().__init__(parent)
+        self._runs = runs
+        self._path: Path | None = None
+        self._wanted = False
+        self._theme: Theme = theme.LIGHT
+        self.setFixedSize(PICTURE)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        theme.follow_theme(self)
+
+    def show_file(self, path: Path) -> None:
+        """Show another file."""
+        self._path = path
+        self.update()
+
+    def draw(self) -> None:
+        """Draw the diagram from now on."""
+        self._wanted = True
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        used, box = self._theme, QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0)
+        frame = QPainterPath()
+        frame.addRoundedRect(box, _RADIUS, _RADIUS)
+        active = self.hasFocus() or self.underMouse()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.fillPath(frame, QColor(used.canvas))
+            if self._wanted and self._path is not None:
+                ratio = self.devicePixelRatioF()
+                drawn = thumbnail(self._path, used, PICTURE, ratio, runs=self._runs)
+                painter.setClipPath(frame)
+                painter.drawPixmap(0, 0, drawn)
+                painter.setClipping(False)
+            colour = used.accent if active else used.hairline
+            painter.setPen(QPen(QColor(colour), 2.0 if active else 1.0))
+            painter.drawPath(frame)
+
+    def enterEvent(self, event: object) -> None:
+        self.update()
+
+    def leaveEvent(self, event: object) -> None:
+        self.update()
+
+
+class DiagramCard(QWidget):
+    """A diagram in one or more versions, with a switch between several."""
+
+    opened = Signal(object)
+    """Path of the version to open."""
+
+    def __init__(self, title: str, versions: Sequence[Version], *, runs: bool) -> None:
+        super().__init__()
+        self.title = title
+        self.versions = tuple(versions)
+        self._shown = self.versions[0]
+        self.picture = Picture(self, runs=runs)
+        self.picture.clicked.connect(lambda: self.opened.emit(self._shown.path))
+        caption = labels.plain(title)
+        caption.setProperty("type", "strong")
+        caption.setWordWrap(True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 6)
+        column.setSpacing(4)
+        column.addWidget(self.picture)
+        column.addWidget(caption)
+        self.switch: list[QToolButton] = []
+        if len(self.versions) > 1:
+            column.addLayout(self._make_switch())
+        column.addStretch(1)
+        self.setFixedWidth(PICTURE.width())
+        self._show(self._shown)
+
+    def _make_switch(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(2)
+        for version in self.versions:
+            button = QToolButton(self)
+            button.setText(unmarked(version.label))
+            button.setProperty("type", "switch")
+            button.setCheckable(True)
+            button.setAutoExclusive(True)
+            button.setChecked(version is self._shown)
+            button.clicked.connect(lambda _=False, version=version: self._show(version))
+            row.addWidget(button)
+            self.switch.append(button)
+        row.addStretch(1)
+        return row
+
+    def _show(self, version: Version) -> None:
+        self._shown = version
+        name = f"{self.title}, {version.label}" if version.label else self.title
+        self.picture.setAccessibleName(name)
+        self.picture.setToolTip(tooltip(version.description))
+        self.picture.show_file(version.path)

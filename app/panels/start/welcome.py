@@ -1,0 +1,203 @@
+"""The start page of an empty window: a formula, examples and recent files as cards."""
+
+from __future__ import annotations
+
+from itertools import groupby, takewhile
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QGridLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from app.panels import labels
+from app.panels.start.card import PICTURE, DiagramCard, Version
+from app.services.examples import SUFFIX, Example, Group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+_GAP = 20
+_MOST_COLUMNS = 4
+_DRAW_EVERY = 30
+"""Milliseconds between two pictures that are drawn, so that the window answers meanwhile."""
+
+
+class Welcome(QScrollArea):
+    """A page on the canvas; drops on it reach the canvas."""
+
+    exampleRequested = Signal(object)
+    """Path of an example to open as a copy."""
+    fileRequested = Signal(object)
+    """Path of a file to open."""
+    formulaRequested = Signal(str)
+    """A formula to make a diagram of."""
+
+    def __init__(self, canvas: QWidget, examples: Sequence[Example]) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self._examples = examples
+        self._columns = 1
+        self.cards: list[DiagramCard] = []
+        """All cards, in the order shown."""
+        self._grids: list[tuple[QGridLayout, list[DiagramCard]]] = []
+        self._waiting: list[DiagramCard] = []
+        self._timer = QTimer(self, interval=_DRAW_EVERY)
+        self._timer.timeout.connect(self._draw_next)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAutoFillBackground(False)
+        self.viewport().setAutoFillBackground(False)
+        sheet = QWidget()
+        self._column = QVBoxLayout(sheet)
+        self._column.setSpacing(8)
+        self.setWidget(sheet)
+        sheet.setAutoFillBackground(False)
+        canvas.installEventFilter(self)
+
+    def show_recent(self, recent: Sequence[Path]) -> None:
+        """Rebuild the page, with these files after the formula."""
+        labels.clear(self._column)
+        self.cards, self._grids = [], []
+        title = labels.plain(self.tr("Gradwire"))
+        title.setProperty("type", "title")
+        self._column.addWidget(title)
+        self._column.addWidget(
+            labels.body(self.tr("Drag a block from the palette onto this page, or press Tab and "
+                                "type its name; ? shows all shortcuts. Examples open as copies."))
+        )  # fmt: skip
+        self._add_formula()
+        files = [self._file_card(path) for path in recent]
+        self._add_cards(self.tr("Recent files"), files)
+        for group, members in groupby(sorted(self._examples, key=_rank), key=_rank):
+            self._add_cards(self._heading(Group(group)), self._example_cards(members))
+        self._column.addStretch(1)
+        self._waiting = list(self.cards)
+        self._timer.start()
+        self._place()
+
+    def show_if(self, wanted: bool, recent: Sequence[Path]) -> None:
+        """Show the page with these files if it is wanted, or else hide it."""
+        if wanted and not self.isVisible():
+            self.show_recent(recent)
+        self.setVisible(wanted)
+
+    def show_mistake(self, text: str) -> None:
+        """Say below the formula why it can't be a diagram; empty if it can."""
+        labels.show_or_hide(self.mistake, text)
+        self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._canvas and event.type() == QEvent.Type.Resize:
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def _add_formula(self) -> None:
+        self.formula = QLineEdit(self)
+        self.formula.setPlaceholderText(self.tr("New from a formula: {0}").format(
+            "loss = mean((x @ W + b - t)**2)"
+        ))  # fmt: skip
+        self.formula.setAccessibleName(self.tr("New from a formula"))
+        self.formula.setMinimumHeight(30)
+        self.mistake = labels.error()
+        self.formula.textEdited.connect(lambda: self.show_mistake(""))
+        self.formula.returnPressed.connect(
+            lambda: self.formulaRequested.emit(self.formula.text().strip())
+        )
+        self._column.addSpacing(4)
+        self._column.addWidget(self.formula)
+        self._column.addWidget(self.mistake)
+
+    def _add_cards(self, heading: str, cards: list[DiagramCard]) -> None:
+        if not cards:
+            return
+        self._column.addWidget(labels.heading(heading))
+        grid = QGridLayout()
+        grid.setSpacing(_GAP)
+        grid.setAlignment(Qt.AlignmentFlag.AlignLeft)
+        self._column.addLayout(grid)
+        self.cards += cards
+        self._grids.append((grid, cards))
+        _fill(grid, cards, self._columns)
+
+    def _heading(self, group: Group) -> str:
+        return {
+            Group.BASICS: self.tr("Basics"),
+            Group.STOPS: self.tr("Where stops are used"),
+            Group.LARGE: self.tr("Large"),
+        }[group]
+
+    def _example_cards(self, examples: Iterable[Example]) -> list[DiagramCard]:
+        """A card for each example; the versions of one share a card."""
+        made = []
+        for _, members in groupby(sorted(examples, key=_version), key=_stem):
+            versions = list(members)
+            shared = _shared([example.title for example in versions])
+            titles = [v.title.removeprefix(shared).strip() for v in versions]
+            labelled = titles if len(versions) > 1 else [""]
+            card = DiagramCard(
+                shared,
+                [Version(e.path, t, _first_sentence(e.description))
+                 for e, t in zip(versions, labelled, strict=True)],
+                runs=True,
+            )  # fmt: skip
+            card.opened.connect(self.exampleRequested)
+            made.append(card)
+        return made
+
+    def _file_card(self, path: Path) -> DiagramCard:
+        name = path.name.removesuffix(SUFFIX)
+        card = DiagramCard(name, [Version(path, "", str(path.parent))], runs=False)
+        card.opened.connect(self.fileRequested)
+        return card
+
+    def _draw_next(self) -> None:
+        """Draw the picture of one more card while the page is visible."""
+        if not self._waiting:
+            self._timer.stop()
+        elif self.isVisible():
+            self._waiting.pop(0).picture.draw()
+
+    def _place(self) -> None:
+        """Centre the page, with as many columns of cards as the canvas has room for."""
+        room = self._canvas.size()
+        fitting = (room.width() - 48 + _GAP) // (PICTURE.width() + _GAP)
+        columns = min(max(fitting, 1), _MOST_COLUMNS)
+        if columns != self._columns:
+            self._columns = columns
+            for grid, cards in self._grids:
+                _fill(grid, cards, columns)
+        width = min(columns * (PICTURE.width() + _GAP) + 24, room.width() - 16)
+        height = min(self._column.totalHeightForWidth(width) + 16, room.height() - 16)
+        self.resize(max(width, 0), max(height, 0))
+        self.move(QPoint((room.width() - width) // 2, max((room.height() - height) // 2, 8)))
+
+
+def _fill(grid: QGridLayout, cards: Sequence[DiagramCard], columns: int) -> None:
+    for card in cards:
+        grid.removeWidget(card)
+    for place, card in enumerate(cards):
+        grid.addWidget(card, place // columns, place % columns, Qt.AlignmentFlag.AlignTop)
+
+
+def _shared(titles: Sequence[str]) -> str:
+    """The words that all titles begin with."""
+    words = zip(*(title.split() for title in titles), strict=False)
+    return " ".join(same[0] for same in takewhile(lambda same: len(set(same)) == 1, words))
+
+
+def _rank(example: Example) -> int:
+    return example.group.value
+
+
+def _stem(example: Example) -> str:
+    return example.stem
+
+
+def _version(example: Example) -> tuple[str, str]:
+    """Sorts versions of an example together, the stopped one first."""
+    return example.stem, example.path.name
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].rstrip(".")

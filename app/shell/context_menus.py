@@ -25,8 +25,8 @@ CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
             "zoom_fit", "leave_page", "legend", "", "copy_picture", "export",
         ),
         Target.BLOCK: (
-            "explain", "inspect", "rename", "", "own_parameters", "move_out", *_CLIPBOARD, "",
-            "group", "add_frame", *_PLACE,
+            "explain", "inspect", "rename", "bypass", "", "own_parameters", "move_out",
+            *_CLIPBOARD, "", "group", "add_frame", *_PLACE,
         ),
         Target.PAGE: (
             "enter_page", "inspect", "rename", "", "unique_page", "ungroup", *_CLIPBOARD, *_PLACE,
@@ -64,5 +64,5 @@ def context_menu(
         elif name in actions:
             made.addAction(actions[name])
         else:
-            made.addMenu(menus[name])
+            made.addAction(menus[name].menuAction())  # addMenu would delete it with this menu
     return made

@@ -86,6 +86,15 @@ def test_several_items_have_a_menu_with_submenus(window):
     assert window.canvas.selection() == {"w", "mul1"}
 
 
+def test_a_submenu_outlives_the_context_menu(window, qtbot):
+    window.canvas.select({"w", "mul1"})
+    QTest.mouseClick(window.canvas, RIGHT, Qt.KeyboardModifier.NoModifier, face(window, "w"))
+    menu = QApplication.activePopupWidget()
+    with qtbot.waitSignal(menu.destroyed):
+        menu.close()
+    assert window.menus.by_name["align"].actions()
+
+
 def test_a_right_click_on_the_page_is_about_the_page(window):
     window.canvas.select({"w"})
     assert "select_all" in click(window, PLACES[Target.CANVAS](window))

@@ -110,13 +110,13 @@ def reassurance(program: Program, losses: Sequence[str]) -> str:
     """
     flow = analyse(program, losses)
     missing = [name for name in program.trainable if flow.variable(name).state not in PASSING]
+    if program.failed or program.blocked:
+        broken = sentences.names([*program.failed, *program.blocked])
+        return f"Nothing wrong as far as it could be run: {broken} could not."
     if not program.trainable:
         return "Nothing wrong, and nothing to train."
     if not flow.losses:
         return sentences.NO_LOSS
-    if program.failed or program.blocked:
-        broken = sentences.names([*program.failed, *program.blocked])
-        return f"Nothing wrong as far as it could be run: {broken} could not."
     if missing:
         also = "" if len(missing) == len(program.trainable) else " All others get one."
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import runtime.build as b
@@ -195,3 +196,13 @@ def test_a_loss_that_trains_nothing_is_a_finding():
 def test_what_is_said_where_nothing_is_wrong(losses, said):
     program = Session(b.build(*losses())).program
     assert reassurance(program, program.heads()) == said
+
+
+@pytest.mark.parametrize(
+    "source", [b.variable("x", np.zeros(0)), b.constant("x", np.zeros(0))], ids=["trained", "given"]
+)
+def test_no_reassurance_where_a_block_could_not_be_run(source):
+    """The only loss depends on a mean of nothing: that is neither well nor a missing loss."""
+    program = Session(b.build(b.loss(b.mean(source, name="of_none"))), partial=True).program
+    said = reassurance(program, program.heads())
+    assert said == "Nothing wrong as far as it could be run: of_none and loss could not."

@@ -86,11 +86,21 @@ def parse_index(index: Index, operand: str) -> Part:
     return part
 
 
+_WRITE = {
+    "detach": "Write stop_gradient(x).",
+    "backward": "Write Session(build(loss(x))).backward().",
+    "grad": "Session(build(loss(x))).backward().gradients has those of all variables.",
+    "item": "Session(build(x)).run() computes it.",
+    "numpy": "Session(build(x)).run() computes it.",
+}
+"""What to write for what tensors of other systems have."""
+
+
 def missing_attribute(name: str) -> str:
     """The message for an attribute that expressions don't have."""
     if name in _ARRAY_ATTRIBUTES:
         return f"An expression has no {name} yet: Session(build(x)).run() shows the array."
-    near = nearest_functions(name, "named", "T") or ""
+    near = _WRITE.get(name) or nearest_functions(name, "named", "T") or ""
     return f"An expression has no attribute {name!r}. {near}".strip()
 
 

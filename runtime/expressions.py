@@ -114,6 +114,24 @@ class Expression:
     def __rmatmul__(self, other: Operand) -> Expression:
         return _operation("MatMul", other, self)
 
+    def __mod__(self, other: Operand) -> Expression:
+        return _operation("Mod", self, other)
+
+    def __rmod__(self, other: Operand) -> Expression:
+        return _operation("Mod", other, self)
+
+    def __and__(self, other: Operand) -> Expression:
+        return _operation("And", self, other)
+
+    def __or__(self, other: Operand) -> Expression:
+        return _operation("Or", self, other)
+
+    def __xor__(self, other: Operand) -> Expression:
+        return _operation("Xor", self, other)
+
+    def __invert__(self) -> Expression:
+        return block("Not", self)
+
     def __neg__(self) -> Expression:
         return block("Neg", self)
 

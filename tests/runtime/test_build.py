@@ -86,6 +86,7 @@ class TestOperators:
             (lambda x, y: x / y, "Div"),
             (lambda x, y: x**y, "Pow"),
             (lambda x, y: x @ y, "MatMul"),
+            (lambda x, y: x % y, "Mod"),
         ],
     )
     def test_with_expressions_and_numbers_on_either_side(self, written, kind):
@@ -96,6 +97,29 @@ class TestOperators:
         assert (blocks(right)["it"], wires(right)) == (make(kind, b=2.5), {"it.a": "x.out"})
         left = build(written([[1, 2]], x).named("it"))
         assert (blocks(left)["it"], wires(left)) == (make(kind, a=[[1, 2]]), {"it.b": "x.out"})
+
+    @pytest.mark.parametrize(
+        ("written", "kind"),
+        [
+            (lambda x: (x > 0) & (x < 1), "And"),
+            (lambda x: (x > 0) | (x < 1), "Or"),
+            (lambda x: (x > 0) ^ (x < 1), "Xor"),
+            (lambda x: ~(x > 0), "Not"),
+        ],
+    )
+    def test_of_conditions(self, written, kind):
+        built = build(written(variable("x")).named("it"))
+        assert blocks(built)["it"].type_name() == kind
+        assert {target.partition(".")[0] for target in wires(built)} >= {"it"}
+
+    @pytest.mark.parametrize(
+        ("name", "instead"),
+        [("detach", "stop_gradient"), ("backward", "Session"), ("grad", "gradients"),
+         ("item", "run"), ("numpy", "run")],
+    )  # fmt: skip
+    def test_what_other_systems_call_on_tensors(self, name, instead):
+        with pytest.raises(AttributeError, match=instead):
+            getattr(variable("x"), name)
 
     def test_minus(self):
         diagram = build((-variable("x")).named("it"))

@@ -74,7 +74,7 @@ class Mod(Elementwise):
 class Neg(Elementwise):
     """Negative, ``out = -x``; unsigned integers wrap around, booleans count as 0 and 1."""
 
-    symbol: ClassVar[str] = "−"
+    symbol: ClassVar[str] = "−x"
     formula: ClassVar[str] = r"y = -x"
 
     def forward(self, xp: Any, x: Any) -> Any:

@@ -107,7 +107,7 @@ class Arctan2(Elementwise):
     The gradient where both are 0 is 0.
     """
 
-    symbol: ClassVar[str] = "∠"
+    symbol: ClassVar[str] = "atan2"
     formula: ClassVar[str] = r"y = \operatorname{atan2}(a, b)"
 
     def forward(self, xp: Any, a: Any, b: Any) -> Any:

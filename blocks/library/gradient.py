@@ -134,7 +134,7 @@ class GradientReversal(Elementwise):
     Source: Ganin & Lempitsky, Unsupervised domain adaptation by backpropagation, 2015.
     """
 
-    symbol: ClassVar[str] = "⇄"
+    symbol: ClassVar[str] = "−∇"
     formula: ClassVar[str] = r"y = x, \qquad \bar{x} = -s \, \bar{y}"
     surrogate: ClassVar[bool] = True
 

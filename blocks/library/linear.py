@@ -62,7 +62,7 @@ class CosineSimilarity(Elementwise):
     Raises ShapeError where the last lengths differ or a side is a scalar.
     """
 
-    symbol: ClassVar[str] = "cos∠"
+    symbol: ClassVar[str] = "cosφ"
     formula: ClassVar[str] = r"y = \frac{\langle a, b \rangle}{\|a\| \, \|b\|}"
 
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:

@@ -143,7 +143,7 @@ class Where(Elementwise):
     make the input of that side safe with a Where before it.
     """
 
-    symbol: ClassVar[str] = "?:"
+    symbol: ClassVar[str] = "if"
     through: ClassVar[str] = "a"
     formula: ClassVar[str] = r"y = \begin{cases} a & c \\ b & \lnot c \end{cases}"
 

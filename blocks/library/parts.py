@@ -23,7 +23,7 @@ class Concat(Block):
     without a part.
     """
 
-    symbol: ClassVar[str] = "++"
+    symbol: ClassVar[str] = "[a b]"
     formula: ClassVar[str] = r"y = [x_0, x_1, \dots]"
 
     axis: int = 0

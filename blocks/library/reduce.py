@@ -182,7 +182,7 @@ class ArgMin(_Choice):
 class CumulativeSum(Elementwise):
     """Running sum along an axis, ``out[i] = x[0] + … + x[i]``, of the shape of x."""
 
-    symbol: ClassVar[str] = "Σ↓"
+    symbol: ClassVar[str] = "Sₙ"
     formula: ClassVar[str] = r"y_i = \sum_{j \le i} x_j"
 
     axis: int = -1

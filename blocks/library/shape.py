@@ -24,7 +24,7 @@ class Reshape(Block):
     Raises ShapeError where the size would change.
     """
 
-    symbol: ClassVar[str] = "↦"
+    symbol: ClassVar[str] = "m×n"
     formula: ClassVar[str] = r"y = \operatorname{reshape}(x)"
 
     shape: tuple[LengthOrRest, ...] = (-1,)
@@ -67,7 +67,7 @@ class Flatten(Block):
 class Transpose(Block):
     """Axes in another order, ``out[j, i] = x[i, j]``. Raises ShapeError where perm doesn't fit."""
 
-    symbol: ClassVar[str] = "ᵀ"
+    symbol: ClassVar[str] = "xᵀ"
     formula: ClassVar[str] = r"y = x^{\top}"
 
     perm: tuple[Length, ...] | None = None

@@ -206,7 +206,7 @@ class _Face:
         look, theme = self.look, self.theme
         wide = legible_width(look.symbol, self.zoom)
         place = QRectF(GUTTER - 2.0, 1.0, wide, HEADER)
-        draw_symbol(self.painter, look.symbol, place, theme.symbol(look.family))
+        draw_symbol(self.painter, look.symbol, place, theme.symbol(look.family), self.zoom)
         left, bold = GUTTER + wide + 5.0, font(legible_size(BODY, self.zoom), bold=True)
         room = WIDTH - GUTTER - left
         place = QRectF(left, 0.0, room, HEADER)

@@ -131,7 +131,7 @@ class TestPlaces:
         edge = drawn(replace(LOOK, head=True)).drawn("drawRoundedRect")[0].pen
         assert (edge.color(), edge.widthF()) == (LIGHT.symbol("arithmetic"), 1.5)
 
-    @pytest.mark.parametrize("symbol", ["·", "M", "softmax"])
+    @pytest.mark.parametrize("symbol", ["·", "M", "⟨a,b⟩", "softmax"])
     def test_the_ink_of_a_symbol_is_centred_and_fits(self, qapp, symbol):
         painter = drawn(replace(LOOK, symbol=symbol))
         (centre,), (offset,) = painter.of("translate")[:2]
@@ -139,11 +139,23 @@ class TestPlaces:
         ((outline, colour),) = painter.of("fillPath")
         width = legible_width(symbol, 1.0)
         assert centre == QPointF(8.0 + width / 2.0, 1.0 + HEADER / 2.0)
-        assert offset == -outline.boundingRect().center()
+        assert offset.x() == -outline.boundingRect().center().x()
+        assert symbol == "softmax" or offset.y() == -outline.boundingRect().center().y()
         size = max(outline.boundingRect().width(), outline.boundingRect().height())
         assert 4.99 <= size * scale <= width + 0.01
         assert scale * TITLE >= LEAST - 1e-6
         assert colour == LIGHT.symbol("arithmetic")
+
+    def test_all_words_have_one_size_and_one_line(self, qapp):
+        words = ("sin", "clip", "sgn", "softmax", "MSE")
+        painters = [drawn(replace(LOOK, symbol=word)) for word in words]
+        sizes = [painter.of("scale")[0][0] * TITLE for painter in painters]
+        assert sizes == pytest.approx([SMALL] * len(words))
+        assert len({painter.of("translate")[1][0].y() for painter in painters}) == 1
+
+    def test_a_formula_has_the_largest_size_of_the_scale_that_fits(self, qapp):
+        sizes = [drawn(replace(LOOK, symbol=s)).of("scale")[0][0] * TITLE for s in ("x²", "Wx+b")]
+        assert sizes == pytest.approx([TITLE, SMALL])
 
     def test_the_name_stands_beside_the_symbol(self, qapp):
         call, box = text(drawn(), "mul1")

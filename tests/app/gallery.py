@@ -26,7 +26,7 @@ def states() -> Diagram:
         for place, name in enumerate(names.split())
         if name != "-"
     }
-    page = replace(made.main, layout=layout)
+    page = replace(made.main, layout=layout, routes={})
     return replace(made.with_page("main", page), contracts=("updates(opt -> [!u]*)",))
 
 

@@ -25,8 +25,8 @@ from app.canvas.state.tooltips import uses_text
 from app.panels import labels, notation
 from app.panels.formula import Formula
 from app.panels.inspector.fields import Field, LiteralField, field_for
-from app.panels.inspector.scrubbing import Scrubber
-from app.services.plain_text import tooltip, unmarked
+from app.panels.inspector.rows import let_drag, name_label
+from app.services.plain_text import tooltip
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.calculus.choices import notes
 from runtime.diagram import MAIN, Diagram, PortName, ports
@@ -191,7 +191,7 @@ class BlockForm(QWidget):
         origin.linkActivated.connect(self.blockRequested)
         carried = labels.caption()
         row = grid.rowCount()
-        grid.addWidget(_label(name, origin), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(name_label(name, origin), row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(origin, row, 1)
         grid.addWidget(carried, row + 1, 1)
         self._sources[name] = (source, carried)
@@ -202,7 +202,7 @@ class BlockForm(QWidget):
         label = labels.rich()
         label.linkActivated.connect(self.blockRequested)
         row = grid.rowCount()
-        grid.addWidget(_label(port, label), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(name_label(port, label), row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(label, row, 1)
         self._gradients[port] = label
         for name, info in self._block.owned[port].parameters().items():
@@ -229,7 +229,7 @@ class BlockForm(QWidget):
         for name in names:
             label = labels.body()
             row = grid.rowCount()
-            grid.addWidget(_label(name, label), row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(name_label(name, label), row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(label, row, 1)
             self._outputs[name] = label
 
@@ -252,27 +252,15 @@ class BlockForm(QWidget):
 
     def _add_field(self, grid: QGridLayout, name: str, title: str, field: Field) -> None:
         row = grid.rowCount()
-        label = _label(title, field)
+        label = name_label(title, field)
         grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(field, row, 1)
         self._add_error_label(grid, name)
-        self._let_drag(label, name, field)
+        let_drag(label, field, lambda value: self.previewed.emit(name, value))
         field.committed.connect(lambda value: self.committed.emit(name, value))
         field.failed.connect(lambda reason: self.show_error(name, reason))
         field.draftChanged.connect(lambda text: self.draftChanged.emit(name, text))
         self.fields[name] = field
-
-    def _let_drag(self, label: QLabel, name: str, field: Field) -> None:
-        """Let a number of the field be changed by its label, by arrows and by the wheel."""
-
-        def preview(number: Any) -> None:
-            self.previewed.emit(name, None if number is None else field.data_of(number))
-
-        line = field.line_edit()
-        if line is not None:
-            scrubber = Scrubber(label, line, field.number)
-            scrubber.previewed.connect(preview)
-            scrubber.committed.connect(lambda number: field.committed.emit(field.data_of(number)))
 
     def _add_error_label(self, grid: QGridLayout, name: str) -> None:
         self._error_labels[name] = labels.error()
@@ -382,13 +370,3 @@ def linked(verdict: Any) -> str:
     blocks = {cutter.block for cutter in (*verdict.cutters[:MANY], *verdict.repair[:MANY])}
     route = (*verdict.witness[:MANY], *verdict.witness[-MANY:])
     return labels.linked(verdict.sentence, blocks.union(route, verdict.frozen[:MANY]))
-
-
-def _label(text: str, buddy: QWidget) -> QLabel:
-    label = labels.plain(unmarked(text))
-    label.setForegroundRole(labels.Role.PlaceholderText)
-    label.setContentsMargins(0, 4, 0, 0)
-    label.setBuddy(buddy)
-    label.setToolTip(buddy.toolTip())
-    buddy.setAccessibleName(text)
-    return label

@@ -6,14 +6,12 @@ import types
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QHBoxLayout,
     QLineEdit,
-    QPlainTextEdit,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -23,11 +21,10 @@ from app.canvas.state.formatting import dimensions
 from app.panels import labels, notation
 from app.panels.inspector.array_tools import ArrayTools
 from app.panels.inspector.grid import Grid
+from app.panels.inspector.inputs import QuietComboBox, RowsEdit
 from app.services.background import Runner, at_once
 from blocks.values import DTYPES, PortLiteral, Tensor
 
-_FRAME = 12
-"""Total height of frame, padding and margins around the rows of a text, px."""
 LARGE = 1_000
 """Number of elements above which an array is described instead of edited as text."""
 
@@ -46,6 +43,10 @@ class Field(QWidget):
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
         """Show a value of the diagram; with ``keep_text``, keep the draft."""
+        raise NotImplementedError  # each field has its own
+
+    def show_mixed(self) -> None:
+        """Show that the blocks have different values."""
         raise NotImplementedError  # each field has its own
 
     def show_draft(self, text: str) -> None:
@@ -70,11 +71,15 @@ class SwitchField(Field):
         super().__init__(parent)
         self.box = QCheckBox(self)
         _fill(self, self.box)
-        self.box.toggled.connect(self._toggled)
+        self.box.clicked.connect(self._toggled)
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
-        with QSignalBlocker(self.box):
-            self.box.setChecked(bool(value))
+        self.box.setTristate(False)
+        self.box.setChecked(bool(value))
+
+    def show_mixed(self) -> None:
+        self.box.setTristate(True)
+        self.box.setCheckState(Qt.CheckState.PartiallyChecked)
 
     def _toggled(self, on: bool) -> None:
         self.committed.emit(on)
@@ -85,7 +90,7 @@ class ChoiceField(Field):
 
     def __init__(self, choices: tuple[Any, ...], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.box = _QuietComboBox(self)
+        self.box = QuietComboBox(self)
         for choice in choices:
             self.box.addItem(self.tr("none") if choice is None else str(choice), choice)
         _fill(self, self.box)
@@ -93,6 +98,10 @@ class ChoiceField(Field):
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
         self.box.setCurrentIndex(self.box.findData(value))
+
+    def show_mixed(self) -> None:
+        self.box.setPlaceholderText(self.tr("mixed"))
+        self.box.setCurrentIndex(-1)
 
 
 class TextField(Field):
@@ -106,7 +115,9 @@ class TextField(Field):
         self._shown = ""
         self._value: Any = None
         self.line = QLineEdit(self)
-        self.line.setPlaceholderText(self.tr("none") if optional else "")
+        self.empty = self.tr("none") if optional else ""
+        """What stands in the field while it has no text."""
+        self.line.setPlaceholderText(self.empty)
         self.line.editingFinished.connect(self._commit)
         self.line.textEdited.connect(self.draftChanged.emit)
         self.line.installEventFilter(self)
@@ -114,9 +125,14 @@ class TextField(Field):
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
         self._shown, self._value = notation.written(value), value
+        self.line.setPlaceholderText(self.empty)
         if not keep_text:
             self.line.setText(self._shown)
             self.line.setCursorPosition(0)
+
+    def show_mixed(self) -> None:
+        self.show_value(None)
+        self.line.setPlaceholderText(self.tr("mixed"))
 
     def show_draft(self, text: str) -> None:
         self.line.setText(text)
@@ -148,7 +164,7 @@ class ArrayField(Field):
         super().__init__(parent)
         self._shown = ""
         self._tensor: Tensor | None = None
-        self.text = _RowsEdit(self)
+        self.text = RowsEdit(self)
         self.text.committed.connect(self._commit)
         self.text.textChanged.connect(self._emit_draft)
         self.text.installEventFilter(self)
@@ -184,6 +200,7 @@ class ArrayField(Field):
             notation.glimpse(tensor.array) if tensor and large else notation.written(tensor)
         )
         self.text.setReadOnly(large)
+        self.text.setPlaceholderText("")
         if not keep_text:
             self.text.show_text(self._shown)
         self.about.setText(f"{dimensions(tensor.shape)} · {tensor.dtype}" if tensor else "")
@@ -192,6 +209,10 @@ class ArrayField(Field):
         self.grid.show_array(tensor.array if tensor and griddable else None)
         self.switch.setVisible(griddable)
         self._show_side(self.switch.isChecked() and griddable)
+
+    def show_mixed(self) -> None:
+        self.show_value(None)
+        self.text.setPlaceholderText(self.tr("mixed"))
 
     def show_draft(self, text: str) -> None:
         self.switch.setChecked(False)
@@ -233,7 +254,7 @@ class LiteralField(Field):
     def __init__(self, default: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.value = TextField()
-        self.value.line.setPlaceholderText(default)
+        self.value.empty = default
         self.dtype = ChoiceField((None, *DTYPES))
         self.dtype.box.setItemText(0, self.tr("auto"))
         self.dtype.setToolTip(
@@ -306,70 +327,6 @@ def _unwrap(annotation: Any) -> tuple[tuple[Any, ...], bool]:
         return (annotation,), False
     members = get_args(annotation)
     return tuple(m for m in members if m is not type(None)), type(None) in members
-
-
-class _QuietComboBox(QComboBox):
-    """A combo box that ignores the wheel, so that scrolling the panel never edits a value."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(6)
-
-    def wheelEvent(self, event: QEvent) -> None:
-        event.ignore()
-
-
-class _RowsEdit(QPlainTextEdit):
-    """A text field as high as its rows. Enter commits, Shift+Enter starts a new row."""
-
-    committed = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setProperty("type", "numbers")
-        self.document().setDocumentMargin(1)
-        self.setLineWrapMode(self.LineWrapMode.NoWrap)
-        self.setTabChangesFocus(True)
-        self.textChanged.connect(self._fit)
-        self._fit()
-
-    def show_text(self, text: str) -> None:
-        """Set the text without emitting ``textChanged``."""
-        with QSignalBlocker(self):
-            self.setPlainText(text)
-        self._fit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            super().keyPressEvent(event)
-        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            self.textCursor().insertBlock()
-        else:
-            self.committed.emit()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self._fit()
-
-    def focusOutEvent(self, event: Any) -> None:
-        super().focusOutEvent(event)
-        if event.reason() != Qt.FocusReason.PopupFocusReason:
-            self.committed.emit()
-
-    def _fit(self) -> None:
-        rows = min(max(self.blockCount(), 1), 8)
-        self.setFixedHeight(rows * self.fontMetrics().lineSpacing() + _FRAME)
-        scrolls = self.blockCount() > rows
-        policy = Qt.ScrollBarPolicy
-        self.setHorizontalScrollBarPolicy(  # it would cover a single row
-            policy.ScrollBarAsNeeded if self.blockCount() > 1 else policy.ScrollBarAlwaysOff
-        )
-        self.setVerticalScrollBarPolicy(
-            policy.ScrollBarAsNeeded if scrolls else policy.ScrollBarAlwaysOff
-        )
 
 
 def _fill(field: QWidget, inner: QWidget) -> None:

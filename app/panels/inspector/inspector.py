@@ -15,7 +15,16 @@ from app.services.background import Runner, at_once
 from app.services.theme import LIGHT, Theme, follow_theme
 from blocks.errors import GradwireError
 from blocks.values import Tensor
-from runtime.diagram import MAIN, Change, Diagram, PortName, RenameBlock, SetParameters, apply
+from runtime.diagram import (
+    MAIN,
+    Batch,
+    Change,
+    Diagram,
+    PortName,
+    RenameBlock,
+    SetParameters,
+    apply,
+)
 from runtime.diagram.edits.owning import move_out, own_variables
 from runtime.diagram.paths import ROOT, InstancePath
 
@@ -115,8 +124,8 @@ class Inspector(QScrollArea):
             form.show_block(self._diagram, self._drafts_of(form))
         elif isinstance(inner := self.widget(), DiagramForm) and not names:
             inner.show_diagram(self._diagram)
-        elif isinstance(inner, SelectionForm) and inner.names == names:
-            inner.show_selection(self._diagram, self._page)
+        elif isinstance(inner, SelectionForm) and inner.fits(self._diagram, self._page, names):
+            inner.show_selection(self._diagram)
         else:
             self._rebuild()
 
@@ -125,8 +134,10 @@ class Inspector(QScrollArea):
         if len(names) == 1:
             self._show_block_form(names[0])
         elif names:
-            several = SelectionForm(self._diagram, self._page, names)
+            several = SelectionForm(self._diagram, self._page, names, self._runner)
             several.blockRequested.connect(self.blockRequested)
+            several.committed.connect(lambda field, value: self._commit_all(several, field, value))
+            several.previewed.connect(lambda field, value: self._preview_all(several, field, value))
             self._show(several)
         else:
             form = DiagramForm(self._diagram, self._contracts)
@@ -168,16 +179,33 @@ class Inspector(QScrollArea):
             drafts[field] = (text, drafts.get(field, ("", ""))[1])
 
     def _preview(self, form: BlockForm, field: str, value: Any) -> None:
-        """Show a number while it is dragged; one that would be refused is not shown."""
         if value is None:
-            self._previews.put(None)
+            self._show_preview(None)
             return
         try:
-            change = SetParameters(form.name, form.values_of(field, value), form.page)
+            values = form.values_of(field, value)
         except GradwireError:
             return
-        if self._refusal(change) is None:
+        self._show_preview(SetParameters(form.name, values, form.page))
+
+    def _preview_all(self, form: SelectionForm, field: str, value: Any) -> None:
+        self._show_preview(None if value is None else _set_all(form, field, value))
+
+    def _show_preview(self, change: Change | None) -> None:
+        """Show a number while it is dragged; one that would be refused is not shown."""
+        if change is None or self._refusal(change) is None:
             self._previews.put(change)
+
+    def _commit_all(self, form: SelectionForm, field: str, value: Any) -> None:
+        """Give a parameter of all selected blocks the same value, as one undo."""
+        change = _set_all(form, field, value)
+        self._previews.stop()
+        reason = self._refusal(change)
+        form.show_error(field, reason or "")
+        if reason is None:
+            self.changeRequested.emit(change)
+        else:
+            self._previews.put(None)
 
     def _commit(self, form: BlockForm, field: str, value: Any) -> None:
         drafts = self._drafts_of(form)
@@ -219,3 +247,9 @@ class Inspector(QScrollArea):
 
 def _sentences(error: GradwireError) -> str:
     return " ".join(filter(None, (error.what, error.next_step)))
+
+
+def _set_all(form: SelectionForm, field: str, value: Any) -> Batch:
+    """The change that gives a parameter of several blocks the same value."""
+    changes = tuple(SetParameters(name, {field: value}, form.page) for name in form.names)
+    return Batch(f"Change {field} of {len(form.names)} blocks", changes)

@@ -1,0 +1,41 @@
+"""What the rows of forms have in common: the label of a field, and dragging by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from app.panels import labels
+from app.panels.inspector.scrubbing import Scrubber
+from app.services.plain_text import unmarked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QLabel, QWidget
+
+    from app.panels.inspector.fields import Field
+
+
+def name_label(text: str, buddy: QWidget) -> QLabel:
+    """The label of a field, which also names it for assistive technology."""
+    label = labels.plain(unmarked(text))
+    label.setForegroundRole(labels.Role.PlaceholderText)
+    label.setContentsMargins(0, 4, 0, 0)
+    label.setBuddy(buddy)
+    label.setToolTip(buddy.toolTip())
+    buddy.setAccessibleName(text)
+    return label
+
+
+def let_drag(label: QLabel, field: Field, preview: Callable[[Any], None]) -> None:
+    """Let a number of the field be changed by its label, by arrows and by the wheel.
+
+    ``preview`` gets the value while it is dragged, as JSON data, and None if it is taken back.
+    """
+    line = field.line_edit()
+    if line is not None:
+        scrubber = Scrubber(label, line, field.number)
+        scrubber.previewed.connect(
+            lambda number: preview(None if number is None else field.data_of(number))
+        )
+        scrubber.committed.connect(lambda number: field.committed.emit(field.data_of(number)))

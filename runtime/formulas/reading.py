@@ -17,6 +17,7 @@ from blocks.errors import BuildError, GradwireError
 from runtime.array_syntax import block_class, nearest_functions
 from runtime.diagram.names import is_name
 from runtime.expressions import Expression, OwnVariable, block
+from runtime.formulas.places import blamed, offset_of
 
 if TYPE_CHECKING:
     from blocks.block import Block
@@ -99,7 +100,9 @@ def read(text: str, known: Mapping[str, Expression] | None = None) -> Formula:
         tree = ast.parse(text.strip())
     except SyntaxError as error:
         raise _syntax_error(text, error) from None
-    except (ValueError, MemoryError, RecursionError) as error:
+    except (MemoryError, RecursionError):
+        raise FormulaError("The formula is nested too deeply.", 0) from None
+    except ValueError as error:
         raise FormulaError(f"This is no formula: {error}.", 0) from None
     reader = _Reader(text, known or {})
     try:
@@ -365,20 +368,11 @@ class _Reader:
         except FormulaError:
             raise
         except (GradwireError, AttributeError, TypeError) as error:
-            raise FormulaError(str(error), _offset(self._text, node)) from error
+            place = blamed(node, str(error))
+            raise FormulaError(str(error), offset_of(self._text, place)) from error
 
     def _error(self, what: str, node: ast.AST, **details: str | None) -> FormulaError:
-        return FormulaError(what, _offset(self._text, node), **details)
-
-
-def _offset(text: str, node: ast.AST) -> int:
-    """Index in the text of a node's first character; its own columns count bytes of UTF-8."""
-    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    start = len(text) - len(text.lstrip())
-    lines = text.strip().splitlines(keepends=True)
-    before = sum(len(each) for each in lines[: line - 1])
-    here = lines[line - 1].encode()[:column].decode(errors="ignore") if lines else ""
-    return start + before + len(here)
+        return FormulaError(what, offset_of(self._text, node), **details)
 
 
 def _syntax_error(text: str, error: SyntaxError) -> FormulaError:

@@ -133,17 +133,17 @@ def test_known_names_are_not_made_anew():
         ("y = sin(ö) + qos(ö)", 13, "no block 'qos'. Did you mean cos?"),
         ("a = 1\nb = foo(a)", 10, "no block 'foo'"),
         ("  y = foo(a)", 6, "no block 'foo'"),
-        ("y = x.reshap(2)", 4, "Did you mean reshape?"),
-        ("y = softmax(x, axis=7.5)", 4, "Expected a whole number, got 7.5"),
+        ("y = x.reshap(2)", 6, "Did you mean reshape?"),
+        ("y = softmax(x, axis=7.5)", 15, "Expected a whole number, got 7.5"),
         ("a = b = 2", 0, "Only one name"),
         ("y += 2", 0, "Only one name"),
         ("y = -a; y = -b", 8, "'y' exists already"),
         ("y = a", 0, "already called 'a'"),
         ("import os", 0, "not part of a formula"),
         ("y = lambda: x", 4, "not part of a formula"),
-        ("y = x.__class__", 4, "not part of a formula"),
+        ("y = x.__class__", 6, "not part of a formula"),
         ("y = __import__('os')", 4, "no block '__import__'"),
-        ("y = x.__len__()", 4, "no block '__len__'"),
+        ("y = x.__len__()", 6, "no block '__len__'"),
         ("y = 'text' * x", 4, "not part of a formula"),
         ("y = x[i]", 6, "An index is a whole number"),
         ("y = x[::2]", 4, "can't be indexed like this"),
@@ -200,3 +200,60 @@ def test_these_are_meant_as_formulas(text):
 )
 def test_these_are_not(text):
     assert not looks_like_formula(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("α + nosuch(b)", "nosuch"),
+        ("α + mean(x, axsi=1)", "axsi"),
+        ("  é + softmax(z, axis=α)", "axis"),
+        ("é.__class__", "__class__"),
+        ("(a + b).foo()", "foo"),
+        ("a\n+ b . c", "c"),
+        ("é // y", "//"),
+        ("(é) << 2", "<<"),
+        ("é < y < z", "< z"),
+        ("[1, é, 2]", "é"),
+        ("é[1, 'a']", "'a'"),
+        ("x[0:q]", "q"),
+        ("a b", "b"),
+        ("é + 'text'", "'text'"),
+        ("α = 1; α = 2", "α = 2"),
+        ("x – y", "–"),
+        ("x\u200b + 1", "\u200b"),
+        ("a = é.b.c", "c"),
+    ],
+)
+def test_a_mistake_is_pointed_at(text, at):
+    with pytest.raises(FormulaError) as caught:
+        read(text)
+    assert text[caught.value.offset :].startswith(at)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5_000 + "x" + ")" * 5_000,
+        "-" * 9_000 + "x",
+        "+".join("x" * 9_000),
+        "x" + ".T" * 5_000,
+        "x" + "[0]" * 5_000,
+        "[" * 3_000,
+        "x" + "**x" * 3_000,
+        "mean(" * 1_500 + "x" + ")" * 1_500,
+        "9" * 5_000,
+        "x" * 10_000_000,
+        "x\x00y",
+    ],
+    ids="parentheses signs sum T indices lists powers calls digits 10MB null".split(),
+)
+def test_hostile_texts_are_refused_with_a_reason(text):
+    with pytest.raises(FormulaError) as caught:
+        read(text)
+    assert len(caught.value.what.rstrip(". ")) > len("This is no formula:")
+    assert 0 <= caught.value.offset <= len(text)
+
+
+def test_letters_of_other_widths_are_the_same_name():
+    assert list(read("\U0001d431 + \uff58 + x").free) == ["x"]

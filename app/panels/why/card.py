@@ -72,7 +72,6 @@ class Card(QFrame):
         self.sentence = labels.rich()
         self.sentence.linkActivated.connect(self.linkActivated)
         self.trial = labels.caption()
-        self.more = self._button(self.tr("&More"), self.tr("Continue in the Why panel"))
         self.try_button = self._button(
             self.tr("&Try"), self.tr("Show the effect without changing the diagram")
         )
@@ -82,6 +81,7 @@ class Card(QFrame):
         self.discard_button = self._button(
             self.tr("&Discard"), self.tr("Leave the diagram as it is (Esc)")
         )
+        self.more = self._button(self.tr("&More"), self.tr("Continue in the Why panel"))
         self._connect_buttons()
         self._lay_out()
         self.hide()

@@ -281,7 +281,8 @@ class Stage(Positions):
         self._ground.begin(self.size(), ratio)
 
         def draw(to: QPainter, area: QRectF) -> bool:
-            return paint(to, view, area, self._faces, ratio, self._limits, self._ground)
+            ground = None if self._page.is_panning else self._ground  # it would be painted whole
+            return paint(to, view, area, self._faces, ratio, self._limits, ground)
 
         with QPainter(self) as painter:
             complete = self._page.paint(painter, view, event.rect(), self.size(), ratio, draw)

@@ -45,13 +45,18 @@ def result(canvas, shell):
 def painted(monkeypatch):
     """The areas that are painted, as (width, height)."""
     areas = []
-    true = painter._PagePainter.paint
+    true, wires = painter._PagePainter.paint, painter._PagePainter._paint_ground
 
     def paint(page):
         areas.append((page.area.width(), page.area.height()))
         return true(page)
 
+    def paint_wires(page, to, area):
+        areas.append((area.width(), area.height()))
+        return wires(page, to, area)
+
     monkeypatch.setattr(painter._PagePainter, "paint", paint)
+    monkeypatch.setattr(painter._PagePainter, "_paint_ground", paint_wires)
     return areas
 
 

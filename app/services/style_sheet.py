@@ -7,20 +7,19 @@ from PySide6.QtGui import QFontDatabase
 from app.services.examples import ASSETS
 from app.services.theme import BODY, SMALL, Theme, scaled
 
-_MESSAGES = ("information", "question", "warning", "critical")
-"""Kinds of messages, each with an icon for light and for dark grounds."""
-
 
 def sheet(theme: Theme) -> str:
     """The style sheet for a window and its panels."""
     icons = (ASSETS / "icons").as_posix()
     fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     ground = "dark" if theme.dark else "light"
-    messages = " ".join(
-        f'messagebox-{kind}-icon: url("{icons}/{kind}_{ground}.svg");' for kind in _MESSAGES
-    )
     return f"""
-    QMessageBox {{ {messages} }}
+    QMessageBox {{
+        messagebox-information-icon: url("{icons}/information_{ground}.svg");
+        messagebox-question-icon: url("{icons}/question_{ground}.svg");
+        messagebox-warning-icon: url("{icons}/warning_{ground}.svg");
+        messagebox-critical-icon: url("{icons}/critical_{ground}.svg");
+    }}
     QLineEdit, QPlainTextEdit {{
         background: {theme.field}; color: {theme.ink};
         border: 1px solid {theme.hairline}; border-radius: 4px; padding: 3px 5px;

@@ -25,7 +25,7 @@ from app.canvas.view import CanvasView
 from app.document.numbers import Number
 from app.services.garbage import GarbageCollector
 from app.services.settings import Settings
-from app.shell import main_window
+from app.shell import main_window, parts
 from blocks import registry
 from blocks.library.arithmetic import Mul
 from blocks.library.losses import Loss
@@ -167,7 +167,7 @@ def main() -> None:
     application = QApplication(sys.argv[:1])
     collector = GarbageCollector()
     settings = Settings(QSettings("/dev/null", QSettings.Format.IniFormat))
-    main_window.CanvasView = Canvas
+    parts.CanvasView = Canvas
     window = main_window.MainWindow(settings)
     window.resize(1600, 1000)
     window.show()

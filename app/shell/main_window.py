@@ -99,6 +99,7 @@ class MainWindow(WindowParts):
         self.presentation.end()
         self.settings.arrangement = (self.saveGeometry(), *self.docks.arrangement)
         self.evaluator.shutdown()
+        self.welcome.shutdown()
         self.autosave.close()
         self.canvas.blockSignals(True)  # late signals would reach deleted panels
         event.accept()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.panels import labels
-from app.panels.start.thumbnails import thumbnail
+from app.panels.start.thumbnails import Content, draw
 from app.services import theme
 from app.services.plain_text import tooltip, unmarked
 
@@ -33,32 +33,49 @@ class Version(NamedTuple):
 
 
 class Picture(QAbstractButton):
-    """The picture of the shown version, which opens it; drawn once ``draw`` was called."""
+    """The picture of the shown version, which opens it; empty until its content is there."""
 
-    def __init__(self, parent: QWidget, *, runs: bool) -> None:
+    contentWanted = Signal(object)
+    """Path of a file whose content ``show_content`` is to be called with."""
+
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._runs = runs
         self._path: Path | None = None
-        self._wanted = False
+        self._content: Content | None = None
+        self._drawn: tuple[str, float, QPixmap] | None = None
         self._theme: Theme = theme.LIGHT
         self.setFixedSize(PICTURE)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         theme.follow_theme(self)
 
     def show_file(self, path: Path) -> None:
-        """Show another file."""
-        self._path = path
+        """Show another file, once its content is there."""
+        self._path, self._content, self._drawn = path, None, None
+        self.contentWanted.emit(path)
         self.update()
 
-    def draw(self) -> None:
-        """Draw the diagram from now on."""
-        self._wanted = True
-        self.update()
+    def show_content(self, path: Path, content: Content | None) -> None:
+        """Draw the content of a file if that is the one shown; None is drawn empty."""
+        if path == self._path:
+            self._content, self._drawn = content, None
+            self.update()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the content is there."""
+        return self._content is not None
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""
         self._theme = theme
         self.update()
+
+    def _picture(self, content: Content) -> QPixmap:
+        """The content in the theme and for the screen, drawn anew only if either changed."""
+        key = (self._theme.name, self.devicePixelRatioF())
+        if self._drawn is None or self._drawn[:2] != key:
+            self._drawn = (*key, draw(content, self._theme, PICTURE, key[1]))
+        return self._drawn[2]
 
     def paintEvent(self, event: QPaintEvent) -> None:
         used, box = self._theme, QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0)
@@ -68,11 +85,9 @@ class Picture(QAbstractButton):
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.fillPath(frame, QColor(used.canvas))
-            if self._wanted and self._path is not None:
-                ratio = self.devicePixelRatioF()
-                drawn = thumbnail(self._path, used, PICTURE, ratio, runs=self._runs)
+            if self._content is not None:
                 painter.setClipPath(frame)
-                painter.drawPixmap(0, 0, drawn)
+                painter.drawPixmap(0, 0, self._picture(self._content))
                 painter.setClipping(False)
             colour = used.accent if active else used.hairline
             painter.setPen(QPen(QColor(colour), 2.0 if active else 1.0))
@@ -92,11 +107,13 @@ class DiagramCard(QWidget):
     """Path of the version to open."""
 
     def __init__(self, title: str, versions: Sequence[Version], *, runs: bool) -> None:
+        """``runs``: whether its pictures show the gradients of a run."""
         super().__init__()
         self.title = title
+        self.runs = runs
         self.versions = tuple(versions)
         self._shown = self.versions[0]
-        self.picture = Picture(self, runs=runs)
+        self.picture = Picture(self)
         self.picture.clicked.connect(lambda: self.opened.emit(self._shown.path))
         caption = labels.plain(title)
         caption.setProperty("type", "strong")
@@ -111,6 +128,9 @@ class DiagramCard(QWidget):
             column.addLayout(self._make_switch())
         column.addStretch(1)
         self.setFixedWidth(PICTURE.width())
+
+    def start(self) -> None:
+        """Show the first version, whose content is wanted from now on."""
         self._show(self._shown)
 
     def _make_switch(self) -> QHBoxLayout:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QColor, QPainter, QPixmap
@@ -20,34 +21,47 @@ from runtime.diagram import MAIN, load
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from app.evaluation.result import Result
     from app.services.theme import Theme
+    from runtime.diagram import Diagram
 
 LARGEST = 200_000
-"""Size of the largest file that is drawn, bytes; larger ones would keep the window waiting."""
-_cache: dict[tuple[str, int, str, int, float], QPixmap] = {}
-"""Pictures by file, its time of change, theme, width in px, and physical pixels per px."""
+"""Size of the largest file that has a picture, bytes; of a larger one little could be seen."""
 
 
-def thumbnail(path: Path, theme: Theme, size: QSize, ratio: float, *, runs: bool) -> QPixmap:
-    """The main page of a diagram file, with its lanes if it ``runs``; empty if it can't be read."""
+class Content(NamedTuple):
+    """What a picture shows: a diagram, and its result if it was run."""
+
+    diagram: Diagram
+    result: Result | None
+
+
+def read(path: Path, *, runs: bool) -> Content | None:
+    """The main page of a file, run if it ``runs``; None if it can't be read or is too large.
+
+    It can take long, on a slow disk for instance: not for the window's thread.
+    """
     try:
         stat = path.stat()
-        key = (str(path), stat.st_mtime_ns, theme.name, size.width(), ratio)
-        if key not in _cache:
-            small = stat.st_size <= LARGEST
-            _cache[key] = _drawn(path, theme, size, ratio, runs=runs) if small else QPixmap()
-        return _cache[key]
+        if stat.st_size > LARGEST:
+            return None
+        return _read(path, runs, (stat.st_ino, stat.st_mtime_ns, stat.st_size))
     except (OSError, GradwireError):
-        return QPixmap()
+        return None
 
 
-def _drawn(path: Path, theme: Theme, size: QSize, ratio: float, *, runs: bool) -> QPixmap:
+@lru_cache(maxsize=64)
+def _read(path: Path, runs: bool, stamp: tuple[int, ...]) -> Content:
     diagram = load(path)
     page = replace(diagram.main, notes={})  # their text is too small here
     diagram = diagram.with_page(MAIN, page)
-    scene = Scene(diagram, MAIN)
-    result = evaluate(diagram) if runs else None
-    view = ViewState(scene, resolve(scene, result), Camera(), theme)
+    return Content(diagram, evaluate(diagram) if runs else None)
+
+
+def draw(content: Content, theme: Theme, size: QSize, ratio: float) -> QPixmap:
+    """The main page in ``size`` px, with ``ratio`` physical pixels per px and lanes if it ran."""
+    scene = Scene(content.diagram, MAIN)
+    view = ViewState(scene, resolve(scene, content.result), Camera(), theme)
     picture = QPixmap(size * ratio)
     picture.setDevicePixelRatio(ratio)
     picture.fill(QColor(theme.canvas))

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import groupby, takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
+from app.evaluation.worker import Worker
 from app.panels import labels
 from app.panels.start.card import PICTURE, DiagramCard, Version
+from app.panels.start.thumbnails import Content, read
 from app.services.examples import SUFFIX, Example, Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 _GAP = 20
 _MOST_COLUMNS = 4
-_DRAW_EVERY = 30
-"""Milliseconds between two pictures that are drawn, so that the window answers meanwhile."""
 
 
 class Welcome(QScrollArea):
@@ -40,9 +41,8 @@ class Welcome(QScrollArea):
         self.cards: list[DiagramCard] = []
         """All cards, in the order shown."""
         self._grids: list[tuple[QGridLayout, list[DiagramCard]]] = []
-        self._waiting: list[DiagramCard] = []
-        self._timer = QTimer(self, interval=_DRAW_EVERY)
-        self._timer.timeout.connect(self._draw_next)
+        self._reader = Worker(self)  # so that the window answers meanwhile
+        self._reader.finished.connect(self._draw)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -72,8 +72,9 @@ class Welcome(QScrollArea):
         for group, members in groupby(sorted(self._examples, key=_rank), key=_rank):
             self._add_cards(self._heading(Group(group)), self._example_cards(members))
         self._column.addStretch(1)
-        self._waiting = list(self.cards)
-        self._timer.start()
+        for card in self.cards:
+            card.picture.contentWanted.connect(partial(self._read, runs=card.runs))
+            card.start()
         self._place()
 
     def show_if(self, wanted: bool, recent: Sequence[Path]) -> None:
@@ -151,12 +152,17 @@ class Welcome(QScrollArea):
         card.opened.connect(self.fileRequested)
         return card
 
-    def _draw_next(self) -> None:
-        """Draw the picture of one more card while the page is visible."""
-        if not self._waiting:
-            self._timer.stop()
-        elif self.isVisible():
-            self._waiting.pop(0).picture.draw()
+    def _read(self, path: Path, runs: bool) -> None:
+        """Read the content of a picture in the background."""
+        self._reader.submit(str(path), lambda superseded: read(path, runs=runs))
+
+    def _draw(self, name: str, content: object) -> None:
+        for card in self.cards:
+            card.picture.show_content(Path(name), content if isinstance(content, Content) else None)
+
+    def shutdown(self) -> None:
+        """Read no more; the page goes with its window."""
+        self._reader.shutdown()
 
     def _place(self) -> None:
         """Centre the page, with as many columns of cards as the canvas has room for."""

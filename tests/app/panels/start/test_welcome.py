@@ -1,15 +1,17 @@
 """The start page: cards with pictures, versions behind a switch, recent files, a formula."""
 
+import threading
+
 import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 
 from app.panels.start import thumbnails
-from app.panels.start.thumbnails import thumbnail
+from app.panels.start.thumbnails import draw, read
 from app.services.examples import Group, examples
 from app.services.theme import DARK, LIGHT
 from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import save
+from runtime.diagram import load, save
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -55,29 +57,68 @@ def test_a_recent_file_has_a_card(window, qtbot, tmp_path):
     assert window.document.path == path
 
 
-def test_pictures_are_drawn_one_after_the_other(window, qtbot):
-    assert not all(card.picture._wanted for card in window.welcome.cards)
-    qtbot.waitUntil(lambda: all(card.picture._wanted for card in window.welcome.cards))
+def test_every_picture_is_drawn(window, qtbot):
+    qtbot.waitUntil(lambda: all(card.picture.is_drawn for card in window.welcome.cards))
+
+
+def test_the_window_does_not_wait_for_a_slow_disk(window, qtbot, monkeypatch, tmp_path):
+    """The picture of a recent file comes when it is there; the window's thread reads nothing."""
+    disk, threads = threading.Event(), []
+
+    def slow(path):
+        threads.append(threading.current_thread())
+        assert disk.wait(60)
+        return load(path)
+
+    monkeypatch.setattr(thumbnails, "load", slow)
+    path = tmp_path / "mine.gradwire.json"
+    save(build(loss(stop_gradient(variable("b", [1.0])))), path)
+    window.welcome.show_recent([path])
+    picture = window.welcome.cards[0].picture
+    qtbot.waitUntil(lambda: bool(threads))
+    picture.grab()
+    assert not picture.is_drawn
+    disk.set()
+    qtbot.waitUntil(lambda: picture.is_drawn)
+    assert threading.main_thread() not in threads
+
+
+def test_the_picture_follows_the_switch(window, qtbot):
+    card = cards(window, Group.STOPS)[0]
+    qtbot.waitUntil(lambda: card.picture.is_drawn)
+    before = card.picture.grab().toImage()
+    qtbot.mouseClick(card.switch[1], LEFT)
+    qtbot.waitUntil(lambda: card.picture.is_drawn)
+    assert card.picture.grab().toImage() != before
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_a_picture_shows_the_diagram_in_the_theme_and_is_kept(qapp, theme, monkeypatch):
-    path, size = examples()[0].path, QSize(232, 116)
-    drawn = thumbnail(path, theme, size, 2.0, runs=True)
+def test_a_picture_shows_the_diagram_in_the_theme(qapp, theme):
+    size = QSize(232, 116)
+    drawn = draw(read(examples()[0].path, runs=True), theme, size, 2.0)
     assert drawn.size() == size * 2.0
     picture = drawn.toImage()
     colours = {picture.pixel(x, y) for x in range(0, 464, 3) for y in range(0, 232, 3)}
     assert picture.pixelColor(2, 2).name() == theme.canvas
     assert len(colours) > 3
-    monkeypatch.setattr(thumbnails, "_drawn", None)  # calling it would fail
-    assert thumbnail(path, theme, size, 2.0, runs=True).cacheKey() == drawn.cacheKey()
 
 
-def test_what_can_not_be_read_has_an_empty_picture(qapp, tmp_path):
+def test_a_file_is_read_again_only_when_it_changed(tmp_path):
+    path = tmp_path / "mine.gradwire.json"
+    save(build(loss(variable("b", [1.0]))), path)
+    first = read(path, runs=False)
+    assert read(path, runs=False) is first
+    save(build(loss(variable("longer", [1.0]))), path)
+    assert "longer" in read(path, runs=False).diagram.main.blocks
+
+
+def test_what_can_not_be_read_has_no_content(tmp_path, monkeypatch):
     broken = tmp_path / "broken.gradwire.json"
     broken.write_text("{", encoding="utf-8")
     for path in (broken, tmp_path / "missing.gradwire.json"):
-        assert thumbnail(path, LIGHT, QSize(232, 116), 1.0, runs=False).isNull()
+        assert read(path, runs=False) is None
+    monkeypatch.setattr(thumbnails, "LARGEST", 10)
+    assert read(examples()[0].path, runs=False) is None
 
 
 def test_a_formula_makes_a_diagram_as_one_undo(window, qtbot):

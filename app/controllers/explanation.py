@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.canvas.state.route import route_of
 from app.canvas.state.view_state import Selection
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from app.panels.why.why import Why
     from runtime.diagram.model import Page
     from runtime.flow import Verdict
+
+REST = 150
+"""Milliseconds without another result until a number that is being dragged is explained."""
 
 
 class Explanation(QObject):
@@ -57,6 +60,10 @@ class Explanation(QObject):
         self._result: Result | None = None
         self._variable: str | None = None
         """Path of the variable whose route is shown instead of the selected wire's."""
+        self._is_stale = False
+        """Whether the answers are of another result."""
+        self._rest = QTimer(self, singleShot=True, interval=REST)
+        self._rest.timeout.connect(self._explain_again)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
         canvas.whyRequested.connect(self.explain)
@@ -69,7 +76,17 @@ class Explanation(QObject):
     def set_result(self, result: Result) -> None:
         """Explain another result; the answers are computed again if the numbers differ."""
         before, self._result = self._result, result
-        if before is None or not result.agrees_with(before):
+        self._is_stale |= before is None or not result.agrees_with(before)
+        if self._document.is_previewing:
+            self._rest.start()
+        else:
+            self._explain_again()
+
+    def _explain_again(self) -> None:
+        """Explain the last result, once a hand that drags a number rests or lets go."""
+        self._rest.stop()
+        if self._is_stale:
+            self._is_stale = False
             self._query()
         self._draw(self._canvas.route() is not None)
         self._show_card()

@@ -138,6 +138,11 @@ class Document(QObject):
             self._show(preview.before)
         return made
 
+    @property
+    def is_previewing(self) -> bool:
+        """Whether the diagram shows a change that is not made yet."""
+        return self._preview is not None
+
     def preview(self, change: files.Change | None) -> bool:
         """Show the diagram with ``change`` without making it; None ends the preview.
 
@@ -155,8 +160,8 @@ class Document(QObject):
             self._show(before)
             self.problem.emit(str(error))
             return False
-        self._show(after)
         self._preview = _Preview(before, change, after)
+        self._show(after)
         return True
 
     def _apply(self, change: files.Change, key: Hashable, preview: _Preview | None = None) -> bool:

@@ -5,9 +5,11 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QAccessible, QCursor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
+from app.controllers import explanation
 from app.panels.why.placement import place_beside
 from blocks.library.gradient import StopGradient
 from runtime.build import build, loss, relu, stop_gradient, variable
+from runtime.diagram import SetParameters
 from runtime.flow import State
 from tests.app.mouse import LEFT, click_block
 
@@ -70,6 +72,22 @@ def test_a_selected_variable_has_one_too_and_other_blocks_have_none(window, qtbo
     assert not card.geometry().intersects(window.canvas.block_rect("w"))
     click_block(qtbot, window, "gate")
     assert not card.isVisible()
+
+
+def test_while_a_number_is_dragged_it_waits_for_the_hand_to_rest(window, qtbot, monkeypatch):
+    click_wire(qtbot, window, "gate.x")
+    card = shown(qtbot, window)
+    computed = []
+    monkeypatch.setattr(window.card, "show_verdict", lambda verdict, **_: computed.append(verdict))
+    monkeypatch.setattr(explanation, "reasons", lambda session, **_: computed.append("why"))
+    window.explanation._rest.setInterval(60_000)  # the hand goes on
+    for number in (3.0, 4.0, 5.0):
+        with qtbot.waitSignal(window.evaluator.resultChanged):
+            window.document.preview(SetParameters("w", {"value": [number]}))
+    assert computed == []
+    window.explanation._rest.start(0)
+    qtbot.waitUntil(lambda: len(computed) == 2)
+    assert card.isVisible()
 
 
 def test_try_shows_the_trial_on_card_and_panel_and_apply_applies_it(window, qtbot):

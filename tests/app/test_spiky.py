@@ -11,7 +11,7 @@ import pytest
 from app.services.theme import THEMES
 from tests.app.spiky import EDITS
 
-SENTENCE = "One of 100 elements is 1.0e3, against an rms of 100."
+SENTENCE = "One of 100 elements is 1000, against an rms of 100."
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,9 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "doctor": [["FILE"], ["FILE", "--json"], ["FILE", "--loss", BAD]],
     "check": [["FILE"], ["FILE", "--contracts", "--gradients"],
               ["FILE", "--contracts", "--json", "--junit", "JUNIT"]],
+    "diff": [["FILE", "OTHER"], ["FILE", "OTHER", "--run", "--json"], ["FILE", "MISSING"]],
+    "picture": [["FILE", "-o", "PICTURE"], ["FILE", "-o", "PICTURE", "--page", BAD],
+                ["MISSING", "-o", "PICTURE"]],
     "bench": [["FILE", "--seconds", "0.01"], ["FILE", "--json", "--seconds", "0.01"]],
     "blocks": [[], [BAD]],
     "schema": [[], [BAD]],
@@ -76,7 +79,12 @@ def test_no_command_prints_control_characters(gradwire, tmp_path: Path, command,
     file = tmp_path / f"{BAD}.gradwire.json"
     file.write_text(json.dumps(contents(runs=runs)), encoding="utf-8")
     missing, junit = tmp_path / f"{BAD}{BAD}.gradwire.json", tmp_path / "report.xml"
-    names = {"FILE": file, "MISSING": missing, "JUNIT": junit}
+    other = tmp_path / f"other {BAD}.gradwire.json"
+    other.write_text(json.dumps(contents(runs=not runs)), encoding="utf-8")
+    picture = tmp_path / f"{BAD}.svg"
+    names = {
+        "FILE": file, "OTHER": other, "MISSING": missing, "JUNIT": junit, "PICTURE": picture,
+    }  # fmt: skip
     shown = 0
     for arguments in INVOCATIONS[command]:
         done = gradwire(command, *(names.get(word, word) for word in arguments))
@@ -87,6 +95,8 @@ def test_no_command_prints_control_characters(gradwire, tmp_path: Path, command,
         if "--json" in arguments and done.out:
             json.loads(done.out)
     assert shown, "nothing of the file was printed"
+    if command == "picture":
+        ElementTree.parse(picture)
     if command == "check":
         assert "␛[31mred" in junit.read_text(encoding="utf-8")
         assert ElementTree.parse(junit).getroot().tag == "testsuites"

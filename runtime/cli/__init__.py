@@ -103,8 +103,8 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="`gradwire FILE` opens the editor on a file, `gradwire` alone opens it empty. "
-        "Exit codes: 0 clean, 1 the diagram has problems, 2 bad usage or file, 3 the run failed, "
-        "130 interrupted.",
+        "Exit codes: 0 clean, 1 the diagram has problems, 2 bad usage or file, 3 the run failed or "
+        "the diagram is too large to run, 130 interrupted.",
     )
     app.callback()(_about)
     for name in commands:

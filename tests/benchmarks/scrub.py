@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import statistics
 import sys
+import tempfile
 import time
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -166,7 +167,8 @@ def main() -> None:
     blocks = int(sys.argv[1]) if len(sys.argv) > 1 else BLOCKS
     application = QApplication(sys.argv[:1])
     collector = GarbageCollector()
-    settings = Settings(QSettings("/dev/null", QSettings.Format.IniFormat))
+    folder = tempfile.TemporaryDirectory()
+    settings = Settings(QSettings(f"{folder.name}/settings.ini", QSettings.Format.IniFormat))
     parts.CanvasView = Canvas
     window = main_window.MainWindow(settings)
     window.resize(1600, 1000)
@@ -184,6 +186,7 @@ def main() -> None:
     window.document.undo_stack.setClean()
     window.close()
     application.processEvents()
+    folder.cleanup()
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin in (Union, UnionType):
         return any(_fits(value, part) for part in inner)
     if origin is Literal:
-        return any(value is part or value == part for part in inner)
+        return any(type(value) is type(part) and value == part for part in inner)
     if kind is float:
         return isinstance(value, int | float)
     try:

@@ -24,15 +24,8 @@ from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.names import fresh_names, snake_case
 from runtime.diagram.paths import PortName
-from runtime.expressions import (
-    Expression,
-    Node,
-    Operand,
-    OwnVariable,
-    Scope,
-    block,
-    require_scope,
-)
+from runtime.expressions import Expression, Operand, OwnVariable, block
+from runtime.nodes import Node, Scope, require_scope
 from runtime.page_functions import PageFunction, page
 
 __all__ = [

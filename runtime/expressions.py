@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,34 +16,36 @@ from blocks.errors import BuildError
 from blocks.registry import registry
 from blocks.terms import term_name
 from blocks.values import PortLiteral, Tensor
-from runtime.array_syntax import Index, block_class, missing_attribute, numpy_block, parse_index
-from runtime.diagram.model import MAIN
-from runtime.diagram.names import NAME_RULE, is_name
-from runtime.diagram.paths import PortName
+from runtime.array_syntax import (
+    WRITE_INSTEAD,
+    Index,
+    block_class,
+    bound_parameters,
+    is_in_place,
+    missing_attribute,
+    named_parameters,
+    numpy_block,
+    own_parameter_names,
+    parse_index,
+)
+from runtime.nodes import Node, Output, make_node, valid_name
+from runtime.unevaluated import Unevaluated
 
 if TYPE_CHECKING:
     from blocks.block import Block, Source
 
-_OWN_MODULES = (__name__, "runtime.page_functions", "runtime.build", "blocks.arguments")
-_serial = itertools.count()
-current_scope: ContextVar[Scope | None] = ContextVar("page being written", default=None)
-"""The page whose function is running; None for the main page."""
 
-
-class Expression:
+class Expression(Output, Unevaluated):
     """One output of a block; operators and comparisons create blocks.
 
     ``x["out2"]`` is another output of the same block; a block with several outputs can be
     unpacked. ``x[0]`` and ``x[1:3]`` are parts of x, ``x.T`` is its transpose, and a method such as
     ``x.sum(axis=0)`` is the block of that name with x as its first input. Functions of numpy create
-    the corresponding blocks.
+    the corresponding blocks. ``x == y`` compares numbers; ``x is y`` and dict keys compare
+    expressions.
     """
 
-    __slots__ = ("node", "port")
-
-    def __init__(self, node: Node, port: str) -> None:
-        self.node = node
-        self.port = port
+    __slots__ = ()
 
     def named(self, name: str) -> Expression:
         """Name the block and return self; raises BuildError if it already has another name."""
@@ -66,17 +66,11 @@ class Expression:
 
     def __iter__(self) -> Iterator[Expression]:
         if len(self.node.outputs) < 2:
-            raise BuildError(f"{self!r} has one output; there is nothing to unpack.")
+            raise BuildError(
+                f"{self!r} has one output; there is nothing to unpack.",
+                next_step="Its elements are x[0], x[1], …; x.sum() adds them up.",
+            )
         return (Expression(self.node, port) for port in self.node.outputs)
-
-    def __bool__(self) -> bool:
-        raise BuildError(
-            f"{self!r} has no truth value: it is computed when the diagram runs.",
-            next_step="Use where(condition, a, b).",
-        )
-
-    def __repr__(self) -> str:
-        return str(PortName(self.node.name or self.node.kind, self.port))
 
     def __add__(self, other: Operand) -> Expression:
         return _operation("Add", self, other)
@@ -135,6 +129,22 @@ class Expression:
     def __neg__(self) -> Expression:
         return block("Neg", self)
 
+    def __pos__(self) -> Expression:
+        return self
+
+    def __round__(self, digits: int | None = None) -> Expression:
+        if digits is not None:
+            raise BuildError(
+                "Round has no number of digits.", next_step="Write round(100 * x) / 100."
+            )
+        return block("Round", self)
+
+    def __floor__(self) -> Expression:
+        return block("Floor", self)
+
+    def __ceil__(self) -> Expression:
+        return block("Ceil", self)
+
     def __abs__(self) -> Expression:
         return block("Abs", self)
 
@@ -150,16 +160,30 @@ class Expression:
     def __le__(self, other: Operand) -> Expression:
         return _operation("LessEqual", self, other)
 
+    def __eq__(self, other: Operand) -> Expression:  # type: ignore[override]
+        return _comparison("Equal", self, other)
+
+    def __ne__(self, other: Operand) -> Expression:  # type: ignore[override]
+        return _comparison("NotEqual", self, other)
+
+    __hash__ = object.__hash__
+
     @property
     def T(self) -> Expression:
         """The transpose."""
         return block("Transpose", self)
 
     def __getattr__(self, name: str) -> Callable[..., Expression]:
-        cls = None if name.startswith("_") else block_class(name)
+        refused = name.startswith("_") or is_in_place(name) or name in WRITE_INSTEAD
+        cls = None if refused else block_class(name)
         if cls is None or not cls.inputs:
             raise AttributeError(missing_attribute(name))
         return partial(_method, cls, self)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in Output.__slots__:
+            raise AttributeError(missing_attribute(name))
+        object.__setattr__(self, name, value)
 
     def __array_ufunc__(
         self, function: np.ufunc, method: str, *inputs: Operand, **options: Any
@@ -170,7 +194,10 @@ class Expression:
     def __array_function__(
         self, function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]
     ) -> Expression:
-        return block(numpy_block(function.__name__).type_name(), *inputs, **options)
+        cls = numpy_block(function.__name__)
+        count = 1 if cls.inputs[0].variadic else len(cls.inputs)
+        parameters = bound_parameters(function, inputs, count) | options
+        return block(cls.type_name(), *inputs[:count], **parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +225,13 @@ def _operation(kind: str, left: Operand, right: Operand) -> Expression:
     return block(kind, left, right)
 
 
+def _comparison(kind: str, left: Expression, right: Operand) -> Expression:
+    """``x == y``. Rejects None, which no number equals."""
+    if right is None:
+        raise BuildError(f"{left!r} is never None.", next_step="Write `x is None` to ask for that.")
+    return block(kind, left, right)
+
+
 def _method(cls: type[Block], x: Expression, *given: Any, **parameters: Any) -> Expression:
     """``x.sum(0)``, ``x.reshape(2, 1)``, ``x.matmul(w)``: a block with x as its first input.
 
@@ -205,10 +239,7 @@ def _method(cls: type[Block], x: Expression, *given: Any, **parameters: Any) -> 
     """
     if len(cls.inputs) > 1 or cls.inputs[0].variadic or not given:
         return block(cls.type_name(), x, *given, **parameters)
-    names = cls.parameter_names()
-    if len(names) == 1 and len(given) > 1:
-        given = (given,)
-    return block(cls.type_name(), x, **dict(zip(names, given, strict=False)), **parameters)
+    return block(cls.type_name(), x, **named_parameters(cls, given), **parameters)
 
 
 def _part(x: Expression, index: Index) -> Expression:
@@ -218,32 +249,6 @@ def _part(x: Expression, index: Index) -> Expression:
     for axis in reversed(single):
         part = block("Squeeze", part, axis=axis)
     return part
-
-
-@dataclass(eq=False)
-class Node:
-    """A block that belongs to no diagram yet; ``serial`` numbers nodes in order of creation."""
-
-    block: Block
-    inputs: dict[str, Expression]
-    outputs: tuple[str, ...]
-    kind: str
-    name: str | None
-    scope: Scope | None
-    written: str
-    """File and line of the code that created it."""
-    content: Scope | None = None
-    """The page, if this is a use of one."""
-    serial: int = field(default_factory=_serial.__next__)
-
-
-@dataclass(eq=False)
-class Scope:
-    """A page that belongs to no diagram yet; ``written`` is file and line of its function."""
-
-    name: str
-    written: str
-    ports: list[Node] = field(default_factory=list)
 
 
 @explained
@@ -257,7 +262,8 @@ def block(
     BuildError, UnknownBlockError, ParameterError.
     """
     cls = block_class(kind) or registry().get(kind)
-    given = dict(_by_port(cls, inputs))
+    given = dict(_by_port(cls, _spread(cls, inputs)))
+    parameters = own_parameter_names(cls, parameters)
     for key in [key for key in parameters if cls.port(key) and key not in cls.model_fields]:
         if key in given:
             raise BuildError(f"{cls.type_name()} got its input {key!r} twice.")
@@ -265,6 +271,15 @@ def block(
     wires, literals = split_operands(cls, _with_own_variables(cls, given))
     made = cls.from_record(literals | parameters)
     return first_output(make_node(made, wires, made.output_names(), cls.type_name(), name))
+
+
+def _spread(cls: type[Block], inputs: Sequence[Operand | None]) -> Sequence[Operand | None]:
+    """``concat([x, y])`` as ``concat(x, y)``."""
+    if cls.inputs and cls.inputs[0].variadic and len(inputs) == 1:
+        only = inputs[0]
+        if isinstance(only, list | tuple) and any(isinstance(part, Expression) for part in only):
+            return only
+    return inputs
 
 
 def _with_own_variables(
@@ -330,21 +345,12 @@ def as_literal(value: Any) -> PortLiteral:
             return PortLiteral(plain, None if isinstance(value, np.generic) else value.dtype.name)
         return PortLiteral(value)
     except (TypeError, ValueError) as error:
-        raise BuildError(f"{value!r:.60} is neither an expression nor numbers: {error}.") from None
-
-
-def make_node(
-    made: Block,
-    inputs: dict[str, Expression],
-    outputs: tuple[str, ...],
-    kind: str,
-    name: str | None,
-) -> Node:
-    """Add a block to the current page; raises BuildError for inputs from another page."""
-    scope = current_scope.get()
-    require_scope([value.node for value in inputs.values()], scope)
-    name = None if name is None else valid_name(name)
-    return Node(made, inputs, outputs, kind, name, scope, caller())
+        raise BuildError(
+            f"{value!r:.60} is neither an expression nor numbers: {str(error).rstrip('.')}.",
+            next_step="Pass texts by the names of their parameters."
+            if isinstance(value, str)
+            else None,
+        ) from None
 
 
 def first_output(node: Node) -> Expression:
@@ -352,29 +358,3 @@ def first_output(node: Node) -> Expression:
     if not node.outputs:
         raise BuildError(f"{node.kind} has no output to use as an expression.")
     return Expression(node, node.outputs[0])
-
-
-def require_scope(nodes: Sequence[Node], scope: Scope | None) -> None:
-    """Raise BuildError unless the blocks are on this page; None is the main page."""
-    for node in nodes:
-        if node.scope is not scope:
-            here, there = (MAIN if s is None else s.name for s in (scope, node.scope))
-            raise BuildError(
-                f"{node.name or node.kind!r} is on page {there!r} and can't be read on {here!r}.",
-                next_step="Pass it to the page as an argument, or return it.",
-            )
-
-
-def valid_name(name: str) -> str:
-    """The name unchanged; raises BuildError if it is not valid."""
-    if not is_name(name):
-        raise BuildError(f"{name!r} is not a valid name.", expected=NAME_RULE)
-    return name
-
-
-def caller() -> str:
-    """File and line of the innermost user code on the stack."""
-    frame = sys._getframe(1)
-    while frame.f_globals.get("__name__") in _OWN_MODULES and frame.f_back is not None:
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

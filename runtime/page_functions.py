@@ -12,17 +12,8 @@ from blocks.errors import BuildError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from runtime.diagram.model import MAIN
-from runtime.expressions import (
-    Expression,
-    Scope,
-    as_literal,
-    caller,
-    current_scope,
-    first_output,
-    make_node,
-    split_operands,
-    valid_name,
-)
+from runtime.expressions import Expression, as_literal, first_output, split_operands
+from runtime.nodes import Scope, caller, current_scope, make_node, valid_name
 
 if TYPE_CHECKING:
     from blocks.block import Block

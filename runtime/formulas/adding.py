@@ -13,9 +13,10 @@ from runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
 from runtime.diagram.model import MAIN, Diagram, Page, Point, ports
 from runtime.diagram.paths import InstancePath, PortName
 from runtime.engine.lowering import lower
-from runtime.expressions import Expression, Node
+from runtime.expressions import Expression
 from runtime.formulas.reading import read
 from runtime.formulas.shapes import with_shapes
+from runtime.nodes import Node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -112,15 +112,6 @@ class TestOperators:
         assert blocks(built)["it"].type_name() == kind
         assert {target.partition(".")[0] for target in wires(built)} >= {"it"}
 
-    @pytest.mark.parametrize(
-        ("name", "instead"),
-        [("detach", "stop_gradient"), ("backward", "Session"), ("grad", "gradients"),
-         ("item", "run"), ("numpy", "run")],
-    )  # fmt: skip
-    def test_what_other_systems_call_on_tensors(self, name, instead):
-        with pytest.raises(AttributeError, match=instead):
-            getattr(variable("x"), name)
-
     def test_minus(self):
         diagram = build((-variable("x")).named("it"))
         assert blocks(diagram)["it"] == make("Neg")
@@ -430,62 +421,6 @@ def test_importing_is_cheap():
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
-X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-
-
-class TestWhatNumpyUsersType:
-    @pytest.mark.parametrize(
-        "write",
-        [
-            lambda x: x > 2,
-            lambda x: 3 >= x,
-            lambda x: x < X.T.copy().reshape(2, 3),
-            lambda x: X <= x,
-            lambda x: abs(-x),
-            lambda x: X * x + X,
-            lambda x: np.exp(x),
-            lambda x: np.add(X, x),
-            lambda x: np.maximum(x, 2.0),
-            lambda x: np.absolute(-x),
-            lambda x: np.sum(x),
-            lambda x: np.mean(x, axis=0),
-            lambda x: x.sum(),
-            lambda x: x.mean(0),
-            lambda x: x.reshape(3, 2),
-            lambda x: x.clip(2.0, 4.0),
-            lambda x: x.T,
-            lambda x: x[1],
-            lambda x: x[0, 1:],
-            lambda x: x[:, 2],
-            lambda x: x[1:2, 0:2],
-        ],
-    )
-    def test_gives_the_numbers_of_numpy(self, write):
-        run = Session(build(write(variable("x", X)).named("y"))).run(ports=["y"])
-        assert np.allclose(run.values["y.out"], np.asarray(write(X)), rtol=1e-6)
-        assert run.values["y.out"].shape == np.shape(write(X))
-
-    @pytest.mark.parametrize(
-        ("write", "error", "message"),
-        [
-            (lambda x: x + None, BuildError, "Add needs two operands, and one is None."),
-            (lambda x: None * x, BuildError, "return the expression there"),
-            (lambda x: x[-1], BuildError, "indices from 0 on, such as x[0] or x[1:3, 2], got -1."),
-            (lambda x: x[::2], BuildError, "Write gather(x, indices)"),
-            (lambda x: x[None], BuildError, "x.out can't be indexed like this."),
-            (lambda x: x.smu(), AttributeError, "no attribute 'smu'. Did you mean sum"),
-            (lambda x: x.shape, AttributeError, "An expression has no shape yet"),
-            (lambda x: np.add.reduce(x), BuildError, "There is no block for np.add.reduce."),
-            (lambda x: np.tan(x), BuildError, "There is no block for np.tan. Did you mean tanh"),
-            (lambda x: build_module.sofmax(x), AttributeError, "Did you mean softmax"),
-        ],
-    )
-    def test_else_is_told_what_to_write(self, write, error, message):
-        with pytest.raises(error) as caught:
-            write(variable("x"))
-        assert message in str(caught.value)
 
 
 def test_a_diagram_is_built_with_its_contracts():

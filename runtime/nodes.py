@@ -1,0 +1,108 @@
+"""Blocks that belong to no diagram yet, and the pages that are being written."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from blocks.errors import BuildError
+from runtime.diagram.model import MAIN
+from runtime.diagram.names import NAME_RULE, is_name
+from runtime.diagram.paths import PortName
+
+if TYPE_CHECKING:
+    from blocks.block import Block
+
+_OWN_MODULES = (
+    __name__,
+    "runtime.expressions",
+    "runtime.page_functions",
+    "runtime.build",
+    "blocks.arguments",
+)
+_serial = itertools.count()
+current_scope: ContextVar[Scope | None] = ContextVar("page being written", default=None)
+"""The page whose function is running; None for the main page."""
+
+
+class Output:
+    """One output of a block."""
+
+    __slots__ = ("node", "port")
+
+    def __init__(self, node: Node, port: str) -> None:
+        self.node = node
+        self.port = port
+
+    def __repr__(self) -> str:
+        return str(PortName(self.node.name or self.node.kind, self.port))
+
+
+@dataclass(eq=False)
+class Node:
+    """A block that belongs to no diagram yet; ``serial`` numbers nodes in order of creation."""
+
+    block: Block
+    inputs: Mapping[str, Output]
+    outputs: tuple[str, ...]
+    kind: str
+    name: str | None
+    scope: Scope | None
+    written: str
+    """File and line of the code that created it."""
+    content: Scope | None = None
+    """The page, if this is a use of one."""
+    serial: int = field(default_factory=_serial.__next__)
+
+
+@dataclass(eq=False)
+class Scope:
+    """A page that belongs to no diagram yet; ``written`` is file and line of its function."""
+
+    name: str
+    written: str
+    ports: list[Node] = field(default_factory=list)
+
+
+def make_node(
+    made: Block,
+    inputs: Mapping[str, Output],
+    outputs: tuple[str, ...],
+    kind: str,
+    name: str | None,
+) -> Node:
+    """Add a block to the current page; raises BuildError for inputs from another page."""
+    scope = current_scope.get()
+    require_scope([value.node for value in inputs.values()], scope)
+    name = None if name is None else valid_name(name)
+    return Node(made, inputs, outputs, kind, name, scope, caller())
+
+
+def require_scope(nodes: Sequence[Node], scope: Scope | None) -> None:
+    """Raise BuildError unless the blocks are on this page; None is the main page."""
+    for node in nodes:
+        if node.scope is not scope:
+            here, there = (MAIN if s is None else s.name for s in (scope, node.scope))
+            raise BuildError(
+                f"{node.name or node.kind!r} is on page {there!r} and can't be read on {here!r}.",
+                next_step="Pass it to the page as an argument, or return it.",
+            )
+
+
+def valid_name(name: str) -> str:
+    """The name unchanged; raises BuildError if it is not valid."""
+    if not is_name(name):
+        raise BuildError(f"{name!r} is not a valid name.", expected=NAME_RULE)
+    return name
+
+
+def caller() -> str:
+    """File and line of the innermost user code on the stack."""
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__") in _OWN_MODULES and frame.f_back is not None:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -44,7 +44,10 @@ def _array(data: Any) -> NDArray[Any]:
     elif isinstance(data, list | tuple | str):
         array = _nested(_plain(data))
     else:
-        array = np.array(data)
+        try:
+            array = np.array(data)
+        except RuntimeError as error:  # PyTorch's, of a tensor that takes gradients
+            raise ValueError(str(error).rstrip(".")) from None
     if array.dtype.name not in DTYPES:
         raise ValueError(f"not an array of numbers or booleans: dtype {array.dtype}")
     array.setflags(write=False)
@@ -119,6 +122,10 @@ class Tensor:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Tensor is immutable")
+
+    def __reduce__(self) -> tuple[type[Tensor], tuple[NDArray[Any]]]:
+        """For copy.deepcopy and pickle, which would set its attribute."""
+        return Tensor, (self.array,)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import math
+import pickle
 import re
 
 import jsonschema
@@ -202,3 +204,11 @@ def test_a_number_that_a_dtype_has_is_taken(data: list[float], dtype: str) -> No
 def test_the_first_number_that_does_not_fit_is_named() -> None:
     with pytest.raises(ValueError, match="300 is not representable as int8"):
         fitted(Tensor([1, 300, 400]), "int8")
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_is_copied_and_pickled(again):
+    tensor = again(Tensor(np.float32([[1.0, np.nan]])))
+    assert tensor == Tensor(np.float32([[1.0, np.nan]]))
+    with pytest.raises(ValueError, match="read-only"):
+        tensor.array[0, 0] = 2.0

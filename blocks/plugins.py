@@ -333,6 +333,22 @@ def contain(cls: type[Block], origin: str, report: Report) -> None:
     setattr(cls, "to_record", _guarded_method(cls.to_record, HOOK_SECONDS))  # noqa: B010
 
 
+_OWN_MODULES = ("blocks.", "runtime.", "numpy")
+
+
+def contained(function: Callable[..., R]) -> Callable[..., R]:
+    """A function of a primitive, guarded if it is a plug-in's."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    if module.startswith(_OWN_MODULES):
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> R:
+        return guarded(lambda: function(*args, **kwargs))
+
+    return call
+
+
 def _is_foreign(method: Any) -> bool:
     return not str(method.__module__).startswith("blocks.")
 

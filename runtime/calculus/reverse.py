@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError, Location, RunError, ShapeError
+from blocks.plugins import PluginError
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 
@@ -92,9 +93,11 @@ def _contribution(xp: Namespace, adjoint: Value, value: Value, slot: int) -> Val
     arguments = (slot, value.inputs) if value.primitive.variadic else value.inputs
     try:
         part = rule(xp, adjoint, value, *arguments, **value.attributes)
+    except PluginError as error:
+        raise _failed_rule(value, error.what.rstrip(".")) from error
     except GradwireError:
         raise
-    except (Exception, SystemExit) as error:  # the rule of a plug-in may fail in any way
+    except Exception as error:  # the rule of a plug-in may fail in any way
         raise _failed_rule(value, repr(error)) from error
     try:
         return xp.astype(xp.sum_to(part, source.shape), source.dtype)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import DTypeError, ShapeError
+from blocks.plugins import contained
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -48,7 +49,8 @@ class Primitive:
     that is closed on purpose (stop_gradient) from one that has no derivative, for which
     ``no_derivative`` says why. ``transcendental`` marks functions that have no exact kernel:
     float32 scalars are computed in float64 and rounded (see ``Value.kernel``). ``scalar_kernel`` is
-    that of scalars, where numpy's is off by more than a unit in the last place of float64.
+    that of scalars, where numpy's is off by more than a unit in the last place of float64. Kernels
+    and rules of plug-ins run guarded (see ``blocks.plugins``).
     """
 
     name: str
@@ -63,6 +65,11 @@ class Primitive:
     transcendental: bool = False
     scalar_kernel: Callable[..., Any] | None = None
     no_derivative: NoDerivative | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", contained(self.kernel))
+        rules = tuple(rule and contained(rule) for rule in self.rules)
+        object.__setattr__(self, "rules", rules)
 
     def __repr__(self) -> str:
         return self.name

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import GradwireError, Location, RunError
+from blocks.plugins import PluginError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.interruption import until_cancelled
@@ -25,8 +26,6 @@ Array = NDArray[Any]
 
 INVALID = (IndexError, ValueError, MemoryError, ArithmeticError)
 """What the kernels of the library raise for invalid numbers."""
-FAILURES = (Exception, SystemExit)
-"""What the kernels of plug-ins may raise."""
 
 WORTH_GIVING = 1 << 14
 """Elements from which computing a result in new memory is cheaper than copying it."""
@@ -83,15 +82,18 @@ class Plan:
             for step in until_cancelled(self._steps):
                 step()
                 done += 1
+        except PluginError as error:
+            raise self._failed(done, error.what) from error
         except GradwireError:
             raise
-        except FAILURES as error:
-            owner = self._workers[done].owner
-            why = str(error).rstrip(".") if isinstance(error, INVALID) else repr(error)
-            raise RunError(
-                f"The run failed: {why}.",
-                location=Location(block=owner) if owner else None,
-            ) from error
+        except Exception as error:
+            why = str(error) if isinstance(error, INVALID) else repr(error)
+            raise self._failed(done, why) from error
+
+    def _failed(self, step: int, why: str) -> RunError:
+        owner = self._workers[step].owner
+        place = Location(block=owner) if owner else None
+        return RunError(f"The run failed: {why.rstrip('.')}.", location=place)
 
     def reader(self, value: Value) -> Callable[[], Array]:
         """Returns a value after each run, as an array that does not alias the plan's memory."""
@@ -152,7 +154,7 @@ class Plan:
         out = allocate(value, value.shape, NUMPY[value.dtype])
         try:
             value.kernel(*inputs, out=out, **value.attributes)
-        except FAILURES:
+        except Exception:
             return False
         self._arrays[value] = out
         return True

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +13,9 @@ import pytest
 import runtime.build as b
 from blocks import Block, registry
 from blocks.errors import RunError
+from blocks.plugins import BrokenOff, breakable, interrupt
 from runtime.calculus import Primitive
+from runtime.calculus.primitives.elementwise import ADD
 from runtime.engine import Session
 
 if TYPE_CHECKING:
@@ -82,6 +87,51 @@ def test_a_kernel_that_fails_names_its_block(drawn, kernel, why):
     partly = Session(drawn(kernel), partial=True)
     assert partly.run().values["w.out"].tolist() == [1.0, 2.0]
     assert [d.location.block for d in partly.diagnostics] == ["odd"]
+
+
+STARTED: SimpleQueue[None] = SimpleQueue()
+
+
+def loop(*_: Any, **__: Any) -> None:
+    """A kernel or rule without an end; it ends by itself where nothing breaks it off."""
+    STARTED.put(None)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        pass
+    raise TimeoutError("Nothing broke off the loop.")
+
+
+@pytest.mark.parametrize("where", ["kernel", "rule"])
+def test_a_loop_in_a_primitive_is_broken_off_by_who_cancels(drawn, where):
+    session, ended = Session(drawn(**{where: loop})), []
+
+    def work() -> None:
+        with breakable():
+            try:
+                session.backward()
+            except BrokenOff as error:
+                ended.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    STARTED.get(timeout=60)
+    interrupt(thread.ident)
+    thread.join(60)
+    assert len(ended) == 1
+
+
+def test_prints_of_a_kernel_are_not_in_the_output(drawn, capsys):
+    def chatty(x: Any, *, out: Any) -> None:
+        print("here")
+        np.copyto(out, x)
+
+    Session(drawn(chatty)).run()
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "here\n")
+
+
+def test_kernels_of_the_library_run_unguarded():
+    assert ADD.kernel is np.add
 
 
 def test_a_kernel_that_fails_on_constants_fails_in_the_run(drawn):

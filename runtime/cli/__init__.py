@@ -33,6 +33,7 @@ COMMANDS = (
     "flow",
     "whatif",
     "doctor",
+    "timeline",
     "check",
     "bench",
     "diff",
@@ -44,7 +45,7 @@ COMMANDS = (
 )
 """Names of the commands, and of the modules whose function of the same name they call."""
 
-_COMPUTING = frozenset({"run", "flow", "whatif", "doctor", "check", "bench", "diff", "picture"})
+_COMPUTING = frozenset(COMMANDS) - {"blocks", "schema", "demo", "edit"}
 """Commands that Ctrl-C ends at once; the others take no time, or open a window."""
 _COMPLETION = "_GRADWIRE_COMPLETE"
 _MISTYPED: Any = typer.BadParameter.__base__

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from blocks.errors import Location
-from blocks.nearest import nearest
+from blocks.nearest import did_you_mean, nearest
 from runtime.cli.assignments import parse_assignment
 from runtime.cli.output import UsageError
 from runtime.diagram import load
 from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.diagram.paths import PortPath, WirePath
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine import Session
 from runtime.publish.problems import Problem
 
@@ -61,6 +61,18 @@ def choose_wires(session: Session, names: Sequence[str]) -> list[WirePath]:
         for wire in found:
             chosen |= dict.fromkeys([wire, *session.program.leaf_wires(wire)])
     return list(chosen)
+
+
+def choose_blocks(session: Session, names: Sequence[str]) -> list[InstancePath]:
+    """The blocks and pages meant by ``--block``, by path."""
+    flat = session.program.flat
+    known = [*flat.instances, *(use for uses in flat.uses.values() for use in uses if use)]
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"--block {name}: there is no such block.", next_step=did_you_mean(name, known)
+            )
+    return [InstancePath(name) for name in names]
 
 
 def _one(known: Mapping[PortPath, PathT], name: str, option: str, what: str) -> PathT:

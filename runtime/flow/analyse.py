@@ -250,8 +250,16 @@ class Flow:
 
     def arrives(self, port: PortPath, loss: str | None = None) -> bool:
         """Whether the gradient of a loss, or of any, arrives at a port."""
-        found = self._losses(loss).reach(Gate.OPEN).cost
-        return port in self.program.ports and self.program.ports[port] in found
+        return self._is_reached(self.program.ports.get(port), loss)
+
+    def passes(self, wire: WirePath, loss: str | None = None) -> bool:
+        """Whether the gradient of a loss, or of any, comes back over a wire, wherever it goes on
+        to: a stop, a constant or a variable.
+        """
+        return self._is_reached(self.program.wires.get(wire), loss)
+
+    def _is_reached(self, value: Value | None, loss: str | None) -> bool:
+        return value is not None and value in self._losses(loss).reach(Gate.OPEN).cost
 
     def comes_back(self, port: PortPath) -> bool:
         """Whether the gradient of any loss arrives at a port from what reads it."""

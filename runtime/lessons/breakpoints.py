@@ -1,0 +1,76 @@
+"""Breakpoints of a timeline: conditions on a step, for ``Timeline.search``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.errors import RunError
+from runtime.lessons.steps import Backward, Forward, Seed, Update
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath
+    from runtime.lessons.steps import Step
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GradientReaches:
+    """Gradient arrives at the block ``path``, or inside the page used there."""
+
+    path: InstancePath
+
+    def __call__(self, step: Step) -> bool:
+        """Whether this step stops here."""
+        reached = step.path == self.path or step.path.is_inside(self.path)
+        return reached and isinstance(step, Seed | Backward)
+
+
+@dataclass(frozen=True, slots=True)
+class GradientExceeds:
+    """A gradient with an element beyond ±``limit``. Raises RunError for a limit below 0 or NaN."""
+
+    limit: float
+
+    def __post_init__(self) -> None:
+        if not self.limit >= 0:
+            raise RunError(
+                "A gradient is compared by its absolute value.",
+                expected="a limit from 0 on",
+                got=repr(self.limit),
+            )
+
+    def __call__(self, step: Step) -> bool:
+        """Whether this step stops here."""
+        return any(np.any(np.abs(array) > self.limit) for array in gradients_of(step))
+
+
+@dataclass(frozen=True, slots=True)
+class NotFinite:
+    """A value or a gradient with NaN or ±∞."""
+
+    def __call__(self, step: Step) -> bool:
+        """Whether this step stops here."""
+        made = step.outputs.values() if isinstance(step, Forward) else ()
+        after = (step.after,) if isinstance(step, Update) else ()
+        return not all(np.all(np.isfinite(array)) for array in (*made, *after, *gradients_of(step)))
+
+
+Breakpoint: TypeAlias = GradientReaches | GradientExceeds | NotFinite
+
+
+def gradients_of(step: Step) -> Iterator[Array]:
+    """All gradients that appear in a step."""
+    match step:
+        case Seed():
+            yield step.value
+        case Backward():
+            found = [*(a.total for a in step.arrivals), *(back.value for back in step.returns)]
+            yield from (array for array in found if array is not None)
+        case Update() if step.gradient is not None:
+            yield step.gradient

@@ -1,0 +1,66 @@
+"""The run behind a timeline, with as many of its arrays as memory is allowed for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.diagram.paths import PortPath
+    from runtime.engine import Run, Session
+    from runtime.flow.analyse import Flow
+
+MOST_BYTES = 64 << 20
+"""Bytes of the arrays that a recording keeps."""
+_OVERHEAD = 160
+"""Bytes of an array besides its elements, with its place in a dict."""
+K = TypeVar("K", bound=str)
+
+
+def record_run(session: Session, flow: Flow, feeds: Mapping[str, ArrayLike] | None) -> Run:
+    """A run with the values, adjoints and contributions that fit into MOST_BYTES, smallest first;
+    the norms of contributions that don't. The session's accumulated gradients don't change.
+    """
+    program = session.program
+    share = MOST_BYTES // 4  # a variable's gradient takes its part as well
+    ports = affordable(program.ports, share)
+    if not flow.losses:
+        return session.run(feeds, ports=ports)
+    wires = affordable(program.wires, share)
+    large = program.wires.keys() - set(wires)
+    kept = dict(session.gradients)
+    try:
+        return session.backward(
+            flow.losses,
+            feeds=feeds,
+            ports=ports,
+            adjoints=[port for port in ports if flow.differentiates or _is_cut_off(flow, port)],
+            contributions=wires,
+            norms=sorted(large),
+        )
+    finally:
+        session.gradients = kept
+
+
+def _is_cut_off(flow: Flow, port: PortPath) -> bool:
+    """Whether gradient arrives at a port and goes on to no trained variable: then no wire's
+    contribution shows it.
+    """
+    return flow.arrives(port) and flow.program.ports[port] not in flow.program.reached
+
+
+def affordable(values: Mapping[K, Value], most: int) -> list[K]:
+    """The names of the smallest arrays that take at most ``most`` bytes together, in order."""
+    sizes = {name: _bytes(value) for name, value in values.items()}
+    ordered = sorted(sizes, key=sizes.__getitem__)
+    totals = np.cumsum([sizes[name] for name in ordered], dtype=np.float64)
+    fitting = set(ordered[: int(np.searchsorted(totals, most, side="right"))])
+    return [name for name in values if name in fitting]
+
+
+def _bytes(value: Value) -> int:
+    return value.size * np.dtype(value.dtype).itemsize + _OVERHEAD

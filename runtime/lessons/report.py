@@ -1,0 +1,102 @@
+"""The timeline as a table of sentences, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, assert_never
+
+from numpy.typing import NDArray
+
+from blocks import Tensor
+from runtime.lessons.steps import Backward, Forward, Seed, Update
+from runtime.lessons.words import sentence
+
+if TYPE_CHECKING:
+    from runtime.lessons.steps import Step
+    from runtime.lessons.timeline import Event, Timeline
+
+Array = NDArray[Any]
+
+
+def rows(timeline: Timeline, events: Iterable[Event]) -> tuple[tuple[str, str, str], ...]:
+    """Position, phase and sentence of each event."""
+    return tuple(
+        (str(event.position), event.phase.value, _sentence(timeline, event)) for event in events
+    )
+
+
+def steps_json(timeline: Timeline, events: Iterable[Event]) -> list[dict[str, Any]]:
+    """A record of each event: position, phase, block, sentence and the arrays at full precision.
+
+    None is null. An array that was not kept is missing in ``inputs`` and ``outputs``; elsewhere
+    it is null, with ``"known": false``.
+    """
+    return [
+        {
+            "position": event.position,
+            "phase": event.phase.value,
+            "block": event.path,
+            "sentence": _sentence(timeline, event),
+            **_numbers(timeline.step(event.position)),
+        }
+        for event in events
+    ]
+
+
+def _sentence(timeline: Timeline, event: Event) -> str:
+    step = timeline.step(event.position)
+    assert step is not None  # an event has a step
+    return sentence(timeline.steps, step)
+
+
+def _numbers(step: Step | None) -> dict[str, Any]:
+    match step:
+        case Forward():
+            return {"inputs": _arrays(step.inputs), "outputs": _arrays(step.outputs)}
+        case Seed():
+            return {"port": step.port, "gradient": _json(step.value)}
+        case Backward():
+            return {
+                "arrivals": [
+                    {
+                        "port": arrival.port,
+                        "terms": [
+                            {"by": entry.by, "gradient": _json(entry.amount)}
+                            for entry in arrival.terms
+                        ],
+                        "sum": _json(arrival.total),
+                        "known": arrival.total is not None,
+                    }
+                    for arrival in step.arrivals
+                ],
+                "returns": [
+                    {
+                        "wire": back.wire,
+                        "to": back.source,
+                        "gradient": _json(back.value),
+                        "known": back.is_known,
+                        "state": back.state.value,
+                        "thrown_away": back.is_discarded or back.wire in step.absorbs,
+                        "reason": step.absorbs.get(back.wire),
+                    }
+                    for back in step.returns
+                ],
+            }
+        case Update():
+            return {
+                "before": _json(step.before),
+                "gradient": _json(step.gradient),
+                "after": _json(step.after),
+            }
+        case None:
+            return {}
+        case _:
+            assert_never(step)
+
+
+def _arrays(arrays: Mapping[Any, Array]) -> dict[str, Any]:
+    return {name: _json(array) for name, array in arrays.items()}
+
+
+def _json(array: Array | None) -> Any:
+    return None if array is None else Tensor(array).to_json()

@@ -1,0 +1,287 @@
+"""The steps of a timeline: what a block computes, receives, passes on and throws away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.flow.tools.ledger import Account, Entry, ledger
+from runtime.flow.words.states import State
+from runtime.lessons.local import LocalBlock, local_block
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from runtime.engine import Run
+    from runtime.engine.optimisers import Optimiser
+    from runtime.flow.observed import ObservedFlow
+
+Array = NDArray[Any]
+_CUT = frozenset({State.STOPPED, State.NO_RULE})
+_ON_THE_WAY = _CUT | {State.CARRIES}
+"""Structural states of wires between the loss and a trained variable."""
+
+
+class Phase(StrEnum):
+    """What a training step does, in this order."""
+
+    FORWARD = "forward"
+    SEED = "seed"
+    BACKWARD = "backward"
+    UPDATE = "update"
+
+
+@dataclass(frozen=True)
+class Forward:
+    """A block computes its outputs of its inputs, by wire, and its literals, by input. An array
+    that was not kept is missing.
+    """
+
+    path: InstancePath
+    inputs: Mapping[WirePath, Array]
+    outputs: Mapping[PortPath, Array]
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Backward starts: the gradient of the loss with respect to itself."""
+
+    path: InstancePath
+    port: PortPath
+    value: Array
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What arrives at an output: a term for each wire that brings something, and their sum.
+
+    ``terms`` are in the order in which backward adds them; none where only the sum is known, as
+    in front of a stop. ``total`` is None where the array was not kept.
+    """
+
+    port: PortPath
+    terms: tuple[Entry, ...]
+    total: Array | None
+
+
+@dataclass(frozen=True)
+class Return:
+    """What goes back over the wire into input ``port``: the incoming gradient times the local
+    derivative.
+
+    ``value`` is None where nothing goes back, or where the array was not kept; then
+    ``is_known`` is False. ``is_discarded`` marks what a cut nearer the variables throws away.
+    """
+
+    wire: WirePath
+    port: str
+    source: PortPath
+    state: State
+    value: Array | None
+    is_known: bool = True
+    is_discarded: bool = False
+
+
+@dataclass(frozen=True)
+class Backward:
+    """Gradient arrives at a block and goes on to its inputs, or ends here.
+
+    ``absorbs`` has the reason for each input to which a closed slot lets nothing through.
+    """
+
+    path: InstancePath
+    arrivals: tuple[Arrival, ...]
+    returns: tuple[Return, ...]
+    absorbs: Mapping[WirePath, str]
+
+
+@dataclass(frozen=True)
+class Update:
+    """The optimiser has its turn with a variable.
+
+    ``gradient`` is None where no gradient arrived: then the variable is skipped, and ``after`` is
+    ``before``, even with weight decay.
+    """
+
+    path: InstancePath
+    before: Array
+    gradient: Array | None
+    after: Array
+    rule: Optimiser
+
+
+Step: TypeAlias = Forward | Seed | Backward | Update
+
+
+class Steps:
+    """The steps of one run, made when they are asked for; they share the arrays of the run."""
+
+    def __init__(
+        self,
+        observed: ObservedFlow,
+        run: Run,
+        before: Mapping[str, Array],
+        after: Mapping[str, Array],
+        rule: Optimiser,
+    ) -> None:
+        self.observed = observed
+        self.program = observed.program
+        self.run = run
+        self.trained = frozenset(before)
+        self._before, self._after, self._rule = before, after, rule
+
+    def of(self, phase: Phase, path: InstancePath, port: PortPath | None = None) -> Step:
+        """The step of a block in a phase; of the loss ``port`` where a seed starts."""
+        match phase:
+            case Phase.FORWARD:
+                return self._forward(path)
+            case Phase.SEED:
+                assert port is not None  # a seed has the port that it starts
+                return Seed(path, port, self._seed(port))
+            case Phase.BACKWARD:
+                return self._backward(path)
+            case Phase.UPDATE:
+                before = self._before[path]
+                after = self._after.get(path, before)
+                return Update(path, before, self.run.gradients[path], after, self._rule)
+
+    def has_value(self, path: InstancePath) -> bool:
+        """Whether a block computes anything."""
+        return any(port in self.program.ports for port in self._outputs(path))
+
+    def receives(self, path: InstancePath) -> bool:
+        """Whether gradient arrives at a block, and goes on to a trained variable or would if
+        nothing cut it.
+        """
+        if path not in self._receiving:
+            return False
+        return path in self.trained or any(
+            self._states.get(wire) in _ON_THE_WAY for _, wire in self._wires(path)
+        )
+
+    def local(self, path: InstancePath) -> LocalBlock | None:
+        """The block by itself at the values of this run; None if it can't run so."""
+        return local_block(self.program, path, self.run.values)
+
+    # ---- forward ------------------------------------------------------------------------------
+
+    def _forward(self, path: InstancePath) -> Forward:
+        values, instance = self.run.values, self.program.instances[path]
+        inputs = {}
+        for port in instance.inputs:
+            if port in instance.wires:
+                for wire in self.program.leaf_wires(instance.wires[port][0]):
+                    if (array := values.get(self.program.wire_sources[wire])) is not None:
+                        inputs[wire] = array
+            elif port in instance.block.literals:
+                inputs[path.wire(port)] = instance.block.literals[port].tensor.array
+        outputs = {port: values[port] for port in self._outputs(path) if port in values}
+        return Forward(path, inputs, outputs)
+
+    def _outputs(self, path: InstancePath) -> list[PortPath]:
+        """The outputs of a block, and of trees their leaves."""
+        instance = self.program.instances[path]
+        return [
+            leaf
+            for name in instance.block.output_names()
+            for leaf in self.program.leaf_ports(instance.port(name))
+        ]
+
+    def _wires(self, path: InstancePath) -> Iterator[tuple[str, WirePath]]:
+        """The inputs of a block with the wires into them, and of trees those of their leaves."""
+        for port, (wire, _) in self.program.instances[path].wires.items():
+            for leaf in self.program.leaf_wires(wire):
+                yield port, leaf
+
+    def _seed(self, port: PortPath) -> Array:
+        value = self.program.ports[port]
+        given = self.run.seeds.get(port)
+        return np.ones(value.shape, value.dtype) if given is None else given
+
+    # ---- backward -----------------------------------------------------------------------------
+
+    @cached_property
+    def _receiving(self) -> set[InstancePath]:
+        """The blocks that have an output at which gradient arrives."""
+        flow = self.observed.flow
+        return {p.block for p in self.program.ports if self.run.losses and flow.arrives(p)}
+
+    @cached_property
+    def _states(self) -> Mapping[str, State]:
+        return self.observed.flow.states()
+
+    @cached_property
+    def _accounts(self) -> Mapping[PortPath, Account]:
+        return ledger(self.program, self.run)
+
+    def _backward(self, path: InstancePath) -> Backward:
+        arrivals = tuple(
+            self._arrival(port)
+            for port in self._outputs(path)
+            if port in self.program.ports and self.observed.flow.arrives(port)
+        )
+        absorbs = self._absorbs(path)
+        returns = tuple(
+            self._returned(path, port, wire, arrivals, wire in absorbs)
+            for port, wire in self._wires(path)
+            if self._states.get(wire) in _ON_THE_WAY
+        )
+        return Backward(path, arrivals, returns, absorbs)
+
+    def _arrival(self, port: PortPath) -> Arrival:
+        account = self._accounts.get(port)
+        if account is not None:
+            return Arrival(port, account.entries, account.total)
+        return Arrival(port, (), self.run.adjoints.get(port))
+
+    def _absorbs(self, path: InstancePath) -> dict[WirePath, str]:
+        """The wires whose slot in this block is closed, each with the verdict on it."""
+        flow = self.observed.flow
+        return {
+            wire: flow.verdict(wire).sentence
+            for _, wire in self._wires(path)
+            if self._states.get(wire) in _CUT and not flow.passes(wire)
+        }
+
+    def _returned(
+        self,
+        path: InstancePath,
+        port: str,
+        wire: WirePath,
+        arrivals: Sequence[Arrival],
+        is_absorbed: bool,
+    ) -> Return:
+        source, state = self.program.wire_sources[wire], self._states[wire]
+        if is_absorbed:
+            return Return(wire, port, source, state, None)
+        is_discarded = state in _CUT
+        if is_discarded:
+            value = self._passed_on(path, port, wire, arrivals)
+        else:
+            value = self.run.contributions.get(wire)
+        return Return(wire, port, source, state, value, value is not None, is_discarded)
+
+    def _passed_on(
+        self, path: InstancePath, port: str, wire: WirePath, arrivals: Sequence[Arrival]
+    ) -> Array | None:
+        """What goes back over a wire that only leads to a cut: no contribution shows it."""
+        source = self.program.wire_sources[wire]
+        if self._readers[source] == 1 and source not in self.run.losses:
+            return self.run.adjoints.get(source)
+        local = self.local(path)
+        arriving = {a.port.port: a.total for a in arrivals if a.total is not None}
+        if local is None or len(arriving) < len(arrivals):
+            return None
+        return local.returned(arriving).get(port)
+
+    @cached_property
+    def _readers(self) -> Counter[PortPath]:
+        """How many wires bring gradient back to each port."""
+        flow, sources = self.observed.flow, self.program.wire_sources
+        return Counter(sources[wire] for wire in self.program.wires if flow.passes(wire))

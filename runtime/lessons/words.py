@@ -1,0 +1,159 @@
+"""Sentences about the steps of a timeline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.engine.optimisers import SGD
+from runtime.flow.words.formatting import number, size
+from runtime.flow.words.sentences import names
+from runtime.lessons.steps import Arrival, Backward, Forward, Return, Seed, Update
+
+if TYPE_CHECKING:
+    from runtime.lessons.local import LocalBlock
+    from runtime.lessons.steps import Step, Steps
+
+Array = NDArray[Any]
+_MOST_NUMBERS = 4
+"""Elements of an array that is written out."""
+_MOST_TERMS = 6
+"""Terms of a sum that are written out."""
+
+
+def sentence(steps: Steps, step: Step) -> str:
+    """What happens in a step, with its numbers."""
+    match step:
+        case Forward():
+            return _forward(step)
+        case Seed():
+            return _seed(step, len(steps.run.losses))
+        case Backward():
+            return _backward(steps, step)
+        case Update():
+            return _update(step)
+        case _:
+            assert_never(step)
+
+
+def amount(array: Array | None) -> str:
+    """``None``, ``6``, ``[1, 2]``, or of larger arrays their shape and size."""
+    if array is None:
+        return "None"
+    if array.ndim == 0 or 0 < array.size <= _MOST_NUMBERS:
+        return _nested(array)
+    shape = " × ".join(map(str, array.shape))
+    if not array.size:
+        return f"no numbers ({shape})"
+    match array.dtype.kind:
+        case "f":
+            return f"{shape} numbers, {size(array)}"
+        case "b":
+            return f"{shape} booleans, {np.count_nonzero(array)} of them true"
+        case _:
+            return f"{shape} integers, {number(array.min())} to {number(array.max())}"
+
+
+def _nested(array: Array) -> str:
+    if array.ndim == 0:
+        return number(array[()])
+    return f"[{', '.join(_nested(row) for row in array)}]"
+
+
+def _forward(step: Forward) -> str:
+    if not step.outputs:
+        return f"{step.path} is computed; the result is too large to be kept."
+    made = [
+        f"{amount(array)}" if len(step.outputs) == 1 else f"{port.within_block} = {amount(array)}"
+        for port, array in step.outputs.items()
+    ]
+    if not step.inputs:
+        return f"{step.path} is {names(made)}."
+    read = [f"{wire.within_block} = {amount(array)}" for wire, array in step.inputs.items()]
+    verb = "gives" if len(read) == 1 else "give"
+    return f"{step.path}: {names(read, _MOST_TERMS)} {verb} {names(made)}."
+
+
+def _seed(step: Seed, losses: int) -> str:
+    text = f"Backward starts at {step.port.block} with {amount(step.value)}"
+    if np.all(step.value == 1):
+        text += ", the derivative of the loss with respect to itself"
+    return f"{text}." if losses == 1 else f"{text}; the gradients of the {losses} losses add up."
+
+
+def _backward(steps: Steps, step: Backward) -> str:
+    parts = [_arrival(step, arrival) for arrival in step.arrivals]
+    if step.returns and all(back.wire in step.absorbs for back in step.returns):
+        parts.append("It is thrown away:")
+    local = steps.local(step.path) if step.returns else None
+    times = Counter(back.source for back in step.returns)
+    for back in step.returns:
+        receiver = str(back.source.short)
+        if times[back.source] > 1:
+            receiver += f", through {back.port},"
+        parts.append(_returned(step, back, receiver, local))
+    return " ".join(parts)
+
+
+def _arrival(step: Backward, arrival: Arrival) -> str:
+    place = step.path if len(step.arrivals) == 1 else arrival.port
+    if arrival.total is None:
+        return f"Gradient arrives at {place}; it is too large to be kept."
+    if 1 < len(arrival.terms) <= _MOST_TERMS:
+        terms = " + ".join(_term(entry.amount) for entry in arrival.terms)
+        origins = names([entry.by for entry in arrival.terms], _MOST_TERMS)
+        return f"At {place} the gradients of {origins} add up: {terms} = {amount(arrival.total)}."
+    if len(arrival.terms) > _MOST_TERMS:
+        return f"At {place} {len(arrival.terms)} gradients add up to {amount(arrival.total)}."
+    return f"{amount(arrival.total)} arrives at {place}."
+
+
+def _term(array: Array) -> str:
+    text = amount(array)
+    return f"({text})" if text.startswith("−") else text
+
+
+def _returned(step: Backward, back: Return, receiver: str, local: LocalBlock | None) -> str:
+    if back.wire in step.absorbs:
+        return f"{receiver} gets None. {step.absorbs[back.wire]}"
+    if not back.is_known:
+        why = "is thrown away further on" if back.is_discarded else "is too large to be kept"
+        return f"What {receiver} gets {why}."
+    text = f"{receiver} gets {product(step, back, local)}"
+    return f"{text}, which is thrown away further on." if back.is_discarded else f"{text}."
+
+
+def product(step: Backward, back: Return, local: LocalBlock | None) -> str:
+    """``4 × 2 = 8`` where the derivative is a number; else what goes back."""
+    value = amount(back.value)
+    arrived = [arrival.total for arrival in step.arrivals if arrival.total is not None]
+    if local is None or len(arrived) != 1 or arrived[0].size != 1:
+        return value
+    slope = local.number(step.arrivals[0].port.port, back.port)
+    if slope is None or back.value is None or not _is_product(arrived[0], slope, back.value):
+        return value  # such as of a block that clips gradients, whose rule is not linear
+    return f"{_term(arrived[0])} × {_term(slope)} = {value}"
+
+
+def _is_product(arrived: Array, slope: Array, value: Array) -> bool:
+    with np.errstate(all="ignore"):
+        found = arrived.reshape(()) * slope.reshape(())
+        return bool(np.isclose(found, value.reshape(()), rtol=1e-4, equal_nan=True))
+
+
+def _update(step: Update) -> str:
+    rule = type(step.rule).__name__
+    if step.gradient is None:
+        return f"{step.path} keeps {amount(step.before)}: its gradient is None, so {rule} skips it."
+    if np.array_equal(step.before, step.after, equal_nan=True):
+        return f"{step.path} keeps {amount(step.before)}: its gradient is {amount(step.gradient)}."
+    if isinstance(step.rule, SGD) and not step.rule.weight_decay and step.before.size == 1:
+        rate, slope = number(step.rule.lr), _term(step.gradient)
+        return f"{step.path}: {amount(step.before)} − {rate} × {slope} = {amount(step.after)}."
+    return (
+        f"{step.path}: {rule} makes {amount(step.after)} of {amount(step.before)}; "
+        f"the gradient is {amount(step.gradient)}."
+    )

@@ -32,7 +32,7 @@ from runtime.diagram.edits.changes import (
     SetViews,
 )
 from runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
-from runtime.diagram.edits.draft import Draft, PageDraft
+from runtime.diagram.edits.draft import Draft
 from runtime.diagram.edits.preconditions import (
     finite,
     refuse_main,
@@ -49,6 +49,7 @@ from runtime.diagram.files.records import changed_block
 from runtime.diagram.model import Diagram, Note, Point
 
 if TYPE_CHECKING:
+    from runtime.diagram.edits.page_draft import PageDraft
     from runtime.diagram.paths import PortName
 
 

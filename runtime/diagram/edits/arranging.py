@@ -16,7 +16,8 @@ from runtime.diagram.model import Point
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from runtime.diagram.edits.draft import Draft, PageDraft
+    from runtime.diagram.edits.draft import Draft
+    from runtime.diagram.edits.page_draft import PageDraft
     from runtime.diagram.model import Note
 
 

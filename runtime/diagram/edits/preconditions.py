@@ -13,7 +13,8 @@ from runtime.diagram.names import NAME_RULE, is_name
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runtime.diagram.edits.draft import Draft, PageDraft
+    from runtime.diagram.edits.draft import Draft
+    from runtime.diagram.edits.page_draft import PageDraft
     from runtime.diagram.model import Point, Route, View
     from runtime.diagram.paths import PortName
 

@@ -35,9 +35,11 @@ from runtime.diagram import (
     SetParameters,
     SetTitle,
     SetViews,
+    Style,
+    StyleBlocks,
     View,
 )
-from runtime.diagram.model import Route, own_ports, page_ports
+from runtime.diagram.model import COLOURS, Route, own_ports, page_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 COORDINATES = st.integers(-500, 500).map(float) | st.floats(-1e6, 1e6)
+_COLOURS = st.sampled_from(["", *COLOURS])
 TEXTS = st.text(st.characters(), max_size=20)  # lone surrogates, too: Qt lets them be typed
 OPERATIONS = ("Add", "Mul", "Pow", "StopGradient", "Concat", "Where", "Linear", "Loss", "Clip")
 
@@ -79,7 +82,7 @@ def routes() -> st.SearchStrategy[Route]:
 @cache
 def notes() -> st.SearchStrategy[Note]:
     size = st.floats(0, 1e4)
-    return st.builds(Note, TEXTS, points(), size, size, st.booleans())
+    return st.builds(Note, TEXTS, points(), size, size, st.booleans(), _COLOURS)
 
 
 @st.composite
@@ -188,6 +191,7 @@ def pages(draw: st.DrawFn, below: dict[str, Page] | None = None, main: bool = Tr
         draw(_some_notes()),
         bent,
         {t: draw(routes()) for t in wires if t not in bent and draw(st.integers(0, 3)) == 0},
+        {name: style for name in made if (style := draw(styles())) != Style()},
     )
 
 
@@ -202,6 +206,11 @@ def _inputs(block: Block, below: dict[str, Page]) -> tuple[str, ...]:
 
 def _outputs(block: Block, below: dict[str, Page]) -> tuple[str, ...]:
     return page_ports(below[block.page]).outputs if isinstance(block, PageBlock) else block.outputs
+
+
+def styles() -> st.SearchStrategy[Style]:
+    """Styles, plain ones included."""
+    return st.builds(Style, _COLOURS, st.booleans())
 
 
 def bookmarks(pages: Iterable[str]) -> st.SearchStrategy[tuple[View, ...]]:
@@ -285,6 +294,7 @@ def _changes_of_page(diagram: Diagram, page_name: str) -> st.SearchStrategy[Chan
                 MoveBlocks, st.dictionaries(known, points()), at, st.dictionaries(texts, points())
             ),
             st.builds(SetParameters, known, values, at),
+            st.builds(StyleBlocks, st.dictionaries(known, styles(), max_size=3), at),
         ]
         if ends:
             found.append(st.builds(Connect, st.sampled_from(ends), st.sampled_from(ends), at))

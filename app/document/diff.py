@@ -49,7 +49,8 @@ def _pages(before: Diagram, after: Diagram) -> Iterator[PageDiff]:
 
 def _diff_of_page(name: str, was: Page, now: Page) -> PageDiff:
     moved = _changed_keys(was.layout, now.layout) | (was.layout.keys() - now.layout.keys())
-    blocks = (_changed_keys(was.blocks, now.blocks) | moved) & now.blocks.keys()
+    styled = _changed_keys(was.styles, now.styles) | (was.styles.keys() - now.styles.keys())
+    blocks = (_changed_keys(was.blocks, now.blocks) | moved | styled) & now.blocks.keys()
     notes = _changed_keys(was.notes, now.notes)
     removed = [was.layout[b] for b in was.blocks.keys() - now.blocks.keys() if b in was.layout]
     removed += [was.notes[note].at for note in was.notes.keys() - now.notes.keys()]

@@ -21,6 +21,7 @@ from runtime.diagram.edits.changes import (
     SetParameters,
     SetTitle,
     SetViews,
+    StyleBlocks,
 )
 from runtime.diagram.edits.grouping import (
     copied_page,
@@ -41,6 +42,7 @@ from runtime.diagram.model import (
     Page,
     Point,
     Ports,
+    Style,
     View,
     Wire,
     ports,
@@ -82,6 +84,8 @@ __all__ = [
     "SetTitle",
     "SetViews",
     "Severity",
+    "Style",
+    "StyleBlocks",
     "View",
     "Wire",
     "WirePath",

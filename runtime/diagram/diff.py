@@ -76,6 +76,8 @@ class PageChanges:
     """Blocks at another position."""
     rerouted: tuple[PortName, ...] = ()
     """Wires with other bends or another route, by target."""
+    restyled: tuple[str, ...] = ()
+    """Blocks with another colour, or collapsed or not."""
 
     @property
     def name(self) -> str:
@@ -90,7 +92,7 @@ class PageChanges:
     @property
     def is_empty(self) -> bool:
         """Whether nothing differs."""
-        layout = self.notes or self.moved or self.rerouted
+        layout = self.notes or self.moved or self.rerouted or self.restyled
         return self.page == self.was and not (self.has_meaning or layout)
 
 
@@ -206,6 +208,9 @@ def _page_changes(
             now for block, now in kept.items() if old.layout.get(block) != new.layout.get(now)
         ),
         rerouted=tuple(_rerouted(old, new, after_names)),
+        restyled=tuple(
+            now for block, now in kept.items() if old.styles.get(block) != new.styles.get(now)
+        ),
     )
 
 

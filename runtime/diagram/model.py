@@ -35,6 +35,22 @@ class Wire(NamedTuple):
     target: PortName
 
 
+COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
+"""The colours that users give to blocks, frames and notes; themes decide what they look like."""
+
+
+class Style(NamedTuple):
+    """How the user wants a block to look; the default is as its class looks."""
+
+    colour: str = ""
+    """One of ``COLOURS``, or empty."""
+    collapsed: bool = False
+    """Whether the block is shown as its title bar alone."""
+
+
+PLAIN = Style()
+
+
 class View(NamedTuple):
     """A bookmark: a page, the point in the middle of the canvas, and the zoom (1 is 100 %)."""
 
@@ -53,6 +69,8 @@ class Note:
     width: float = 200.0
     height: float = 60.0
     frame: bool = False
+    colour: str = ""
+    """One of ``COLOURS``, or empty."""
 
 
 class Ends(NamedTuple):
@@ -68,6 +86,7 @@ class Page:
 
     ``bends`` maps the target of a wire to the points that the wire passes, from its source on;
     ``routes`` does so to the route that Arrange gave it. A wire with bends has no route.
+    ``styles`` has the blocks that are coloured or collapsed.
     """
 
     blocks: Mapping[str, Block] = field(default_factory=dict)
@@ -76,6 +95,7 @@ class Page:
     notes: Mapping[str, Note] = field(default_factory=dict)
     bends: Mapping[PortName, tuple[Point, ...]] = field(default_factory=dict)
     routes: Mapping[PortName, Route] = field(default_factory=dict)
+    styles: Mapping[str, Style] = field(default_factory=dict)
     _ends: Ends | None = field(default=None, init=False, repr=False, compare=False)
 
     def wire_list(self) -> Iterator[Wire]:
@@ -143,6 +163,10 @@ class PageView(Protocol):
     @property
     def routes(self) -> Mapping[PortName, Route]:
         """Routes by the target of their wire."""
+
+    @property
+    def styles(self) -> Mapping[str, Style]:
+        """Styles by block name."""
 
 
 class DiagramView(Protocol):

@@ -142,11 +142,12 @@ def _compare_flat(programs: Iterable[Program], flat: Flat) -> dict[InstancePath,
 
 
 def _layout_changed(before: Diagram, after: Diagram) -> bool:
-    """Whether positions, bends or routes have changed; the checks report those that are wrong."""
+    """Whether positions, bends, routes or styles have changed, of which checks report the wrong."""
     return any(
         old.layout is not after.pages[page].layout
         or old.bends is not after.pages[page].bends
         or old.routes is not after.pages[page].routes
+        or old.styles is not after.pages[page].styles
         for page, old in before.pages.items()
     )
 

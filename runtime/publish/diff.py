@@ -142,6 +142,8 @@ def _page_rows(page: PageChanges, changes: DiagramChanges) -> Iterator[tuple[str
         yield "~", "moved", _few(page.moved)
     if page.rerouted:
         yield "~", "rerouted", _few([f"the wire into {target}" for target in page.rerouted])
+    if page.restyled:
+        yield "~", "other colours, or collapsed", _few(page.restyled)
 
 
 def _block_row(block: BlockChange, changed: Changed) -> tuple[str, str, str]:
@@ -251,6 +253,7 @@ def _page_json(page: PageChanges) -> dict[str, Any]:
         },
         "moved": list(page.moved),
         "rerouted": [str(target) for target in page.rerouted],
+        "restyled": list(page.restyled),
     }
 
 

@@ -63,7 +63,7 @@ def changed_parameters(before: Diagram, after: Diagram, name: str) -> list[int] 
     was, now = before.pages.get(name), after.pages.get(name)
     if was is None or now is None or was.blocks is now.blocks:
         return None
-    kept = ("wires", "layout", "notes", "bends", "routes")
+    kept = ("wires", "layout", "notes", "bends", "routes", "styles")
     if not all(getattr(was, field) is getattr(now, field) for field in kept):
         return None
     if [*was.blocks] != [*now.blocks] or not _same_others(before, after, name):

@@ -113,6 +113,9 @@ def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
             yield _stray(
                 Location(name, *target), "There is a route for a wire that does not exist."
             )
+    for block in page.styles:
+        if block not in page.blocks:
+            yield _stray(Location(name, block), "There is a style for a block that does not exist.")
 
 
 def _stray(location: Location, what: str) -> Diagnostic:

@@ -30,6 +30,7 @@ from runtime.diagram.edits.changes import (
     SetParameters,
     SetTitle,
     SetViews,
+    StyleBlocks,
 )
 from runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
 from runtime.diagram.edits.draft import Draft
@@ -37,6 +38,7 @@ from runtime.diagram.edits.preconditions import (
     finite,
     refuse_main,
     require_blocks,
+    require_colour,
     require_new,
     require_note,
     require_page,
@@ -114,6 +116,11 @@ def _perform(draft: Draft, change: Change) -> None:
                 _set_note(here, page, name, replace(here.notes[name], at=at))
             for target, points in bends.items():
                 _bend(here, page, target, points)
+        case StyleBlocks(styles, page):
+            require_blocks(draft.page(page), page, styles)
+            for name, style in styles.items():
+                require_colour(style.colour, Location(page, name))
+                draft.page(page).put_style(name, style)
         case SetParameters(name, values, page):
             _set_parameters(draft.page(page), page, name, values)
         case Connect(source, target, page):
@@ -212,6 +219,7 @@ def _set_note(page: PageDraft, page_name: str, name: str, note: Note | None) -> 
             require_new(name, (), "note", Location(page_name))
         finite(note.at, Location(page_name))
         finite(Point(note.width, note.height), Location(page_name))
+        require_colour(note.colour, Location(page_name))
     page.put_note(name, note)
 
 
@@ -235,6 +243,8 @@ def _label(change: Change) -> str:
         case MoveBlocks(places, notes=notes):
             kinds = "blocks and notes" if notes else "blocks"
             return f"Move {_few([*places, *notes], kinds) or 'bends'}"
+        case StyleBlocks(styles):
+            return f"Change the look of {_few(styles)}"
         case SetParameters(name, values):
             return f"Change {', '.join(values)} of {name}"
         case Connect(source, target):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from runtime.diagram.layout.measures import WIDTH, block_height
-from runtime.diagram.model import Note, Page, Point
+from runtime.diagram.layout.measures import HEADER, WIDTH, block_height
+from runtime.diagram.model import PLAIN, Note, Page, Point
 
 
 class Box(NamedTuple):
@@ -63,7 +63,8 @@ def _blocks_in(page: Page, frame: Note) -> frozenset[str]:
 def _block_box(page: Page, name: str) -> Box:
     left, top = page.layout[name]
     lines = max(1, len(page.blocks[name].inputs)) if name in page.blocks else 1
-    return Box(left, top, left + WIDTH, top + block_height(lines))
+    height = HEADER if page.styles.get(name, PLAIN).collapsed else block_height(lines)
+    return Box(left, top, left + WIDTH, top + height)
 
 
 def _note_box(note: Note) -> Box:

@@ -10,7 +10,7 @@ from runtime.diagram.model import MAIN, Note, Page, Point, View
 
 if TYPE_CHECKING:
     from blocks.block import Block
-    from runtime.diagram.model import Route
+    from runtime.diagram.model import Route, Style
     from runtime.diagram.paths import PortName
 
 
@@ -49,6 +49,14 @@ class MoveBlocks:
     page: str = MAIN
     notes: Mapping[str, Point] = field(default_factory=dict)
     bends: Mapping[PortName, tuple[Point, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StyleBlocks:
+    """Set the styles of blocks by name."""
+
+    styles: Mapping[str, Style]
+    page: str = MAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +171,7 @@ Change: TypeAlias = (
     | RemoveBlocks
     | RenameBlock
     | MoveBlocks
+    | StyleBlocks
     | SetParameters
     | Connect
     | Disconnect

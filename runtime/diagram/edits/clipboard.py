@@ -24,6 +24,7 @@ from runtime.diagram.edits.changes import (
     InsertPage,
     RemoveBlocks,
     SetNote,
+    StyleBlocks,
 )
 from runtime.diagram.edits.routes import moved_route
 from runtime.diagram.files.migrations import FIELD, VERSION
@@ -121,6 +122,8 @@ def inserted(
             changes.append(BendWire(end, bends, page))
         elif target in main.routes and {origin.block, target.block} <= main.layout.keys():
             changes.append(BendWire(end, (), page, moved_route(main.routes[target], by)))
+    styles = {names[name]: style for name, style in main.styles.items()}
+    changes += [StyleBlocks(styles, page)] if styles else []
     for name, note in main.notes.items():
         changes.append(SetNote(notes[name], replace(note, at=_moved(note.at, by)), page))
     return Paste(Batch(label, tuple(changes)), *map(frozenset, (names.values(), notes.values())))
@@ -132,6 +135,7 @@ def _without_dangling(page: Page) -> Page:
         page,
         wires={t: s for t, s in page.wires.items() if {t.block, s.block} <= page.blocks.keys()},
         layout={name: at for name, at in page.layout.items() if name in page.blocks},
+        styles={name: style for name, style in page.styles.items() if name in page.blocks},
     )
 
 

@@ -28,9 +28,10 @@ from runtime.diagram.edits.changes import (
     RemovePage,
     SetNote,
     SetParameters,
+    StyleBlocks,
 )
 from runtime.diagram.edits.routes import moved_route
-from runtime.diagram.model import Diagram, Note, Page, Point, Route
+from runtime.diagram.model import Diagram, Note, Page, Point, Route, Style
 from runtime.diagram.names import fresh_names
 from runtime.diagram.paths import PortName
 
@@ -197,7 +198,8 @@ def _extract(
     inner = {t for t, s in wires.items() if t.block in within and s.block in within}
     kept = {target: bends for target, bends in here.bends.items() if target in inner}
     routes = {target: route for target, route in here.routes.items() if target in inner}
-    page = Page(blocks, wires, _spread_ports(layout, blocks), {}, kept, routes)
+    styles = {name: here.styles[name] for name in chosen if name in here.styles}
+    page = Page(blocks, wires, _spread_ports(layout, blocks), {}, kept, routes, styles)
     return page, inputs, outputs
 
 
@@ -238,6 +240,7 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
     changes: list[Change] = [
         AddBlock(new, block, at, page=page) for new, block, at in unpacked.blocks()
     ]
+    changes.append(StyleBlocks(unpacked.styles(), page))
     for wire in _in_order(unpacked.wires()):
         changes += wire.changes(page)
     changes += [SetNote(new, note, page=page) for new, note in unpacked.notes()]
@@ -277,6 +280,14 @@ class _Unpacked:
             if self._use.independent and isinstance(block, PageBlock):
                 block = block.with_parameters(independent=True)
             yield new, block, Point(place.x + dx, place.y + dy)
+
+    def styles(self) -> dict[str, Style]:
+        """The styles of blocks, by new name."""
+        return {
+            self._names[name]: style
+            for name, style in self._inner.styles.items()
+            if name in self._names
+        }
 
     def notes(self) -> Iterator[tuple[str, Note]]:
         """New id of each note, and the note at its new position."""

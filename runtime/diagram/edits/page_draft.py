@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from blocks.terms import term_index, term_name
 from runtime.diagram.edits.copy_on_write import CopyOnWrite
-from runtime.diagram.model import Ends, Note, Page, Point, Route
+from runtime.diagram.model import PLAIN, Ends, Note, Page, Point, Route, Style
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -31,11 +31,14 @@ class PageDraft:
         self._notes = CopyOnWrite(page.notes)
         self._bends = CopyOnWrite(page.bends)
         self._routes = CopyOnWrite(page.routes)
+        self._styles = CopyOnWrite(page.styles)
         self._ends: _EndsDraft | None = None
         self.routed_layout: Mapping[str, Point] = page.layout
         """The positions that the routes are in line with."""
         self.given_routes: dict[PortName, tuple[Point, Point]] = {}
         """Where the source and the target block were when this edit gave a wire its route."""
+        self.routed_styles: Mapping[str, Style] = page.styles
+        """The styles that the routes are in line with."""
 
     @property
     def blocks(self) -> Mapping[str, Block]:
@@ -55,13 +58,14 @@ class PageDraft:
     def finish(self) -> Page:
         """The page as it is now; the original if nothing changed."""
         parts = (
-            self._blocks, self._wires, self._layout, self._notes, self._bends, self._routes
+            self._blocks, self._wires, self._layout, self._notes, self._bends, self._routes,
+            self._styles,
         )  # fmt: skip
         if not any(part.copied for part in parts):
             return self._base
         page = Page(
-            self.blocks, self.wires, self.layout, self.notes, self.bends, self.routes
-        )  # fmt: skip
+            self.blocks, self.wires, self.layout, self.notes, self.bends, self.routes, self.styles
+        )
         return page.with_ends(self.ends) if self._wires.copied else page.with_ends_of(self._base)
 
     @property
@@ -84,6 +88,11 @@ class PageDraft:
         """Routes by the target of their wire, as they are now."""
         return self._routes.view
 
+    @property
+    def styles(self) -> Mapping[str, Style]:
+        """Styles by block, as they are now."""
+        return self._styles.view
+
     def put_block(self, name: str, block: Block) -> None:
         """Add a block at the end, or replace one."""
         self._blocks.own[name] = block
@@ -91,6 +100,13 @@ class PageDraft:
     def place(self, name: str, at: Point) -> None:
         """Set the position of a block."""
         self._layout.own[name] = at
+
+    def put_style(self, name: str, style: Style) -> None:
+        """Set the style of a block; a plain one is not stored."""
+        if style != PLAIN:
+            self._styles.own[name] = style
+        elif name in self.styles:
+            del self._styles.own[name]
 
     def put_note(self, name: str, note: Note | None) -> None:
         """Add or replace a note; None removes it."""
@@ -160,6 +176,7 @@ class PageDraft:
         del self._blocks.own[name]
         if name in self._layout.view:
             del self._layout.own[name]
+        self.put_style(name, PLAIN)
 
     def rename_block(self, old: str, new: str) -> None:
         """Rename a block, keeping its order, wires and position."""
@@ -167,8 +184,12 @@ class PageDraft:
         ports = {port for target in targets for port in (target, self.wires[target])}
         self._blocks.rename(old, new)
         self._layout.rename(old, new)
+        self._styles.rename(old, new)
         self.routed_layout = {
             (new if name == old else name): at for name, at in self.routed_layout.items()
+        }
+        self.routed_styles = {
+            (new if name == old else name): style for name, style in self.routed_styles.items()
         }
         self._rename_ports({p: PortName(new, p.port) for p in ports if p.block == old})
 

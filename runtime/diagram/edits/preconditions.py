@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from blocks.errors import ChangeError, Location
+from blocks.nearest import did_you_mean
 from runtime.diagram.edits.draft import no_block, no_page
-from runtime.diagram.model import MAIN
+from runtime.diagram.model import COLOURS, MAIN
 from runtime.diagram.names import NAME_RULE, is_name
 
 if TYPE_CHECKING:
@@ -40,6 +41,17 @@ def require_wire(page: PageDraft, page_name: str, target: PortName) -> None:
     """Raise ChangeError if no wire ends at the target."""
     if target not in page.wires:
         raise ChangeError("No wire ends here.", location=Location(page_name, *target))
+
+
+def require_colour(colour: str, location: Location) -> None:
+    """Raise ChangeError for a colour that is not one of ``COLOURS``; empty is none."""
+    if colour and colour not in COLOURS:
+        raise ChangeError(
+            f"There is no colour {colour!r}.",
+            location=location,
+            expected="one of " + ", ".join(COLOURS),
+            next_step=did_you_mean(colour, COLOURS),
+        )
 
 
 def require_note(page: PageDraft, page_name: str, name: str) -> None:

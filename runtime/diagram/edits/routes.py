@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.diagram.layout.graph import height_of, port_sides
-from runtime.diagram.layout.measures import WIDTH, port_offset
-from runtime.diagram.model import Point
+from runtime.diagram.layout.graph import Face
+from runtime.diagram.layout.measures import WIDTH
+from runtime.diagram.model import PLAIN, Point
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runtime.diagram.edits.draft import Draft
+    from runtime.diagram.edits.page_draft import PageDraft
     from runtime.diagram.model import Route
     from runtime.diagram.paths import PortName
 
@@ -29,12 +30,15 @@ def settle_routes(draft: Draft, name: str) -> None:
     """Bring the routes of a page in line with the positions of its blocks.
 
     A route moves along if both ends of its wire moved alike. It is dropped if they did not, or if
-    its wire now runs behind a block that moved otherwise, or is new. A route that the edit itself
-    gave a wire is dropped if that runs behind any block.
+    its wire now runs behind a block that moved otherwise, that has another height, or that is new.
+    A route that the edit itself gave a wire, or with an end at a block of another height, is
+    dropped if it runs behind any block.
     """
     page = draft.page(name)
     was = page.routed_layout
-    if not page.routes or (page.layout is was and not page.given_routes):
+    resized = _resized(page)
+    page.routed_styles = page.styles
+    if not page.routes or (page.layout is was and not page.given_routes and not resized):
         return
     page.routed_layout = dict(page.layout)
     shifts = {
@@ -42,9 +46,9 @@ def settle_routes(draft: Draft, name: str) -> None:
         for block, at in page.layout.items()
         if was.get(block) != at
     }
-    if not (shifts or page.given_routes):
+    if not (shifts or page.given_routes or resized):
         return
-    obstacles = _Obstacles(draft, name, shifts)
+    obstacles = _Obstacles(draft, name, {**shifts, **dict.fromkeys(resized)})
     for target, route in list(page.routes.items()):
         source = page.wires.get(target)
         if source is None or not {source.block, target.block} <= page.layout.keys():
@@ -63,9 +67,19 @@ def settle_routes(draft: Draft, name: str) -> None:
             page.route(target, ())
             continue
         along = moved_route(route, begin)
-        met = obstacles.meet(target, along, begin, new=given is not None)
+        anywhere = given is not None or not resized.isdisjoint((source.block, target.block))
+        met = obstacles.meet(target, along, begin, new=anywhere)
         page.route(target, () if met else along)
     page.given_routes.clear()
+
+
+def _resized(page: PageDraft) -> set[str]:
+    """The blocks that were collapsed or shown in full since the routes were settled."""
+    was, now = page.routed_styles, page.styles
+    if was is now:
+        return set()
+    names = {**was, **now}.keys() & page.layout.keys()
+    return {n for n in names if was.get(n, PLAIN).collapsed != now.get(n, PLAIN).collapsed}
 
 
 def moved_route(route: Route, by: Point) -> Route:
@@ -78,11 +92,11 @@ def _way(begin: Point, end: Point) -> Point:
 
 
 class _Obstacles:
-    """The blocks of a page, and how each has moved: None if it is new."""
+    """The blocks of a page, and how each has moved: None if it is new or has another height."""
 
     def __init__(self, draft: Draft, name: str, shifts: Mapping[str, Point | None]) -> None:
         self._draft, self._name, self._page = draft, name, draft.page(name)
-        self._ports: dict[str, tuple[list[str], list[str]]] = {}
+        self._faces: dict[str, Face] = {}
         self._moved = self._rects([block for block in shifts if block in self._page.blocks])
         self._all: tuple[list[str], _Floats] | None = None
         self._shifts = shifts
@@ -109,26 +123,22 @@ class _Obstacles:
         ]
         if not apart:
             return False
-        first = begin.y + self._offset(source, is_input=False)
-        last = end.y + self._offset(target, is_input=True)
+        first = begin.y + self._face(source.block).leaves(source.port)
+        last = end.y + self._face(target.block).enters(target.port)
         ys = [first, *route[1::2], last]
         return _behind(xs, ys, rects[apart])
 
     def _rects(self, names: list[str]) -> tuple[list[str], _Floats]:
         """The blocks with these names as left, top, right and bottom (n, 4), inset."""
         corners = np.array([self._page.layout[name] for name in names], np.float64).reshape(-1, 2)
-        heights = np.array([height_of(*self._sides(name)) for name in names])
+        heights = np.array([self._face(name).height for name in names])
         sizes = np.column_stack([np.full(len(names), WIDTH), heights.reshape(-1)])
         return names, np.concatenate([corners + _INSET, corners + sizes - _INSET], axis=1)
 
-    def _offset(self, port: PortName, *, is_input: bool) -> float:
-        side = self._sides(port.block)[0 if is_input else 1]
-        return port_offset(side.index(port.port))
-
-    def _sides(self, name: str) -> tuple[list[str], list[str]]:
-        if name not in self._ports:
-            self._ports[name] = port_sides(self._draft, self._name, name)
-        return self._ports[name]
+    def _face(self, name: str) -> Face:
+        if name not in self._faces:
+            self._faces[name] = Face.of(self._draft, self._name, name)
+        return self._faces[name]
 
 
 def _behind(xs: list[float], ys: list[float], rects: _Floats) -> bool:

@@ -4,8 +4,9 @@ A new version needs one entry in ``STEPS`` and a golden file of the previous ver
 a parsed document of its version, which it may modify, and returns the document in the next one.
 
 An optional field needs no new version, because existing files keep their meaning without it; the
-bends of wires were added to the layout this way, their routes to the page, and bookmarks to the
-diagram. An older Gradwire rejects the unknown field and reports its line and column.
+bends of wires were added to the layout this way, their routes and styles of blocks to the page,
+and bookmarks to the diagram. An older Gradwire rejects the unknown field and reports its line and
+column.
 """
 
 from __future__ import annotations

@@ -5,17 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import FileError, Location
-from blocks.limits import MAX_CONTRACTS
+from runtime.diagram.files.fields import (
+    described,
+    limit,
+    only_fields,
+    read_each,
+    read_flag,
+    read_lines,
+    read_name,
+    read_number,
+    read_object,
+    read_point,
+    read_text,
+    shown,
+)
 from runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migrate
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
 from runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
-from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route, View
-from runtime.diagram.names import NAME_RULE, PORT_RULE, is_name, is_port
+from runtime.diagram.model import COLOURS, MAIN, Diagram, Note, Page, Point, Route, Style, View
+from runtime.diagram.names import PORT_RULE, is_port
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -35,9 +47,6 @@ MAX_VIEWS = 1_000
 """Maximum number of bookmarks."""
 FARTHEST = 1e9
 """Largest coordinate of a stretch of a route, px."""
-_SHORT = Repr()
-_SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist = 6, 20, 20
-_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 200
 _BLOCKS_PER_PULSE = 64
 
 
@@ -57,7 +66,7 @@ def read(
     """
     try:
         return _Reader(open_arrays, pulse).diagram(
-            migrate(_object(parse(text, source), ()), notice)
+            migrate(read_object(parse(text, source), ()), notice)
         )
     except Flaw as flaw:
         found, cause = flaw.with_traceback(None), flaw.__cause__
@@ -81,36 +90,36 @@ class _Reader:
         self._stretches = 0
 
     def diagram(self, document: dict[str, Any]) -> Diagram:
-        _only(document, _FIELDS, ())
+        only_fields(document, _FIELDS, ())
         if "pages" not in document:
             raise Flaw((), "The diagram has no pages.", expected='a field "pages"')
         if "tensors" in document:
             self._tensors = self._open(document["tensors"])
-        title = _text(document.get("title", ""), ("title",))
-        description = _text(document.get("description", ""), ("description",))
-        contracts = _lines(document.get("contracts", []), ("contracts",))
+        title = read_text(document.get("title", ""), ("title",))
+        description = read_text(document.get("description", ""), ("description",))
+        contracts = read_lines(document.get("contracts", []), ("contracts",))
         pages = {
-            _name(name, ("pages", name), "page"): self.page(name, record)
-            for name, record in _object(document["pages"], ("pages",)).items()
+            read_name(name, ("pages", name), "page"): self.page(name, record)
+            for name, record in read_object(document["pages"], ("pages",)).items()
         }
         views = tuple(
             _view(name, record, pages)
-            for name, record in _object(document.get("views", {}), ("views",)).items()
+            for name, record in read_object(document.get("views", {}), ("views",)).items()
         )
-        _limit(len(views), MAX_VIEWS, "bookmarks", ("views",))
+        limit(len(views), MAX_VIEWS, "bookmarks", ("views",))
         # The blocks come last, since making them takes longer than finding all flaws of the rest.
         made = {name: replace(page, blocks=self.blocks(name)) for name, page in pages.items()}
         return Diagram(made, title, description, contracts, views)
 
     def page(self, name: str, record: Any) -> Page:
         path: Path = ("pages", name)
-        fields = _object(record, path)
-        _only(fields, _SECTIONS, path)
-        sections = {key: _object(fields.get(key, {}), (*path, key)) for key in _SECTIONS}
+        fields = read_object(record, path)
+        only_fields(fields, _SECTIONS, path)
+        sections = {key: read_object(fields.get(key, {}), (*path, key)) for key in _SECTIONS}
         self._blocks += len(sections["blocks"])
         self._wires += len(sections["wires"])
-        _limit(self._blocks, MAX_BLOCKS, "blocks", path)
-        _limit(self._wires, MAX_WIRES, "wires", path)
+        limit(self._blocks, MAX_BLOCKS, "blocks", path)
+        limit(self._wires, MAX_WIRES, "wires", path)
         layout = (*path, "layout")
         bends = {
             target: points
@@ -119,9 +128,9 @@ class _Reader:
             for target, points in [_bends(key, value, (*layout, key))]
         }
         self._bends += sum(map(len, bends.values()))
-        _limit(self._bends, MAX_BENDS, "bends", layout)
+        limit(self._bends, MAX_BENDS, "bends", layout)
         self._records[name] = {
-            _name(block, (*path, "blocks", block), "block"): self.record(name, block, value)
+            read_name(block, (*path, "blocks", block), "block"): self.record(name, block, value)
             for block, value in sections["blocks"].items()
         }
         routes = dict(
@@ -129,7 +138,7 @@ class _Reader:
             for target, value in sections["routes"].items()
         )
         self._stretches += sum(map(len, routes.values()))
-        _limit(self._stretches, MAX_STRETCHES, "stretches of routes", (*path, "routes"))
+        limit(self._stretches, MAX_STRETCHES, "stretches of routes", (*path, "routes"))
         return Page(
             {},
             dict(_wire(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
@@ -138,17 +147,15 @@ class _Reader:
                 for block, value in sections["layout"].items()
                 if not _is_bends(value)
             ),
-            {
-                _name(note, (*path, "notes", note), "note"): _note(value, (*path, "notes", note))
-                for note, value in sections["notes"].items()
-            },
+            read_each(sections["notes"], "note", _note, (*path, "notes")),
             bends,
             {target: route for target, route in routes.items() if target not in bends},
+            read_each(sections["styles"], "block", _style, (*path, "styles")),
         )
 
     def record(self, page: str, name: str, value: Any) -> tuple[str, dict[str, Any]]:
         path: Path = ("pages", page, "blocks", name)
-        record = _object(value, path)
+        record = read_object(value, path)
         type_name = record.pop("type", None)
         if not isinstance(type_name, str):
             raise Flaw(
@@ -213,54 +220,9 @@ class _Reader:
             ) from error
 
 
-def _shown(value: Any) -> str:
-    """The beginning of a value, however large it is."""
-    return _SHORT.repr(value)[:40]
-
-
-def _object(value: Any, path: Path) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise Flaw(path, _here(path, "is not an object"), expected="{…}", got=_shown(value))
-    return value
-
-
-def _only(record: dict[str, Any], known: tuple[str, ...], path: Path) -> None:
-    for key in record:
-        if key not in known:
-            raise Flaw(
-                (*path, key),
-                f"There is no field {key!r} here.",
-                expected="one of " + ", ".join(known),
-            )
-
-
-def _text(value: Any, path: Path) -> str:
-    if not isinstance(value, str):
-        raise Flaw(path, _here(path, "is not a string"), expected='"…"', got=_shown(value))
-    return value
-
-
-def _lines(value: Any, path: Path) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise Flaw(path, _here(path, "is not a list"), expected='["…"]', got=_shown(value))
-    _limit(len(value), MAX_CONTRACTS, "lines", path)
-    return tuple(_text(line, (*path, i)) for i, line in enumerate(value))
-
-
-def _name(name: str, path: Path, kind: str) -> str:
-    if not is_name(name):
-        raise Flaw(path, f"{name[:120]!r} is not a valid {kind} name.", expected=NAME_RULE)
-    return name
-
-
-def _limit(count: int, most: int, what: str, path: Path) -> None:
-    if count > most:
-        raise Flaw(path, f"Too many {what}.", expected=f"at most {most:,}", got=f"{count:,}")
-
-
 def _wire(target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
     try:
-        return _port(target, path), _port(_text(source, path), path)
+        return _port(target, path), _port(read_text(source, path), path)
     except ValueError as error:
         raise Flaw(path, f"A wire joins two ports: {error}.", expected="block.port") from None
 
@@ -268,30 +230,15 @@ def _wire(target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
 def _port(text: str, path: Path) -> PortName:
     """A port of a block; both have names. Raises ValueError where a part is missing."""
     port = PortName.parse(text)
-    _name(port.block, path, "block")
+    read_name(port.block, path, "block")
     if not is_port(port.port):
         raise Flaw(path, f"{port.port[:120]!r} is not a valid port name.", expected=PORT_RULE)
     return port
 
 
-def _number(value: Any, path: Path) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Flaw(path, _here(path, "is not a number"), got=_shown(value))
-    try:
-        return float(value)
-    except OverflowError:
-        raise Flaw(path, _here(path, "is too large")) from None
-
-
-def _point(value: Any, path: Path) -> Point:
-    if not isinstance(value, list) or len(value) != 2:
-        raise Flaw(path, _here(path, "is not a position"), expected="[x, y]", got=_shown(value))
-    return Point(_number(value[0], (*path, 0)), _number(value[1], (*path, 1)))
-
-
 def _place(block: str, value: Any, path: Path) -> tuple[str, Point]:
-    at = _point(value, path)
-    return _name(block, path, "block"), at
+    at = read_point(value, path)
+    return read_name(block, path, "block"), at
 
 
 def _is_bends(value: Any) -> bool:
@@ -306,7 +253,7 @@ def _bends(target: str, value: list[Any], path: Path) -> tuple[PortName, tuple[P
         raise Flaw(
             path, f"Only a wire has bends: {error}.", expected="block.port, or a position [x, y]"
         ) from None
-    return port, tuple(_point(point, (*path, i)) for i, point in enumerate(value))
+    return port, tuple(read_point(point, (*path, i)) for i, point in enumerate(value))
 
 
 def _route(target: str, value: Any, path: Path) -> tuple[PortName, Route]:
@@ -317,67 +264,68 @@ def _route(target: str, value: Any, path: Path) -> tuple[PortName, Route]:
     if not isinstance(value, list) or len(value) % 2 == 0 or len(value) > MAX_ROUTE:
         raise Flaw(
             path,
-            _here(path, "is not a route"),
+            described(path, "is not a route"),
             expected=f"an odd number of coordinates [x, y, x, …], at most {MAX_ROUTE}",
-            got=_shown(value),
+            got=shown(value),
         )
     return port, tuple(_coordinate(at, (*path, i)) for i, at in enumerate(value))
 
 
 def _coordinate(value: Any, path: Path) -> float:
-    number = _number(value, path)
+    number = read_number(value, path)
     if not abs(number) <= FARTHEST:
         raise Flaw(
             path,
-            _here(path, "is out of range"),
+            described(path, "is out of range"),
             expected=f"-{FARTHEST:,.0f} … {FARTHEST:,.0f}",
-            got=_shown(value),
+            got=shown(value),
         )
     return number
 
 
 def _view(name: str, value: Any, pages: Mapping[str, Page]) -> View:
     path: Path = ("views", name)
-    _name(name, path, "bookmark")
-    record = _object(value, path)
-    _only(record, ("page", "at", "zoom"), path)
-    page = _text(record.get("page", MAIN), (*path, "page"))
+    read_name(name, path, "bookmark")
+    record = read_object(value, path)
+    only_fields(record, ("page", "at", "zoom"), path)
+    page = read_text(record.get("page", MAIN), (*path, "page"))
     if page not in pages:
         raise Flaw((*path, "page"), f"There is no page {page[:120]!r}.")
-    zoom = _number(record.get("zoom", 1.0), (*path, "zoom"))
+    zoom = read_number(record.get("zoom", 1.0), (*path, "zoom"))
     if not 0.0 < zoom < math.inf:
-        raise Flaw((*path, "zoom"), _here((*path, "zoom"), "is not positive"), got=_shown(zoom))
-    return View(name, page, _point(record.get("at", [0, 0]), (*path, "at")), zoom)
+        raise Flaw((*path, "zoom"), described((*path, "zoom"), "is not positive"), got=shown(zoom))
+    return View(name, page, read_point(record.get("at", [0, 0]), (*path, "at")), zoom)
 
 
 def _note(value: Any, path: Path) -> Note:
-    record = _object(value, path)
-    _only(record, tuple(_NOTE_FIELDS), path)
+    record = read_object(value, path)
+    only_fields(record, tuple(_NOTE_FIELDS), path)
     return Note(**{key: _NOTE_FIELDS[key](v, (*path, key)) for key, v in record.items()})
 
 
-def _flag(value: Any, path: Path) -> bool:
-    if not isinstance(value, bool):
-        raise Flaw(path, _here(path, "is neither true nor false"), got=_shown(value))
-    return value
+def _style(value: Any, path: Path) -> Style:
+    record = read_object(value, path)
+    only_fields(record, tuple(_STYLE_FIELDS), path)
+    return Style(**{key: _STYLE_FIELDS[key](v, (*path, key)) for key, v in record.items()})
 
 
-def _here(path: Path, verdict: str) -> str:
-    if not path:
-        return f"The document {verdict}."
-    entry = [str(last + 1) for last in path if isinstance(last, int)]
-    key = repr(path[-1 - len(entry)])
-    return f"Entry {'.'.join(entry)} of {key} {verdict}." if entry else f"{key} {verdict}."
+def _colour(value: Any, path: Path) -> str:
+    if value not in COLOURS:
+        expected = "one of " + ", ".join(COLOURS)
+        raise Flaw(path, described(path, "is not a colour"), expected=expected, got=shown(value))
+    return str(value)
 
 
 _FIELDS = (FIELD, "title", "description", "contracts", "views", "tensors", "pages")
 """The fields of a diagram."""
-_SECTIONS = ("blocks", "wires", "layout", "routes", "notes")
+_SECTIONS = ("blocks", "wires", "layout", "routes", "styles", "notes")
 """The fields of a page."""
 _NOTE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {
-    "text": _text,
-    "at": _point,
-    "width": _number,
-    "height": _number,
-    "frame": _flag,
+    "text": read_text,
+    "at": read_point,
+    "width": read_number,
+    "height": read_number,
+    "frame": read_flag,
+    "colour": _colour,
 }
+_STYLE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {"colour": _colour, "collapsed": read_flag}

@@ -11,6 +11,7 @@ from blocks.library.sources import Variable
 from blocks.registry import registry
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.reading import FARTHEST, MAX_ROUTE
+from runtime.diagram.model import COLOURS
 from runtime.diagram.names import MAX_LENGTH
 
 if TYPE_CHECKING:
@@ -136,6 +137,18 @@ _DEFINITIONS: dict[str, Any] = {
         },
         "additionalProperties": False,
     },
+    "colour": {"enum": list(COLOURS)},
+    "style": {
+        "type": "object",
+        "properties": {
+            "colour": {"$ref": "#/$defs/colour"},
+            "collapsed": {
+                "type": "boolean",
+                "description": "Whether the block is shown as its title bar alone.",
+            },
+        },
+        "additionalProperties": False,
+    },
     "note": {
         "type": "object",
         "properties": {
@@ -144,6 +157,7 @@ _DEFINITIONS: dict[str, Any] = {
             "width": {"type": "number"},
             "height": {"type": "number"},
             "frame": {"type": "boolean"},
+            "colour": {"$ref": "#/$defs/colour"},
         },
         "additionalProperties": False,
     },
@@ -180,6 +194,12 @@ _DEFINITIONS: dict[str, Any] = {
                     "minItems": 1,
                     "maxItems": MAX_ROUTE,
                 },
+            },
+            "styles": {
+                "description": "How blocks look, by name, where not as their types do.",
+                "type": "object",
+                "propertyNames": {"$ref": "#/$defs/name"},
+                "additionalProperties": {"$ref": "#/$defs/style"},
             },
             "notes": {
                 "type": "object",

@@ -1,8 +1,8 @@
 """Writes a diagram as canonical text, with one record per line.
 
 Pages, blocks, wires and notes keep the user's order. In the layout, positions come first, in the
-order of the blocks, then bends in the order of the wires, as are routes. Default values are
-omitted.
+order of the blocks, then bends in the order of the wires, as are routes. Default values and plain
+styles are omitted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from runtime.diagram.files.reading import (
 )
 from runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
 from runtime.diagram.files.tensors import reference
-from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route, View
+from runtime.diagram.model import MAIN, PLAIN, Diagram, Note, Page, Point, Route, Style, View
 from runtime.diagram.names import NAME_RULE, is_name, is_port
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ def _page(name: str, page: Page, refers: bool) -> str:
             for target, route in routes.items()
             if _is_route(route) and target not in page.bends
         },
+        "styles": {
+            block: _json(_style(style)) for block, style in page.styles.items() if style != PLAIN
+        },
         "notes": {note_name: _json(_note(note)) for note_name, note in page.notes.items()},
     }
     return _braced(
@@ -178,7 +181,13 @@ def _note(note: Note) -> dict[str, Any]:
         "width": _number(note.width),
         "height": _number(note.height),
     }
-    return record | {"frame": True} if note.frame else record
+    record |= {"frame": True} if note.frame else {}
+    return record | {"colour": note.colour} if note.colour else record
+
+
+def _style(style: Style) -> dict[str, Any]:
+    record: dict[str, Any] = {"colour": style.colour} if style.colour else {}
+    return record | {"collapsed": True} if style.collapsed else record
 
 
 def _view(view: View) -> dict[str, Any]:
@@ -232,7 +241,7 @@ def _check(diagram: Diagram) -> None:
         if not (is_name(view.name) and view.page in diagram.pages):
             raise FileError(f"{view.name!r} is not a valid bookmark.", location=Location(view.page))
     for page_name, page in diagram.pages.items():
-        for name in (page_name, *page.blocks, *page.notes, *page.layout):
+        for name in (page_name, *page.blocks, *page.notes, *page.layout, *page.styles):
             if not is_name(name):
                 raise FileError(
                     f"{name!r} is not a valid name.",

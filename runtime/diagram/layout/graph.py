@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.diagram.layout.measures import VALUE_LINES, block_height, port_offset
-from runtime.diagram.model import ports
+from runtime.diagram.layout.measures import (
+    HEADER,
+    VALUE_LINES,
+    block_height,
+    collapsed_offset,
+    port_offset,
+)
+from runtime.diagram.model import PLAIN, ports
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -63,10 +69,10 @@ class Graph:
         entry: dict[PortName, float] = {}
         leave: dict[PortName, float] = {}
         for name in chosen:
-            inputs, outputs = port_sides(diagram, page, name)
-            heights.append(height_of(inputs, outputs, (face_lines or {}).get(name, VALUE_LINES)))
-            entry |= {PortName(name, port): port_offset(i) for i, port in enumerate(inputs)}
-            leave |= {PortName(name, port): port_offset(i) for i, port in enumerate(outputs)}
+            face = Face.of(diagram, page, name, (face_lines or {}).get(name, VALUE_LINES))
+            heights.append(face.height)
+            entry |= {PortName(name, port): face.enters(port) for port in face.inputs}
+            leave |= {PortName(name, port): face.leaves(port) for port in face.outputs}
         inner = {
             target: source
             for target, source in content.wires.items()
@@ -97,6 +103,41 @@ class Graph:
         return list(grouped.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A block as the canvas shows it; heights and distances in px."""
+
+    inputs: list[str]
+    outputs: list[str]
+    is_collapsed: bool
+    lines: int = VALUE_LINES
+
+    @classmethod
+    def of(cls, diagram: DiagramView, page: str, name: str, lines: int = VALUE_LINES) -> Face:
+        """The face of a block that shows so many lines of text unless it is collapsed."""
+        is_collapsed = diagram.pages[page].styles.get(name, PLAIN).collapsed
+        return cls(*port_sides(diagram, page, name), is_collapsed, lines)
+
+    @property
+    def height(self) -> float:
+        """The height of the block."""
+        if self.is_collapsed:
+            return HEADER
+        return block_height(max(len(self.inputs), len(self.outputs), self.lines, VALUE_LINES))
+
+    def enters(self, port: str) -> float:
+        """From the top of the block down to an input."""
+        return self._offset(self.inputs, port)
+
+    def leaves(self, port: str) -> float:
+        """From the top of the block down to an output."""
+        return self._offset(self.outputs, port)
+
+    def _offset(self, side: list[str], port: str) -> float:
+        row = side.index(port)
+        return collapsed_offset(row, len(side)) if self.is_collapsed else port_offset(row)
+
+
 def port_sides(diagram: DiagramView, page: str, name: str) -> tuple[list[str], list[str]]:
     """The inputs and the outputs of a block, in the order in which the canvas shows them.
 
@@ -110,8 +151,3 @@ def port_sides(diagram: DiagramView, page: str, name: str) -> tuple[list[str], l
     leaving = content.ends.outward.get(name, ())
     outputs |= dict.fromkeys(content.wires[target].port for target in leaving)
     return list(inputs), list(outputs)
-
-
-def height_of(inputs: Collection[str], outputs: Collection[str], lines: int = VALUE_LINES) -> float:
-    """The height in px of a block with these ports, whose face shows so many lines of text."""
-    return block_height(max(len(inputs), len(outputs), lines, VALUE_LINES))

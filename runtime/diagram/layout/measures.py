@@ -22,6 +22,8 @@ PITCH = 14.0
 """From one track of a channel to the next: room for a wire and its lane."""
 MARGIN = 30.0
 """From a block to the nearest track beside it."""
+_PORT_EDGE = 2.0
+"""Least distance of the ports of a collapsed block from its upper and lower edge."""
 
 
 def block_height(lines: int) -> float:
@@ -32,3 +34,11 @@ def block_height(lines: int) -> float:
 def port_offset(row: int) -> float:
     """From the top of a block down to the centre of its port number ``row``."""
     return HEADER + ROW * (row + 0.5)
+
+
+def collapsed_offset(row: int, count: int) -> float:
+    """As :func:`port_offset` for one of ``count`` ports on a side of a collapsed block.
+
+    Such a block is as high as its header, over which its ports are spread evenly.
+    """
+    return _PORT_EDGE + (HEADER - 2.0 * _PORT_EDGE) * (row + 0.5) / count

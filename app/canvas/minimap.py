@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPix
 from PySide6.QtWidgets import QWidget
 
 from app.canvas.paint.drawing import draw_rects
+from app.services.palette import shades
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
@@ -138,6 +139,11 @@ class MiniMap(QWidget):
         for family in np.unique(families):
             painter.setBrush(view.theme.border(str(family)))
             draw_rects(painter, rects[families == family])
+        for name, style in view.scene.page.styles.items():
+            chosen = shades(view.theme, style.colour)
+            if chosen is not None and name in view.scene.index:
+                painter.setBrush(chosen.edge)
+                draw_rects(painter, rects[[view.scene.index[name]]])
         painter.setPen(QPen(QColor(view.theme.hairline), 1.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(QRectF(0.5, 0.5, SIZE[0] - 1.0, SIZE[1] - 1.0))

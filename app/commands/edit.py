@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
@@ -9,11 +10,23 @@ from PySide6.QtCore import QObject
 from app.canvas.input.entry.candidates import type_candidate
 from app.canvas.input.room import with_room
 from blocks.errors import GradwireError
-from runtime.diagram import AddBlock, Arrange, Batch, Change, RenameBlock, SetParameters
+from runtime.diagram import (
+    AddBlock,
+    Arrange,
+    Batch,
+    Change,
+    RenameBlock,
+    SetNote,
+    SetParameters,
+    StyleBlocks,
+)
 from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
+from runtime.diagram.model import PLAIN
 from runtime.formulas.adding import add_formula
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from app.canvas.view import CanvasView
     from app.document.document import Document
     from app.document.navigation import Navigation
@@ -76,7 +89,48 @@ class EditCommands(QObject):
             if blocks[name].bypassed is not wanted
         )
         label = self.tr("Bypass {0}") if wanted else self.tr("Stop bypassing {0}")
-        self._document.apply(Batch(label.format(", ".join(able[:3])), changes))
+        self._document.apply(Batch(label.format(self._few(able)), changes))
+
+    def collapse(self) -> None:
+        """Shrink the selected blocks to their titles; if all are, show them in full, with room."""
+        styles = {name: self._page.styles.get(name, PLAIN) for name in self._chosen}
+        if not styles:
+            self._canvas.hint(self.tr("Select a block to collapse."))
+            return
+        wanted = not all(style.collapsed for style in styles.values())
+        changed = {
+            name: style._replace(collapsed=wanted)
+            for name, style in styles.items()
+            if style.collapsed is not wanted
+        }
+        label = (self.tr("Collapse {0}") if wanted else self.tr("Expand {0}")).format(
+            self._few(changed)
+        )
+        change = Batch(label, (StyleBlocks(changed, self._navigation.page),))
+        scene = self._canvas.view.scene
+        self._document.apply(change if wanted else with_room(scene, change, changed))
+
+    def colour(self, name: str) -> None:
+        """Give the selected blocks, frames and notes a colour; an empty name takes it away."""
+        chosen, page = self._canvas.view.selection, self._navigation.page
+        styles = {
+            block: style._replace(colour=name)
+            for block in sorted(chosen.blocks)
+            if (style := self._page.styles.get(block, PLAIN)).colour != name
+        }
+        notes = {
+            note: replace(self._page.notes[note], colour=name)
+            for note in sorted(chosen.notes)
+            if self._page.notes[note].colour != name
+        }
+        if not (chosen.blocks or chosen.notes):
+            self._canvas.hint(self.tr("Select a block, a frame or a note to colour."))
+        if not (styles or notes):
+            return
+        changes: list[Change] = [StyleBlocks(styles, page)] if styles else []
+        changes += [SetNote(note, after, page) for note, after in notes.items()]
+        label = self.tr("Colour {0}") if name else self.tr("Take the colour from {0}")
+        self._document.apply(Batch(label.format(self._few([*styles, *notes])), tuple(changes)))
 
     def move_out_parameters(self) -> None:
         """Move the own variables of the selected blocks out to Variables."""
@@ -89,6 +143,10 @@ class EditCommands(QObject):
         scene = self._canvas.view.scene
         if self._document.apply(with_room(scene, change, added)):
             self._canvas.select(added)
+
+    def _few(self, names: Collection[str]) -> str:
+        """Names for the label of an undo."""
+        return ", ".join(names) if len(names) <= 3 else self.tr("{0} items").format(len(names))
 
     @property
     def _page(self) -> Page:

@@ -18,6 +18,7 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "edit": editor.noop("&Edit"),
         "view": editor.noop("&View"),
         "align": editor.noop("A&lign"),
+        "colour": editor.noop("Colou&r"),
         "bookmarks": editor.noop("&Bookmarks"),
         "numbers": editor.noop("N&umbers on Wires"),
         "text": editor.noop("Te&xt Size"),
@@ -28,7 +29,14 @@ MENUS: Mapping[str, str] = MappingProxyType(
 )
 """Titles of the menus."""
 PARENTS: Mapping[str, str] = MappingProxyType(
-    {"bookmarks": "view", "numbers": "view", "text": "view", "theme": "view", "align": "edit"}
+    {
+        "bookmarks": "view",
+        "numbers": "view",
+        "text": "view",
+        "theme": "view",
+        "align": "edit",
+        "colour": "edit",
+    }
 )
 """The menus that are inside others."""
 
@@ -138,6 +146,25 @@ TABLE: tuple[Row, ...] = (
     Command("bypass", "edit", editor.noop("B&ypass"), lambda to: to.edit.bypass(),
             editor.noop("Let an input go through the selected blocks, which compute nothing; "
                         "again, to let them work"), shortcut="Ctrl+M", on_canvas=True),
+    Command("collapse", "edit", editor.noop("Collapse or E&xpand"), lambda to: to.edit.collapse(),
+            editor.noop("Shrink the selected blocks to their titles; again, to show them in full"),
+            shortcut="Ctrl+H", on_canvas=True),
+    Command("colour_red", "colour", editor.noop("&Red"), lambda to: to.edit.colour("red"),
+            editor.noop("Colour the selected blocks, frames and notes red")),
+    Command("colour_orange", "colour", editor.noop("&Orange"), lambda to: to.edit.colour("orange"),
+            editor.noop("Colour the selected blocks, frames and notes orange")),
+    Command("colour_yellow", "colour", editor.noop("&Yellow"), lambda to: to.edit.colour("yellow"),
+            editor.noop("Colour the selected blocks, frames and notes yellow")),
+    Command("colour_green", "colour", editor.noop("&Green"), lambda to: to.edit.colour("green"),
+            editor.noop("Colour the selected blocks, frames and notes green")),
+    Command("colour_blue", "colour", editor.noop("&Blue"), lambda to: to.edit.colour("blue"),
+            editor.noop("Colour the selected blocks, frames and notes blue")),
+    Command("colour_purple", "colour", editor.noop("&Purple"), lambda to: to.edit.colour("purple"),
+            editor.noop("Colour the selected blocks, frames and notes purple")),
+    Command("colour_grey", "colour", editor.noop("Gr&ey"), lambda to: to.edit.colour("grey"),
+            editor.noop("Colour the selected blocks, frames and notes grey")),
+    Command("colour_none", "colour", editor.noop("&No Colour"), lambda to: to.edit.colour(""),
+            editor.noop("Take the colour from the selected blocks, frames and notes")),
     Command("own_parameters", "edit", editor.noop("O&wn Parameters"),
             lambda to: to.edit.own_parameters(),
             editor.noop("Give open weights and biases of the selected blocks variables inside "
@@ -333,8 +360,3 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
     {row.name: row for row in TABLE if isinstance(row, Command)}
 )
 """The commands of the table, by name."""
-
-CONTEXT = ("quick_add", "", "duplicate", "delete", "rename", "", "bend_wire", "try_selected", "",
-           "group", "ungroup", "unique_page", "bypass", "own_parameters", "move_out", "add_frame",
-           "", "zoom_selection", "arrange")  # fmt: skip
-"""Actions of the canvas's context menu; an empty name is a separator."""

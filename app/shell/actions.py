@@ -23,6 +23,7 @@ def build(bar: QMenuBar, owners: Owners) -> tuple[dict[str, QAction], dict[str, 
     for row in TABLE:
         if row.menu not in menus:
             menus[row.menu] = menus[PARENTS[row.menu]].addMenu(editor.tr(MENUS[row.menu]))
+            menus[row.menu].menuAction().setObjectName(row.menu)
         menu = menus[row.menu]
         match row:
             case Separator():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 _CLIPBOARD = ("", "cut", "copy", "duplicate", "delete")
+_LOOKS = ("collapse", "colour")
 _PLACE = ("", "zoom_selection", "copy_picture")
 
 CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
@@ -25,23 +26,24 @@ CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
             "zoom_fit", "leave_page", "legend", "", "copy_picture", "export",
         ),
         Target.BLOCK: (
-            "explain", "inspect", "rename", "bypass", "", "own_parameters", "move_out",
+            "explain", "inspect", "rename", "bypass", *_LOOKS, "", "own_parameters", "move_out",
             *_CLIPBOARD, "", "group", "add_frame", *_PLACE,
         ),
         Target.PAGE: (
-            "enter_page", "inspect", "rename", "", "unique_page", "ungroup", *_CLIPBOARD, *_PLACE,
+            "enter_page", "inspect", "rename", *_LOOKS, "", "unique_page", "ungroup", *_CLIPBOARD,
+            *_PLACE,
         ),
         Target.STOP: (
-            "try_selected", "switch_stop", "", "inspect", "rename", *_CLIPBOARD, *_PLACE,
+            "try_selected", "switch_stop", "", "inspect", "rename", *_LOOKS, *_CLIPBOARD, *_PLACE,
         ),
         Target.PORT: ("explain", "", "wire_port", "add_at_port", "", "disconnect_port"),
         Target.WIRE: (
             "explain", "try_selected", "", "stop_wire", "quick_add", "bend_wire", "", "delete",
         ),
-        Target.FRAME: ("rename", *_CLIPBOARD, *_PLACE),
-        Target.NOTE: ("rename", *_CLIPBOARD, *_PLACE),
+        Target.FRAME: ("rename", "colour", *_CLIPBOARD, *_PLACE),
+        Target.NOTE: ("rename", "colour", *_CLIPBOARD, *_PLACE),
         Target.SELECTION: (
-            "group", "add_frame", "arrange", "align", *_CLIPBOARD, "", "copy_formula",
+            "group", "add_frame", "arrange", "align", *_LOOKS, *_CLIPBOARD, "", "copy_formula",
             "copy_python", "export_selection", *_PLACE,
         ),
     }

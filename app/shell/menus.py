@@ -9,7 +9,9 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
 
 from app.services.examples import examples
+from app.services.palette import colour_icon
 from app.services.plain_text import unmarked
+from app.services.theme import follow_theme
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from app.document.document import Document
     from app.panels.tables.losses import Losses
+    from app.services.theme import Theme
     from app.shell.windows import Windows
 
 
@@ -59,6 +62,12 @@ class Menus(QObject):
         by_name["recent"].aboutToShow.connect(self._fill_recent)
         by_name["losses"].aboutToShow.connect(self._fill_losses)
         by_name["windows"].aboutToShow.connect(self._fill_windows)
+        follow_theme(self)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Show the colours of blocks in the shades of ``theme``."""
+        for action in self.by_name["colour"].actions():
+            action.setIcon(colour_icon(theme, action.objectName().removeprefix("colour_")))
 
     def _fill_bookmarks(self) -> None:
         menu = self.by_name["bookmarks"]

@@ -14,9 +14,10 @@ from app.canvas.input.splicing import free_ports, splice, wire_under
 from app.canvas.paint.notes import note_height
 from app.canvas.scene.bends import nearest_section, sections
 from app.canvas.scene.focus import FocusKind
-from app.canvas.scene.geometry import Bend, overlapping
+from app.canvas.scene.geometry import Bend
 from app.canvas.scene.hits import WIRE_HIT_DISTANCE, distances
 from app.canvas.scene.lane_paths import GAP
+from app.canvas.scene.places import overlapping
 from app.canvas.state.view_state import NOTHING, Selection
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (

@@ -12,6 +12,7 @@ from app.canvas.paint.legible import legible_scale
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.lane_paths import lane_paths
 from app.canvas.state.codes import CODES, STATE_OF
+from app.services.palette import shades
 from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
@@ -59,11 +60,17 @@ class LabelPen:
         apart = (taken[..., :2] >= high) | (taken[..., 2:] <= low)
         return np.asarray(apart.any(axis=2).all(axis=0))
 
-    def paint(self, glyph: str, colour: str, centre: Floats, *, grounded: bool = False) -> None:
-        """Paint a glyph or text, some on a ground that interrupts the lane."""
+    def paint(
+        self, glyph: str, colour: str, centre: Floats, *, grounded: bool = False, ground: str = ""
+    ) -> None:
+        """Paint a glyph or text, some on a ground that interrupts the lane.
+
+        ``ground`` is its colour where that is not the canvas's.
+        """
         painter, ratio, unit = self._painter, self._ratio, self._view.camera.unit
         unit = round(unit if glyph in glyphs.SHAPES else self.text_scale, 3)
-        ground = self._view.theme.canvas if grounded or glyph in glyphs.ON_LANE else ""
+        if not ground and (grounded or glyph in glyphs.ON_LANE):
+            ground = self._view.theme.canvas
         half = np.array([glyphs.width(glyph), glyphs.SIZE]) * unit / 2.0
         self._taken = np.vstack([self._taken, [*(centre - half), *(centre + half)]])
         x, y = centre.tolist()
@@ -140,7 +147,7 @@ class _LaneLabels:
             if text and self.near:
                 self._paint_text(text, state, middle[i], along[i])
             if self._is_numbered(wire):
-                self._paint(str(self.number + 1), state, numbered[i], grounded=True)
+                self._paint_number(state, numbered[i])
 
     def _has_label(self, wire: int) -> bool:
         has_leaves = self.lanes.leaves(wire) is not None
@@ -177,6 +184,15 @@ class _LaneLabels:
         side = np.array([-along[1], along[0]])
         distance = 0.5 * np.abs(side) @ box + 3.0 * unit
         self._paint(text, state, middle + distance * side)
+
+    def _paint_number(self, state: State, at: Floats) -> None:
+        """Paint the number of the loss, on the colour that the user gave it."""
+        theme, text = self.view.theme, str(self.number + 1)
+        chosen = shades(theme, self.lanes.colour)
+        if chosen is None:
+            self._paint(text, state, at, grounded=True)
+        else:
+            self.pen.paint(text, theme.ink, at, ground=chosen.ground.name())
 
     def _paint(self, glyph: str, state: State, at: Floats, *, grounded: bool = False) -> None:
         self.pen.paint(glyph, self.view.theme.lane(state).name(), at, grounded=grounded)

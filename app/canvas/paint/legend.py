@@ -19,6 +19,7 @@ from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.badge_labels import BadgeLabel, badge_label
 from app.canvas.state.codes import CODES
 from app.canvas.state.formatting import power_of_ten
+from app.services.palette import shades
 from app.services.theme import SMALL, Theme, font
 from app.services.translation import editor
 from runtime.flow.badges import Mark
@@ -49,6 +50,8 @@ class LegendContent:
 
     thresholds: Thresholds = THRESHOLDS
     losses: tuple[str, ...] = ()
+    colours: tuple[str, ...] = ()
+    """The colours that the user gave these losses, empty for none."""
     states: tuple[State, ...] = tuple(STATES)
     badges: frozenset[str] | None = None
     """Texts of the badges to explain; None for all."""
@@ -64,7 +67,8 @@ def legend_content(annotations: Annotations) -> LegendContent:
     result, lanes = annotations.page.result, annotations.lanes
     flow = None if result is None else result.flow
     names = tuple(loss.name for loss in lanes) if len(lanes) > 1 else ()
-    return LegendContent(THRESHOLDS if flow is None else flow.thresholds, names)
+    colours = tuple(loss.colour for loss in lanes) if names else ()
+    return LegendContent(THRESHOLDS if flow is None else flow.thresholds, names, colours)
 
 
 def occurring_content(annotations: Annotations) -> LegendContent:
@@ -192,12 +196,19 @@ def _paint_badges(painter: QPainter, theme: Theme, content: LegendContent) -> No
     for place, loss in enumerate(_losses(content)):
         y = _PAD + _ROW * (len(badges) + place) + 4.0
         if place < len(content.losses):
-            _paint_lane(painter, State.CARRIES, y, theme, str(place + 1))
+            chosen = shades(theme, content.colours[place]) if content.colours else None
+            ground = chosen.ground.name() if chosen else ""
+            _paint_lane(painter, State.CARRIES, y, theme, str(place + 1), ground)
         _paint_text(painter, _SAMPLE + _GAP, y - 1.0, loss, theme, middle=True)
 
 
-def _paint_lane(painter: QPainter, state: State, y: float, theme: Theme, text: str = "") -> None:
-    """Paint a lane in a state, with wire and glyphs; with ``text``, the lane alone, at ``y``."""
+def _paint_lane(
+    painter: QPainter, state: State, y: float, theme: Theme, text: str = "", ground: str = ""
+) -> None:
+    """Paint a lane in a state, with wire and glyphs; with ``text``, the lane alone, at ``y``.
+
+    ``ground`` is the colour behind the text where the user chose one.
+    """
     row = state.row
     left, right = _PAD - 4.0, _PAD + _SAMPLE
     if text:
@@ -210,7 +221,8 @@ def _paint_lane(painter: QPainter, state: State, y: float, theme: Theme, text: s
     if glyph := text or row.glyph or row.label_of(zeros=_ZEROS):
         width = glyphs.width(glyph)
         box = QRectF((left + right - width) / 2.0, lane - glyphs.SIZE / 2.0, width, glyphs.SIZE)
-        glyphs.draw(painter, glyph, box, colour, theme.canvas)
+        ink = theme.ink if ground else colour
+        glyphs.draw(painter, glyph, box, ink, ground or theme.canvas)
     if row.cut:
         box = QRectF(right - 15.0, lane - glyphs.SIZE / 2.0, glyphs.SIZE, glyphs.SIZE)
         ground = theme.canvas if row.cut in glyphs.ON_LANE else ""

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTextLayout
 from app.canvas.paint.blocks.faces import CORNER
 from app.canvas.paint.legible import legible_size
 from app.canvas.scene.camera import PLAIN
+from app.services.palette import shades
 from app.services.theme import BODY, font
 
 if TYPE_CHECKING:
@@ -54,10 +55,15 @@ def _paint_note(
     painter.scale(zoom, zoom)
     height = note.height if note.frame else max(note.height, note_height(note.text, note.width))
     box = QRectF(0.0, 0.0, note.width, height)
-    pen = QPen(QColor(theme.accent if selected else theme.hairline), 1.5 if selected else 1.0)
+    chosen = shades(theme, note.colour)
+    edge = chosen.edge if chosen else QColor(theme.hairline)
+    pen = QPen(QColor(theme.accent) if selected else edge, 1.5 if selected else 1.0)
     pen.setCosmetic(zoom < 1.0)  # from afar the frame would fade
     painter.setPen(pen)
-    painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
+    if chosen is not None:
+        painter.setBrush(chosen.wash if note.frame else chosen.ground)
+    else:
+        painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
     painter.drawRoundedRect(box, CORNER, CORNER)
     if grip and zoom >= PLAIN:
         painter.setPen(QPen(QColor(theme.ink_faint), 1.0))

@@ -18,7 +18,14 @@ from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import partings, walks
 from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
-from app.canvas.scene.slots import add_named_ports, changed_parameters, least_rows, slots_of
+from app.canvas.scene.slots import (
+    add_named_ports,
+    changed_parameters,
+    is_collapsed,
+    least_rows,
+    port_offsets,
+    slots_of,
+)
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import Diagram, Page
@@ -59,7 +66,7 @@ class Scene:
         self._read_layout()
 
     def update(self, diagram: Diagram) -> bool:
-        """Follow an edit of the same page; True if only positions and notes changed."""
+        """Follow an edit of the same page; False if what blocks show may have changed."""
         page = diagram.pages.get(self.page_name, _EMPTY_PAGE)
         rebuilt = not (page.blocks is self.page.blocks and page.wires is self.page.wires)
         if not rebuilt and diagram.pages is not self.diagram.pages:
@@ -69,7 +76,8 @@ class Scene:
             and page.bends is self.page.bends
             and page.routes is self.page.routes
         )
-        moved = rebuilt or not placed
+        restyled = page.styles is not self.page.styles
+        moved = rebuilt or restyled or not placed
         known = dict(zip(self.names, self.rows.tolist(), strict=True)) if rebuilt else {}
         self.diagram, self.page = diagram, page
         if rebuilt:
@@ -78,7 +86,7 @@ class Scene:
             self.rows = np.fromiter(rows, np.int32, len(self.names))
         if moved:
             self._read_layout()
-        return not rebuilt
+        return not (rebuilt or restyled)
 
     def follow_numbers(self, diagram: Diagram) -> list[int] | None:
         """Follow an edit that changed nothing but parameters; the blocks that have others now.
@@ -320,9 +328,9 @@ class Scene:
         local = np.arange(len(self.port_block)) - self.first_port[self.port_block]
         self.port_is_input: Flags = local < inputs[self.port_block]
         row = np.where(self.port_is_input, local, local - inputs[self.port_block])
-        self._port_offset: Floats = np.column_stack(
-            [np.where(self.port_is_input, 0.0, WIDTH), HEADER + ROW * (row + 0.5)]
-        )
+        side = np.where(self.port_is_input, inputs[self.port_block], outputs[self.port_block])
+        self._port_places: Ints = np.column_stack([row, side])
+        """Row of each port, and the number of ports on its side of the block (p, 2)."""
 
     def _read_layout(self) -> None:
         layout = self.page.layout
@@ -332,6 +340,9 @@ class Scene:
         flat = np.fromiter(chain.from_iterable(corners), float, 2 * len(corners))
         self.rects[:, :2] = flat.reshape(-1, 2)
         self.rects[:, 2] = WIDTH
+        self.is_collapsed: Flags = is_collapsed(self.page, self.names)
+        collapsed = self.is_collapsed[self.port_block]
+        self._port_offset = port_offsets(self.port_is_input, self._port_places, collapsed)
         self.wire_ends: Floats = np.empty((len(self.wire_keys), 4))
         """Ends of each wire: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
@@ -362,7 +373,7 @@ class Scene:
 
     def _measure(self) -> None:
         lines = np.maximum(self.port_rows, self.rows)
-        self.rects[:, 3] = block_height(0) + ROW * lines
+        self.rects[:, 3] = np.where(self.is_collapsed, HEADER, block_height(0) + ROW * lines)
         self._ports: Floats = self.rects[self.port_block, :2] + self._port_offset
         ends = self._ports[self.wire_ports].reshape(-1, 4)
         free = (self.bend_counts == 0) & (self._routes.sizes == 0)
@@ -385,10 +396,3 @@ class Scene:
             hull = courses.hull()
             self.wire_bounds[group, :2] = hull.min(axis=1) - LANE_MARGIN
             self.wire_bounds[group, 2:] = hull.max(axis=1) + LANE_MARGIN
-
-
-def overlapping(rects: Floats, area: Floats) -> Indices:
-    """Which of ``rects`` (n, 4: left, top, width, height) touch ``area`` (its four sides)."""
-    x, y, w, h = rects.T
-    left, top, right, bottom = area
-    return np.flatnonzero((x < right) & (x + w > left) & (y < bottom) & (y + h > top))

@@ -10,7 +10,7 @@ import numpy as np
 from runtime.diagram.model import Note, Point
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.arrays import Floats, Indices
 
 
 def corners_of(known: list[Point | None]) -> list[Point]:
@@ -34,3 +34,10 @@ def around(rects: Floats) -> Floats | None:
 def note_rect(note: Note) -> tuple[float, float, float, float]:
     """Left, top, width, height of a note."""
     return (note.at.x, note.at.y, note.width, note.height)
+
+
+def overlapping(rects: Floats, area: Floats) -> Indices:
+    """Which of ``rects`` (n, 4: left, top, width, height) touch ``area`` (its four sides)."""
+    x, y, w, h = rects.T
+    left, top, right, bottom = area
+    return np.flatnonzero((x < right) & (x + w > left) & (y < bottom) & (y + h > top))

@@ -8,12 +8,14 @@ import numpy as np
 
 from blocks.block import Opaque, Source
 from blocks.library.pages import Page as PageBlock
+from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, collapsed_offset
+from runtime.diagram.model import PLAIN
 from runtime.diagram.model import ports as ports_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.canvas.scene.arrays import Ints
+    from app.canvas.scene.arrays import Flags, Floats, Ints
     from blocks.block import Block
     from runtime.diagram.model import Diagram, Page
 
@@ -97,6 +99,25 @@ def add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) ->
         if i is not None and source.port not in slots[i].output_at:
             old = slots[i]
             slots[i] = Slots(old.inputs, (*old.outputs, source.port), tuple(old.free))
+
+
+def is_collapsed(page: Page, names: list[str]) -> Flags:
+    """Which of the blocks (n,) are collapsed."""
+    styles = page.styles
+    found = (styles.get(name, PLAIN).collapsed for name in names)
+    return np.fromiter(found, bool, len(names)) if styles else np.zeros(len(names), bool)
+
+
+def port_offsets(is_input: Flags, places: Ints, collapsed: Flags) -> Floats:
+    """From the top left of its block to each port (p, 2).
+
+    ``places`` has the port's row and the number of ports on its side (p, 2); ``collapsed`` says of
+    which ports (p,) the block is collapsed.
+    """
+    found = np.column_stack([np.where(is_input, 0.0, WIDTH), HEADER + ROW * (places[:, 0] + 0.5)])
+    for port in np.flatnonzero(collapsed).tolist():
+        found[port, 1] = collapsed_offset(*places[port].tolist())
+    return found
 
 
 def least_rows(blocks: list[Block]) -> Ints:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from app.canvas.state.lanes import Lanes, lanes_of, side_by_side
 from app.canvas.state.looks import Look, look_of, summary_of
 from app.canvas.state.page_result import PageResult
+from runtime.diagram.model import PLAIN
+from runtime.diagram.pages import resolve as address_of
 from runtime.diagram.paths import ROOT, InstancePath, PortPath
 
 if TYPE_CHECKING:
@@ -68,11 +70,22 @@ def resolve(
     page = PageResult(scene, result, use)
     total = lanes_of(scene, result, use, stale=page.stale)
     losses = [
-        lanes_of(scene, single, use, stale=page.stale, name=PortPath(single.loss or "").short)
+        replace(
+            lanes_of(scene, single, use, stale=page.stale, name=PortPath(single.loss or "").short),
+            colour=_colour(scene, PortPath(single.loss or "")),
+        )
         for single in (() if result is None else result.apart)
     ]
     lanes = side_by_side(losses) if losses else (total,)
     return Annotations(page, dimmed and page.stale, total, lanes)
+
+
+def _colour(scene: Scene, loss: PortPath) -> str:
+    """The colour that the user gave the block of a loss, or empty."""
+    found = address_of(scene.diagram, loss.block)
+    if found is None:
+        return ""
+    return scene.diagram.pages[found.page].styles.get(found.name, PLAIN).colour
 
 
 def without_numbers(annotations: Annotations) -> Annotations:

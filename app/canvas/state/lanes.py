@@ -53,6 +53,8 @@ class Lanes:
     """Wires on which this lane stands for those of all losses (m,)."""
     name: str = ""
     """Name of the loss where several are shown side by side."""
+    colour: str = ""
+    """The colour that the user gave the loss, or empty."""
     _examined: set[str] = field(default_factory=set)
     _cut: set[str] = field(default_factory=set)
 

@@ -24,7 +24,8 @@ from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from runtime.diagram.bypass import passing_input
-from runtime.diagram.layout.measures import block_height
+from runtime.diagram.layout.measures import HEADER, block_height, collapsed_offset, port_offset
+from runtime.diagram.model import PLAIN
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
@@ -70,11 +71,18 @@ class Look:
     """The row of the input that goes through a bypassed block; None if the block works."""
     summary: tuple[str, ...] = ()
     """One number for a face from afar: texts, each shorter than the one before."""
+    colour: str = ""
+    """The colour that the user gave the block, one of ``COLOURS``, or empty."""
+    collapsed: bool = False
 
     @property
     def height(self) -> float:
         """Height of the face, scene units."""
-        return block_height(self.lines)
+        return HEADER if self.collapsed else block_height(self.lines)
+
+    def level(self, row: int, ports: tuple[PortLook, ...]) -> float:
+        """How far below the top one of the ``ports`` of a side is, scene units."""
+        return collapsed_offset(row, len(ports)) if self.collapsed else port_offset(row)
 
     def plain(self, summary: tuple[str, ...]) -> Look:
         """The look from afar: one number, no others, and no names of ports."""
@@ -108,8 +116,16 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
         inside=page.worst_inside.get(name) if isinstance(block, PageBlock) else None,
         head=type(block).head,
         badges=tuple(label for label, _ in labels),
+        colour=scene.page.styles.get(name, PLAIN).colour,
     )
-    return _bypassed(look, page, i) if block.bypassed else look
+    look = _bypassed(look, page, i) if block.bypassed else look
+    return _collapsed(look) if scene.is_collapsed[i] else look
+
+
+def _collapsed(look: Look) -> Look:
+    """The look of a title bar: no numbers, and no names of ports."""
+    plain = look.plain(())
+    return replace(plain, label=look.label, badges=look.badges, collapsed=True)
 
 
 def _bypassed(look: Look, page: PageResult, i: int) -> Look:

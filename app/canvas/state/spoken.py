@@ -9,8 +9,10 @@ from app.canvas.scene.focus import FocusKind
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.looks import type_name
 from app.canvas.state.tooltips import badge_sentences, sharing_sentences
+from app.services.palette import NAMES
 from app.services.translation import editor
 from runtime.diagram.edits.owning import owned_inputs
+from runtime.diagram.model import PLAIN
 from runtime.diagram.paths import PortName
 from runtime.flow.words.formatting import number
 
@@ -35,7 +37,9 @@ def describe(annotations: Annotations, focus: Focus) -> str:
             return _block(annotations, focus.name)
         case FocusKind.NOTE:
             note = scene.page.notes[focus.name]
-            return " ".join([editor.tr("frame") if note.frame else editor.tr("note"), note.text])
+            kind = editor.tr("frame") if note.frame else editor.tr("note")
+            colour = [editor.tr(NAMES[note.colour])] if note.colour else []
+            return " ".join([*colour, kind, note.text])
         case FocusKind.INPUT:
             return _with_cover(scene, focus.name, _input(annotations, PortName.parse(focus.name)))
         case FocusKind.OUTPUT:
@@ -48,6 +52,9 @@ def _block(annotations: Annotations, name: str) -> str:
     i = scene.index[name]
     parts = [name, type_name(scene.blocks[i])]
     parts += [editor.tr("bypassed")] if scene.blocks[i].bypassed else []
+    style = scene.page.styles.get(name, PLAIN)
+    parts += [editor.tr("collapsed")] if style.collapsed else []
+    parts += [editor.tr(NAMES[style.colour])] if style.colour else []
     for section in annotations.look(i).sections:
         noun = {"": editor.tr("value"), "∇": editor.tr("gradient")}.get(section.mark, section.mark)
         rows = "; ".join(" ".join(row) for row in section.readout.cells)

@@ -18,6 +18,7 @@ from app.canvas.paint.blocks.symbols import draw_symbol, legible_width
 from app.canvas.paint.legible import legible_scale, legible_size
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.geometry import PORT_RADIUS
+from app.services.palette import shades
 from app.services.theme import BODY, SMALL, Theme, font
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 
@@ -35,6 +36,8 @@ GUTTER = 10.0
 """Distance from the edge to the text."""
 _NAME_SHARE, _OWNED_SHARE = 0.4, 0.65
 """The widest name of a port, and name and gradient of an own variable, as shares of a face."""
+_FOLD, _FOLD_INSET = 2.0, 7.0
+"""Where the line below a collapsed block runs, from its lower edge and from its sides."""
 _AT_LEAST = 4
 """Number of faces that a frame always draws."""
 
@@ -188,15 +191,39 @@ class _Face:
         self.painter.setBrush(QColor(theme.canvas) if bypassed else theme.face(look.family))
         box = QRectF(0.5, 0.5, WIDTH - 1.0, look.height - 1.0)
         self.painter.drawRoundedRect(box, CORNER, CORNER)
+        if (chosen := shades(theme, look.colour)) is not None:
+            self.painter.setPen(QPen(chosen.edge, pen.widthF(), pen.style()))
+            self.painter.setBrush(chosen.ground)
+            self._chosen_colour(box)
+        if look.collapsed:
+            self._folded(pen)
         if look.through is not None:
             self._through(look.through)
+
+    def _chosen_colour(self, box: QRectF) -> None:
+        """Fill the title with the user's colour; from afar, where nothing else fits, the face."""
+        if self.look.collapsed or self.zoom < NUMBERS:
+            self.painter.drawRoundedRect(box, CORNER, CORNER)
+            return
+        corner, title = 2.0 * CORNER, QPainterPath(QPointF(box.left(), HEADER))
+        title.arcTo(QRectF(box.left(), box.top(), corner, corner), 180.0, -90.0)
+        title.arcTo(QRectF(box.right() - corner, box.top(), corner, corner), 90.0, -90.0)
+        title.lineTo(box.right(), HEADER)
+        title.closeSubpath()
+        self.painter.drawPath(title)
+
+    def _folded(self, pen: QPen) -> None:
+        """Draw an edge below a collapsed block, as of more behind it."""
+        self.painter.setPen(pen)
+        below = self.look.height + _FOLD
+        self.painter.drawLine(QPointF(_FOLD_INSET, below), QPointF(WIDTH - _FOLD_INSET, below))
 
     def _through(self, row: int) -> None:
         """Draw how the input in ``row`` goes through a bypassed block to its outputs."""
         self.painter.setPen(QPen(QColor(self.theme.wire), 1.4))
-        start, bend = HEADER + ROW * (row + 0.5), 0.5 * WIDTH
+        start, bend = self.look.level(row, self.look.inputs), 0.5 * WIDTH
         for output in range(len(self.look.outputs)):
-            end = HEADER + ROW * (output + 0.5)
+            end = self.look.level(output, self.look.outputs)
             path = QPainterPath(QPointF(0.0, start))
             path.cubicTo(bend, start, bend, end, WIDTH, end)
             self.painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -245,8 +272,7 @@ class _Face:
     def _dots(self) -> None:
         for x, ports in ((0.0, self.look.inputs), (WIDTH, self.look.outputs)):
             for row, port in enumerate(ports):
-                centre = QPointF(x, HEADER + ROW * (row + 0.5))
-                self._dot(centre, port)
+                self._dot(QPointF(x, self.look.level(row, ports)), port)
 
     def _dot(self, centre: QPointF, port: PortLook) -> None:
         theme = self.theme

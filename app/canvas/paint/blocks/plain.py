@@ -11,8 +11,10 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from app.canvas.paint.blocks.symbols import draw_scaled_symbol, symbol_picture, symbol_scale
 from app.canvas.paint.drawing import draw_rects
 from app.canvas.paint.legible import LEAST
+from app.services.palette import shades
 from app.services.theme import font
 from blocks.library.pages import Page as PageBlock
+from runtime.diagram.model import PLAIN
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Indices
@@ -35,6 +37,7 @@ def paint_plain_blocks(
     rects = view.camera.rows_to_widget(scene.rects[blocks])
     rects[:, 2:] = scene.rects[blocks, 2:] * view.camera.zoom
     families = np.array([type(scene.blocks[i]).family for i in blocks.tolist()])
+    styles = scene.page.styles
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     painter.setPen(Qt.PenStyle.NoPen)
     pages = np.zeros(0, np.intp)
@@ -44,6 +47,11 @@ def paint_plain_blocks(
         draw_rects(painter, rects[alike])
         if family == PageBlock.family:
             pages = np.flatnonzero(alike)
+    for number, i in enumerate(blocks.tolist() if styles else ()):
+        chosen = shades(theme, styles.get(scene.names[i], PLAIN).colour)
+        if chosen is not None:
+            painter.setBrush(chosen.edge)
+            draw_rects(painter, rects[number : number + 1])
     concerned = _concerned(view, blocks, pages)
     for number, state in concerned.items():
         painter.setBrush(theme.lane(state))

@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.scene.geometry import Bend, Scene, overlapping
+from app.canvas.scene.geometry import Bend, Scene
 from app.canvas.scene.lane_paths import GAP
+from app.canvas.scene.places import overlapping
 from app.canvas.scene.polylines import offset
 from blocks.block import Opaque
 from runtime.diagram import (

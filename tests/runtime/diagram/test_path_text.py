@@ -24,7 +24,7 @@ JUSTIFIED = {
     "blocks/registry.py": "names of modules",
     "runtime/cli/display.py": "addresses of displays",
     "runtime/diagram/edits/applying.py": "a page and a block in a message",
-    "runtime/diagram/files/reading.py": "numbers of entries in a message",
+    "runtime/diagram/files/fields.py": "numbers of entries in a message",
     "runtime/diagram/files/tensors.py": "names of array files",
     "runtime/diagram/files/writing.py": "names of arrays in files",
     "runtime/engine/plan/native/machine.py": "numbers of versions",

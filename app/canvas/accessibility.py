@@ -75,7 +75,8 @@ class Item(QAccessibleInterface):
     def text(self, t: QAccessible.Text) -> str:
         if t != QAccessible.Text.Name or not self.isValid():
             return ""
-        return describe(self._page.view.annotations, self.focus)
+        view = self._page.view
+        return describe(view.annotations, self.focus, computing=view.computing)
 
     def setText(self, t: QAccessible.Text, text: str) -> None:
         """Names are read only."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 
+from app.canvas.computing import SHOWN_AFTER, Computing
 from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from app.canvas.paint.blocks.faces import FaceCache
 from app.canvas.paint.ground import Ground
@@ -42,8 +43,6 @@ _FACE_BUDGET = 0.008
 """Seconds per frame for drawing new faces; the rest follow in the next frames."""
 _CUT_BUDGET = 0.004
 """Seconds per frame for finding out where gradient is cut; the rest follow as well."""
-_STALE_AFTER = 150
-"""Milliseconds until stale values are dimmed; a new result mostly comes sooner."""
 _FLOW_EVERY = 50
 """Milliseconds between animation steps of the selected wire's chevrons."""
 _FLOW_STEP = 0.05
@@ -78,9 +77,11 @@ class Stage(Positions):
         self._actual = 1.0
         self._fit_limits = (0.0, 2.0)
         self._motion = True
+        self.computing = Computing(self)
+        self.computing.changed.connect(self._show_computing)
         self._stale_timer = QTimer(self)
         self._stale_timer.setSingleShot(True)
-        self._stale_timer.setInterval(_STALE_AFTER)
+        self._stale_timer.setInterval(SHOWN_AFTER)
         self._stale_timer.timeout.connect(self._dim)
         self._flow_timer = QTimer(self)
         self._flow_timer.setInterval(_FLOW_EVERY)
@@ -140,6 +141,10 @@ class Stage(Positions):
     def set_costs(self, costs: PageCosts | None) -> None:
         """Show what blocks cost, or nothing of it."""
         self.view = replace(self.view, costs=costs)
+        self.update()
+
+    def _show_computing(self, computing: bool) -> None:
+        self.view = replace(self.view, computing=computing)
         self.update()
 
     def set_theme(self, theme: Theme) -> None:

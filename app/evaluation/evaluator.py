@@ -141,12 +141,14 @@ class Evaluator(QObject):
         self._run = run or Evaluation()
         self._result: Result | None = None
         self._awaited: Diagram | None = None
+        self._cancelled: Diagram | None = None
+        """The diagram whose run the user has given up; it is run again on request only."""
         self._worker = Worker(self)
         self._worker.finished.connect(self._receive)
 
     @property
     def result(self) -> Result | None:
-        """The last result, of the newest diagram unless ``busy``."""
+        """The last result: of the newest diagram unless ``busy`` or cancelled."""
         return self._result
 
     @property
@@ -155,12 +157,15 @@ class Evaluator(QObject):
         return self._awaited is not None
 
     def request(self, diagram: Diagram) -> None:
-        """Compute a result of ``diagram`` unless it is known; supersedes all earlier requests."""
+        """Compute a result of ``diagram`` unless it is known, or was given up by the user.
+
+        Supersedes all earlier requests.
+        """
         if self._awaited is not None and same_meaning(self._awaited, diagram):
             self._awaited = diagram
         elif not self.busy and self._result and same_meaning(self._result.diagram, diagram):
             self._show(replace(self._result, diagram=diagram))
-        else:
+        elif self._cancelled is None or not same_meaning(self._cancelled, diagram):
             self.refresh(diagram)
 
     def refresh(self, diagram: Diagram) -> None:
@@ -183,7 +188,7 @@ class Evaluator(QObject):
         self._post(diagram, lambda superseded: train(diagram, rate))
 
     def cancel(self) -> None:
-        """Give up what is under way, also inside a long kernel; nothing of it will be shown."""
+        """Give up what is under way, also inside a long kernel; the last result stays shown."""
         if not self.busy:
             return
         if isinstance(self._run, Evaluation):
@@ -195,6 +200,7 @@ class Evaluator(QObject):
         self._worker.shutdown()
 
     def _post(self, diagram: Diagram, job: Job) -> None:
+        self._cancelled = None
         self._worker.submit("run", job)  # of one kind, since each makes the others outdated
         self._await(diagram)
 
@@ -206,7 +212,9 @@ class Evaluator(QObject):
         elif isinstance(result, Diagram):
             self.stepped.emit(result)
         elif isinstance(result, Cancelled) and awaited is not None:
-            self._show(Result(awaited, error=self.tr("The evaluation was cancelled.")))
+            self._cancelled = awaited
+            last = self._result or Result(awaited)
+            self._show(replace(last, error=self.tr("The evaluation was cancelled.")))
         elif isinstance(result, Exception):
             self.problem.emit(str(result))
 

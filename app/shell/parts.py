@@ -176,6 +176,8 @@ class WindowParts(QMainWindow):
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
+        self.evaluator.busyChanged.connect(canvas.computing.set_busy)
+        canvas.computing.cancelRequested.connect(self.actions_by_name["cancel"].trigger)
 
     def _arrange(self) -> None:
         self.files = FileCommands(self.document, self.background, self.settings, self)

@@ -171,8 +171,8 @@ KEYS: tuple[KeyBinding, ...] = (
         ("Esc",),
         "leave",
         editor.noop(
-            "Cancel the gesture, else clear the selection, else the focus; in a panel, go back to "
-            "the canvas"
+            "Cancel the gesture, else the evaluation under way, else clear the selection, else the "
+            "focus; in a panel, go back to the canvas"
         ),
     ),
     KeyBinding(

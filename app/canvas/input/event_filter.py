@@ -68,7 +68,9 @@ class EventFilter(QObject):
             return port_tip(annotations.page, port)
         if (block := block_at(scene, camera, at.x(), at.y())) is not None:
             known = scene.names[block] == self._canvas.explained
-            return "" if known else block_tip(annotations.page, block)
+            return (
+                "" if known else block_tip(annotations.page, block, view.status(scene.names[block]))
+            )
         wire = wire_at(scene, camera, at.x(), at.y(), view.lane_count)
         known = wire is None or scene.wire_keys[wire] == self._canvas.explained
         return "" if wire is None or known else wire_tip(annotations, wire)

@@ -110,7 +110,7 @@ class KeyboardFocus:
         self._canvas.select_wire(focus.name if focus.kind is FocusKind.WIRE else None)
         view = self._canvas.view
         self._canvas.reveal(focus_bounds(view.scene, focus))
-        self._canvas.hint(describe(view.annotations, focus))
+        self._canvas.hint(describe(view.annotations, focus, computing=view.computing))
         self._canvas.announce(focus)
         self._canvas.redraw()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPointF, QRect
     from PySide6.QtGui import QKeyEvent
 
+    from app.canvas.computing import Computing
     from app.canvas.input.keyboard_focus import KeyboardFocus
     from app.canvas.input.mouse import Mouse
     from app.canvas.input.numbers import Numbers
@@ -34,6 +35,7 @@ class KeyHost(Host, Protocol):
 
     keyboard_focus: KeyboardFocus
     numbers: Numbers
+    computing: Computing
 
     def rect(self) -> QRect:
         """The rectangle of the widget."""
@@ -218,11 +220,11 @@ class Keys:
         self._canvas.select_all()
 
     def leave(self, event: QKeyEvent) -> None:
-        """End what is active first: gesture, marks, open wire, explanation, selection, focus."""
+        """End what is active first: gesture, marks, wire, explanation, run, selection, focus."""
         canvas, keyboard_focus = self._canvas, self._canvas.keyboard_focus
         if self._mouse.cancel() or clear_marks(canvas) or keyboard_focus.drop_wire():
             return
-        if canvas.leave_explanation() or canvas.numbers.leave():
+        if canvas.leave_explanation() or canvas.numbers.leave() or canvas.computing.cancel():
             return
         if canvas.view.selection.has_items or not keyboard_focus.clear():
             canvas.set_selection(NOTHING)

@@ -16,7 +16,7 @@ from app.canvas.paint.lane_labels import ORIGIN
 from app.canvas.paint.lanes import Bundle
 from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import GAP
-from app.canvas.state.badge_labels import BadgeLabel, badge_label
+from app.canvas.state.badge_labels import BadgeLabel, Status, badge_label, status_label
 from app.canvas.state.codes import CODES
 from app.canvas.state.formatting import power_of_ten
 from app.services.palette import shades
@@ -155,6 +155,7 @@ def _badges(content: LegendContent) -> list[tuple[BadgeLabel | str, str]]:
         (_LEAVES, editor.tr("leaves of a tree that carry gradient")),
         (ORIGIN, editor.tr("the first NaN or infinity appears here")),
         (badge_label(Mark.STALE), editor.tr("numbers of an older diagram")),
+        (status_label(Status.COMPUTING), editor.tr("numbers that are being computed")),
     ]
     if content.badges is None:
         return found

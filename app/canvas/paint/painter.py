@@ -18,6 +18,7 @@ from app.canvas.paint.blocks.costs import paint_costs
 from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face, margin
 from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
+from app.canvas.paint.blocks.status import paint_status
 from app.canvas.paint.drawing import draw_lines, draw_rects
 from app.canvas.paint.lane_labels import LabelPen, paint_lane_labels
 from app.canvas.paint.lanes import Bundle
@@ -156,6 +157,8 @@ class _PagePainter:
         self._selection(blocks)
         self._ports()
         paint_problems(painter, view, self.visible, ratio=self.ratio, vector=self.faces is None)
+        if view.computing or view.annotations.outdated:
+            paint_status(painter, view, blocks)
         if view.costs is not None:
             paint_costs(painter, view, view.costs, blocks)
         self._focus()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from app.canvas.state.badge_labels import Status
 from app.canvas.state.lanes import Lanes, lanes_of, side_by_side
 from app.canvas.state.looks import Look, look_of, summary_of
 from app.canvas.state.page_result import PageResult
+from app.evaluation.outdated import outdated_blocks
 from runtime.diagram.model import PLAIN
 from runtime.diagram.pages import resolve as address_of
 from runtime.diagram.paths import ROOT, InstancePath, PortPath
@@ -28,6 +30,8 @@ class Annotations:
     """The lanes of everything that the result is about."""
     lanes: tuple[Lanes, ...]
     """The lanes to show beside each wire: those of single losses, or ``total``."""
+    outdated: frozenset[str] = frozenset()
+    """Blocks whose numbers may differ by now, while ``dimmed``."""
     numbers: bool = True
     """Whether faces show values and gradients."""
     _looks: dict[int, Look] = field(default_factory=dict)
@@ -42,9 +46,16 @@ class Annotations:
         """What the face of block ``i`` shows."""
         known = self._looks.get(i)
         if known is None:
-            look = look_of(self.page, i, dimmed=self.dimmed)
+            dimmed = self.scene.names[i] in self.outdated
+            look = look_of(self.page, i, dimmed=dimmed)
             known = self._looks[i] = look if self.numbers else replace(look, sections=())
         return known
+
+    def status(self, block: str, *, computing: bool) -> Status:
+        """Where the numbers of a block come from, where an evaluation is under way or not."""
+        if computing and (block in self.outdated or not self.page.stale):
+            return Status.COMPUTING
+        return Status.STALE if block in self.outdated else Status.CURRENT
 
     def forget(self, i: int) -> None:
         """Create the looks of block ``i`` anew, since its parameters have changed."""
@@ -77,7 +88,10 @@ def resolve(
         for single in (() if result is None else result.apart)
     ]
     lanes = side_by_side(losses) if losses else (total,)
-    return Annotations(page, dimmed and page.stale, total, lanes)
+    outdated: frozenset[str] = frozenset()
+    if (dimmed := dimmed and page.stale) and result is not None:
+        outdated = outdated_blocks(result.diagram, scene.diagram, scene.page_name, use)
+    return Annotations(page, dimmed, total, lanes, outdated)
 
 
 def _colour(scene: Scene, loss: PortPath) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from app.services.translation import editor
@@ -19,6 +20,17 @@ _SERIOUS = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.STALE)
 _SYMBOLS = {Mark.SURROGATE: "≈"}
 
 
+class Status(Enum):
+    """Where the numbers of a block come from."""
+
+    CURRENT = auto()
+    """From the last evaluation, and nothing has changed them since."""
+    STALE = auto()
+    """From an evaluation before an edit that may change them, and none is under way."""
+    COMPUTING = auto()
+    """They are awaited from the evaluation under way."""
+
+
 @dataclass(frozen=True, slots=True)
 class BadgeLabel:
     """The text of a badge; ``serious`` ones stand out."""
@@ -31,6 +43,22 @@ def badge_label(mark: Mark) -> BadgeLabel:
     """The label of a badge."""
     text = editor.tr(mark.value)
     return BadgeLabel(_SYMBOLS.get(mark) or text, serious=mark in _SERIOUS)
+
+
+def status_label(status: Status) -> BadgeLabel:
+    """The label of a block whose numbers are not current."""
+    return badge_label(Mark.STALE) if status is Status.STALE else BadgeLabel("…")
+
+
+def status_sentence(status: Status) -> str:
+    """What a status says about the numbers of a block."""
+    match status:
+        case Status.CURRENT:
+            return ""
+        case Status.STALE:
+            return editor.tr("STALE: an edit may have changed these numbers. F5 evaluates again.")
+        case Status.COMPUTING:
+            return editor.tr("… These numbers are being computed. Esc cancels.")
 
 
 def badge_labels(

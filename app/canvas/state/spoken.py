@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.canvas.scene.covered import cover_of
 from app.canvas.scene.focus import FocusKind
+from app.canvas.state.badge_labels import Status, status_sentence
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.looks import type_name
 from app.canvas.state.tooltips import badge_sentences, sharing_sentences
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from app.canvas.state.lanes import Lanes
 
 
-def describe(annotations: Annotations, focus: Focus) -> str:
-    """The sentence about ``focus``."""
+def describe(annotations: Annotations, focus: Focus, *, computing: bool = False) -> str:
+    """The sentence about ``focus``, where ``computing`` is shown or not."""
     scene = annotations.scene
     match focus.kind:
         case FocusKind.WIRE:
@@ -34,7 +35,9 @@ def describe(annotations: Annotations, focus: Focus) -> str:
             position = editor.tr("bend {0} of {1}").format(focus.number + 1, bends)
             return f"{position}, {_wire(annotations, focus.name)}"
         case FocusKind.BLOCK:
-            return _block(annotations, focus.name)
+            return _block(
+                annotations, focus.name, annotations.status(focus.name, computing=computing)
+            )
         case FocusKind.NOTE:
             note = scene.page.notes[focus.name]
             kind = editor.tr("frame") if note.frame else editor.tr("note")
@@ -46,8 +49,8 @@ def describe(annotations: Annotations, focus: Focus) -> str:
             return _with_cover(scene, focus.name, _output(scene, PortName.parse(focus.name)))
 
 
-def _block(annotations: Annotations, name: str) -> str:
-    """``mul1, Mul``, its value and gradient, its badges and problems."""
+def _block(annotations: Annotations, name: str, status: Status) -> str:
+    """``mul1, Mul``, its value and gradient, its badges, problems and status."""
     scene, page = annotations.scene, annotations.page
     i = scene.index[name]
     parts = [name, type_name(scene.blocks[i])]
@@ -64,7 +67,8 @@ def _block(annotations: Annotations, name: str) -> str:
     parts += sharing_sentences(page, i)
     parts += badge_sentences(page, i)
     parts += [diagnostic.what for diagnostic in page.problems_of(name)]
-    return ", ".join(parts)
+    parts += [status_sentence(status)]
+    return ", ".join(filter(None, parts))
 
 
 def _output(scene: Scene, name: PortName) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.canvas.scene.covered import cover_of
-from app.canvas.state.badge_labels import badge_labels
+from app.canvas.state.badge_labels import Status, badge_labels, status_sentence
 from app.canvas.state.formatting import described
 from app.canvas.state.looks import type_name
 from app.canvas.state.outlines import listed
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath
 
 
-def block_tip(page: PageResult, i: int) -> str:
-    """The problems of a block, or else its name, type, summary and badges."""
+def block_tip(page: PageResult, i: int, status: Status = Status.CURRENT) -> str:
+    """The problems of a block, or else its name, type, summary, badges and status."""
     name, block = page.scene.names[i], page.scene.blocks[i]
     if problems := page.problems_of(name):
         return "\n".join(map(str, problems))
     head = f"{name}: {type_name(block)}\n{type(block).summary()}"
-    return "\n".join([head, *sharing_sentences(page, i), *badge_sentences(page, i)])
+    remarks = [*sharing_sentences(page, i), *badge_sentences(page, i), status_sentence(status)]
+    return "\n".join([head, *filter(None, remarks)])
 
 
 def sharing_sentences(page: PageResult, i: int) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.focus import Focus
     from app.canvas.scene.geometry import Bend, Scene
     from app.canvas.state.annotations import Annotations
+    from app.canvas.state.badge_labels import Status
     from app.canvas.state.costs import PageCosts
     from app.canvas.state.route import Route
     from app.document.numbers import Number
@@ -71,6 +72,8 @@ class ViewState:
     annotations: Annotations
     camera: Camera
     theme: Theme
+    computing: bool = False
+    """Whether an evaluation is under way that takes long enough to be shown."""
     costs: PageCosts | None = None
     """The costs of the blocks, while they are shown."""
     selection: Selection = NOTHING
@@ -100,6 +103,10 @@ class ViewState:
     """Blocks at fault for what the doctor found, with a severity of ``SEVERITIES``."""
     dragged_notes: Mapping[str, Note] = field(default_factory=dict)
     """Notes at the position and size that a gesture gives them."""
+
+    def status(self, block: str) -> Status:
+        """Where the numbers of a block come from."""
+        return self.annotations.status(block, computing=self.computing)
 
     @property
     def lane_count(self) -> int:

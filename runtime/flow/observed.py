@@ -215,7 +215,8 @@ class ObservedFlow:
         ahead = contributions.leaving(InstancePath(name).port("out"))
         blames = [contributions.zeroed_by(wire) for wire in ahead]
         return all(
-            blame.cancelled or contributions.zero_spot(blame).kind is Zero.CANCELS
+            blame.cancelled
+            or (not blame.derived and contributions.zero_spot(blame).kind is Zero.CANCELS)
             for blame in blames
         )
 

@@ -32,13 +32,15 @@ class Blame(NamedTuple):
     """The block responsible for what happened to a gradient, and the ``wire`` into it.
 
     ``local``: it is the block that the wire in question enters. ``cancelled``: terms cancelled at
-    an output of the block.
+    an output of the block. ``derived``: it is a Gradient block that differentiates through the
+    wire, and its derivative is responsible.
     """
 
     block: InstancePath
     wire: WirePath
     local: bool = True
     cancelled: bool = False
+    derived: bool = False
 
 
 class Squashing(NamedTuple):
@@ -256,16 +258,26 @@ class Contributions:
         """The next wire towards the loss that is bad as well, or who made this one so."""
         path = self.program.wire_targets[wire]
         arrived = self.arrivals(path)
-        spoilt = all(map(bad, arrived)) if every else any(map(bad, arrived))
-        if not arrived or not spoilt or self.program.block(path).head:
-            return Blame(path, wire)
         ahead = self._ahead(path)
+        through = self._through(path) if every and not ahead else []
+        if through:
+            ahead = [wire for gradient in through for wire in self._ahead(gradient)]
+        spoilt = all(map(bad, arrived)) if every else any(map(bad, arrived))
+        ends = not arrived or not spoilt or self.program.block(path).head
+        if ends and not (through and spoilt):
+            return Blame(path, wire)
         further = next((w for w in ahead if bad(self._of(w))), None)
         sums = every and not all(bad(self._of(w)) for w in ahead)
         if further is not None and not sums:
             return further
+        if through:
+            return Blame(through[0], wire, False, derived=True)
         cancelled = not self._is_head(path)
         return Blame(path, wire, not cancelled, cancelled)
+
+    def _through(self, path: InstancePath) -> list[InstancePath]:
+        """The Gradient blocks through which all comes back that comes to a block."""
+        return [] if self._is_head(path) else neighbours_of(self.program).differentiating(path)
 
     def route_factors(self, wire: WirePath) -> RouteFactors:
         """The blocks from a wire to the loss, along the largest contributions.

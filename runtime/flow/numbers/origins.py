@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from blocks.block import Source
 from blocks.errors import Location
+from blocks.library.gradient import Gradient
 from blocks.library.logic import Where
 from runtime.diagram import MAIN, Diagnostic
 from runtime.diagram.paths import PortPath
 from runtime.engine.norms import batches
+from runtime.flow.numbers.derivatives import steep_block
 from runtime.flow.numbers.remedies import Remedies
+from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.words import value_sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.value_sentences import Element
@@ -240,6 +243,9 @@ class Values:
         if not wild or isinstance(self._program.block(path), Source):
             cure = "" if what == "NaN" else value_sentences.GIVEN
             return Origin(path, what, "it is given so", cure, then, losses)
+        if steep := self._steep_within(path):
+            reason, cure = value_sentences.STEEP.format(steep), self.remedies.of_slope(steep)
+            return Origin(path, what, reason, cure, then, losses)
         array = self._values[wild[0]]
         at, name = _first(array), self._program.block(path).type_name()
         inputs = {port: value for port, value in self.inputs(path).items() if value.size}
@@ -249,6 +255,22 @@ class Values:
         if small := next(filter(None, (self.remedies.underflow(path, z) for z in zeros)), None):
             reason = f"{reason}{value_sentences.underflows(small)}"
         return Origin(path, what, reason, self._cure(path, elements), then, losses)
+
+    def of_derivative(self, path: InstancePath) -> Origin | None:
+        """What made the value of a Gradient block that differentiates through a block not finite;
+        None where none is.
+        """
+        if not self._wild:
+            return None
+        gradients = neighbours_of(self._program).differentiating(path)
+        found = (at for at in gradients if self.what(at))
+        return next(filter(None, map(self.origin, found)), None)
+
+    def _steep_within(self, path: InstancePath) -> InstancePath | None:
+        """The block whose slope makes NaN or ∞ of the finite numbers of a Gradient block."""
+        is_gradient = isinstance(self._program.block(path), Gradient)
+        fine = is_gradient and all(map(is_finite, self.inputs(path).values()))
+        return steep_block(self._program, self.inputs, path) if fine else None
 
     def _cure(self, path: InstancePath, elements: Sequence[Element]) -> str:
         """What would keep the value finite; that a Where does not take it, where one does not."""

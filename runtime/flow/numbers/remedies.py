@@ -24,6 +24,8 @@ _KEEPS_PLACE = ("Abs", "Add", "Display", "Mul", "Neg", "Sqrt", "Square", "Sub")
 """Blocks through which a limit of a Clip is followed to where it makes a 0."""
 _POSITIVE = ("Exp", "Sigmoid", "Softmax", "Softplus")
 """Blocks whose result is above 0 for all finite numbers, but for rounding."""
+_PRODUCTS = ("Mul", "Square")
+"""Blocks whose result is 0 only where a factor is, but for rounding."""
 _NONNEGATIVE = (*_POSITIVE, "Abs", "Relu", "Square", "Variance")
 
 
@@ -51,8 +53,22 @@ class Remedies:
                 return value_sentences.under_root(root, self._near.kind(root))
             if self._near.kind(root) in _NONNEGATIVE:
                 return value_sentences.NEVER_NEGATIVE
+        if kind == "Log" and at_zero and self._is_complement(path):
+            return value_sentences.LOG_COMPLEMENT
         before = {self._near.kind(source.block) for source in self._near.sources(path).values()}
         return value_sentences.cure(kind, elements, before) or self._wider(path, elements)
+
+    def _is_complement(self, path: InstancePath) -> bool:
+        """Whether a block reads 1 − Sigmoid."""
+        near = self._near
+        difference = next(map(near.origin, near.sources(path).values()), path)
+        subtracted = near.sources(difference).get("b")
+        return (
+            near.kind(difference) == "Sub"
+            and near.is_given(difference, "a", 1.0)
+            and subtracted is not None
+            and near.kind(near.origin(subtracted)) == "Sigmoid"
+        )
 
     def _wider(self, path: InstancePath, elements: Sequence[Element]) -> str:
         """To use a wider dtype where finite numbers overflow the one that is there."""
@@ -97,10 +113,22 @@ class Remedies:
         """The block behind an input that makes zeros of finite numbers, which it never is."""
         source = self._near.sources(path).get(port)
         maker = None if source is None else self._near.origin(source)
-        if maker is None or self._near.kind(maker) not in _POSITIVE:
+        if maker is None:
             return None
         read = [self._values.get(source) for source in self._near.sources(maker).values()]
-        return maker if all(a is not None and np.isfinite(a).all() for a in read) else None
+        if not all(a is not None and np.isfinite(a).all() for a in read):
+            return None
+        is_above_zero = self._near.kind(maker) in _POSITIVE
+        return maker if is_above_zero or self._is_small_product(maker) else None
+
+    def _is_small_product(self, path: InstancePath) -> bool:
+        """Whether a block multiplies, and none of its zeros has a factor of 0."""
+        instance, value = self._program.instances[path], self._values.get(path.port("out"))
+        if instance.block.type_name() not in _PRODUCTS or value is None:
+            return False
+        literals = (literal.tensor.array for literal in instance.block.literals.values())
+        wired = (self._values[source] for source in self._near.sources(path).values())
+        return all(np.all((factor != 0) | (value != 0)) for factor in (*literals, *wired))
 
     def _is_nonnegative(self, path: InstancePath, port: str) -> bool:
         """Whether none of the numbers that a block reads is below 0."""

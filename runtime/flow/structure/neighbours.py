@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.library.gradient import Gradient
 from blocks.library.sources import Constant
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Neighbours:
         self._readers: dict[InstancePath, list[WirePath]] = {}
         for wire, source in program.wire_sources.items():
             self._readers.setdefault(source.block, []).append(wire)
+        instances = program.instances.items()
+        self._gradients = [path for path, i in instances if isinstance(i.block, Gradient)]
 
     def kind(self, path: InstancePath) -> str:
         """The type of a block; empty if there is none at this path."""
@@ -74,6 +77,14 @@ class Neighbours:
             layer = [block for block in dict.fromkeys(further) if block not in found]
             found |= dict.fromkeys(layer)
         return list(found)
+
+    def differentiating(self, block: InstancePath) -> list[InstancePath]:
+        """The Gradient blocks that differentiate through a block."""
+        return [
+            path
+            for path in self._gradients
+            if (of := self.sources(path).get("of")) and block in self.before(of.block)
+        ]
 
     def origin(self, port: PortPath) -> InstancePath:
         """The block that made a port's numbers, behind those that only arrange them."""

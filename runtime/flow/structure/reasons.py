@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from blocks.library.gradient import Gradient
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
-from runtime.diagram.paths import InstancePath, PortPath
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.flow.lazy import MANY, LazySequence
 from runtime.flow.structure.misuses import choice_cure
+from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.structure.reachability import Edge, Gate
 from runtime.flow.words import sentences
 from runtime.flow.words.states import Cutter, State, Verdict
@@ -64,7 +65,7 @@ class Verdicts:
         if state is State.OFF_ROUTE:
             unread = key in self._program.leaves and not self._nearby.losses(value)
             cure = sentences.UNREAD if unread else ""
-            return Verdict(key, head, state, self._off_route(named, value), cure=cure)
+            return Verdict(key, head, state, self._off_route(key, named, value), cure=cure)
         if state is State.NOTHING_TO_TRAIN:
             text = sentences.nothing_to_train(self._nearby.integers(value))
             return Verdict(key, head, state, text)
@@ -218,8 +219,14 @@ class Verdicts:
 
         return LazySequence(every, first, last, count)
 
-    def _off_route(self, losses: Sequence[str], value: Value) -> str:
+    def _off_route(self, key: str, losses: Sequence[str], value: Value) -> str:
         reader = self._program.instances.get(InstancePath(value.owner))
         if reader is not None and isinstance(reader.block, Gradient) and value.primitive is WIRE:
             return sentences.differentiated(reader.path)
+        source = self._program.wire_sources.get(WirePath(key))
+        through = neighbours_of(self._program).differentiating(
+            InstancePath(key) if source is None else source.block
+        )
+        if through and not self._nearby.losses(value):
+            return sentences.constant_derivative(through)
         return sentences.off_route(losses, self._nearby.losses(value))

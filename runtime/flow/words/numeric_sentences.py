@@ -103,6 +103,8 @@ class NumericSentences:
         if state is State.ZERO:
             zeroed = self._contributions.zeroed_by(wire)
             cancels = f"The contributions to {zeroed.block} cancel"
+            if zeroed.derived:
+                return zeroed.block, f"The derivative of {zeroed.block} is 0"
             return zeroed.block, cancels if zeroed.cancelled else self._flat(zeroed)
         if state is State.NONFINITE:
             blamed = self._contributions.blame(wire, "not finite", _is_bad)
@@ -130,7 +132,7 @@ class NumericSentences:
         found: dict[str, None] = {}
         norms: dict[str, None] = {}
         for wire, blame in zip(wires, map(self._contributions.zeroed_by, wires), strict=True):
-            if not blame.cancelled:
+            if not (blame.cancelled or blame.derived):
                 self._flat(blame)
                 found[cures.of_output(blame.block) or self._cures[blame.wire]] = None
             norms |= dict.fromkeys(cures.of_norms(wire, blame.block))
@@ -149,6 +151,8 @@ class NumericSentences:
         blame = self._contributions.zeroed_by(wire)
         if blame.cancelled:
             return f"Already 0: the contributions to {blame.block} cancel."
+        if blame.derived:
+            return f"Already 0: the derivative of {blame.block} is 0 here."
         reason = self._flat(blame)
         if blame.block in self._seeds:
             return f"The loss is flat here: {reason}."
@@ -190,7 +194,7 @@ class NumericSentences:
         assert contribution is not None  # blame follows only what brings something back
         what = "NaN" if np.isnan(contribution).any() else "∞"
         values, program = self._contributions.values, self._contributions.program
-        origin = values.origin(blame.block)
+        origin = values.origin(blame.block) or values.of_derivative(blame.block)
         if origin is not None:
             factor = program.block(blame.block).type_name() in flat_spots.PRODUCTS
             slope = origin.what if factor else values.what(blame.block)

@@ -214,6 +214,13 @@ def differentiated(block: str) -> str:
     )
 
 
+def constant_derivative(blocks: Sequence[str]) -> str:
+    """OFF ROUTE, of what only Gradient blocks read whose results do not depend on it."""
+    verb = "computes does" if len(blocks) == 1 else "compute do"
+    what = "The derivative" if len(blocks) == 1 else "The derivatives"
+    return f"{what} that {names(blocks)} {verb} not change with this."
+
+
 def nothing_to_train(integers: Sequence[str]) -> str:
     """The sentence of NOTHING TO TRAIN; ``integers`` are variables that have no gradient."""
     if not integers:

@@ -111,7 +111,14 @@ _EXP = {
 _LOG_SIGMOID = (
     "Use −Softplus(−x) instead of Log of Sigmoid, or give the logits to BinaryCrossEntropy."
 )
+LOG_COMPLEMENT = (
+    "Use −Softplus(x) instead of Log of 1 − Sigmoid, or give the logits to BinaryCrossEntropy."
+)
 SOFTMAX = "Use LogSoftmax instead of Log of Softmax, or give the logits to CrossEntropy."
+
+
+STEEP = "the slope of {0} is not finite there"
+"""Why the value of a Gradient block is not finite that differentiates through a block."""
 
 
 def reason(name: str, what: str, elements: Sequence[Element], dtype: str) -> str:

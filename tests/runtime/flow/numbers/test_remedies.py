@@ -91,6 +91,16 @@ Z = [200.0, 1.0]
             lambda: -b.softplus(-x(-200.0)),
         ),
         (
+            lambda: b.log(1.0 - b.sigmoid(x(200.0))),
+            "Use −Softplus(x) instead of Log of 1 − Sigmoid",
+            lambda: -b.softplus(x(200.0)),
+        ),
+        (
+            lambda: b.div(1.0, b.square(x(1e-30), name="tiny")),
+            "1 ÷ 0 (b), as tiny underflows.",
+            lambda: b.div(1.0, b.square(x(1e-30)) + 1e-3),
+        ),
+        (
             lambda: unit(under_root(0.0)),
             "Add a small number under the root of length.",
             lambda: unit(under_root(EPS)),

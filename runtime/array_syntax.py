@@ -158,7 +158,7 @@ WRITE_INSTEAD = {
     "grad": _GRADIENTS,
     "grad_fn": _GRADIENTS,
     "retain_grad": _GRADIENTS,
-    "register_hook": "Put a GradientScale, GradientReversal or StopGradient there.",
+    "register_hook": "Put a GradientScale, GradientClip, GradientReversal or StopGradient there.",
     "requires_grad": _FROZEN,
     "is_leaf": "Write variable(name, value) for a leaf.",
     "item": _RUN,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from blocks.block import Block, Shape, TreeUse
 from blocks.elementwise import Elementwise
@@ -147,6 +149,35 @@ class GradientReversal(Elementwise):
     def forward(self, xp: Any, x: Any) -> Any:
         require_float(x, "x")
         return xp.surrogate(x, -self.scale * x)
+
+
+class GradientClip(Elementwise):
+    """Passes its input through and limits the size of the gradient, ``out = x``.
+
+    A gradient whose norm over all elements is above the limit is scaled down to it and keeps its
+    direction, unless it has NaN or infinities, which pass; by value, each element is clipped on its
+    own. A smaller gradient passes unchanged. In a recurrence, put one into every step. Raises
+    DTypeError unless x is floating.
+    Source: Pascanu et al., On the difficulty of training recurrent neural networks, 2013.
+    """
+
+    symbol: ClassVar[str] = "∇≤"
+    formula: ClassVar[str] = (
+        r"y = x, \qquad \bar{x} = \min(1, c / \lVert \bar{y} \rVert) \, \bar{y}"
+    )
+    surrogate: ClassVar[bool] = True
+
+    limit: Annotated[float, Field(gt=0)] = 1.0
+    """Largest norm, or largest absolute value, c; in the units of the gradient."""
+    by: Literal["norm", "value"] = "norm"
+    """What is limited: the norm over all elements, or the absolute value of each."""
+
+    def label(self) -> str:
+        return f"‖∇‖≤{self.limit:g}" if self.by == "norm" else f"|∇|≤{self.limit:g}"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        require_float(x, "x")
+        return xp.clip_gradient(x, self.limit, self.by)
 
 
 class StraightThrough(Elementwise):

@@ -137,6 +137,8 @@ def _examples() -> list[Example]:
     add("StopGradient", {"x": A}, closed="x")
     add("GradientScale", {"x": A}, scale=0.5)
     add("GradientReversal", {"x": A})
+    add("GradientClip", {"x": A}, limit=0.5)
+    add("GradientClip", {"x": A}, limit=0.5, by="value")
     add("StraightThrough", {"hard": A, "soft": B}, closed="hard")
     add("Gradient", {"of": A, "wrt": A}, closed="of wrt")
 

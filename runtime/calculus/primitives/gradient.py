@@ -36,6 +36,23 @@ def _loss_rule(
     return xp.full_like(x, scale / n)
 
 
+def _clip_rule(xp: Namespace, g: Value, out: Value, x: Value, *, limit: float, by: str) -> Value:
+    """G within [−limit, limit], or scaled down to the norm ``limit``.
+
+    Squares neither overflow nor underflow: g is divided by its largest element first.
+    """
+    if by == "value":
+        return xp.clip(g, -limit, limit)
+    if not g.size:
+        return g
+    wide = xp.astype(g, "float32") if g.dtype == "float16" else g
+    peak = xp.maximum(xp.stop_gradient(xp.max(xp.abs(wide))), limit)
+    unit, bound = wide / peak, limit / peak
+    length = xp.norm(unit)
+    shorter = unit * (limit / xp.maximum(length, bound))
+    return xp.where(length > bound, xp.astype(shorter, g.dtype), g)
+
+
 STOP_GRADIENT = Primitive("stop_gradient", _same, lambda x: x, (None,), view=True, stops=True)
 
 SURROGATE = Primitive(
@@ -49,6 +66,7 @@ SURROGATE = Primitive(
         "sends all its gradient to its other input, on purpose", remedy=None
     ),
 )
+CLIP_GRADIENT = Primitive("clip_gradient", _same, lambda x, **_: x, (_clip_rule,), view=True)
 LOSS_HEAD = Primitive("loss_head", _same, lambda x, **_: x, (_loss_rule,), view=True)
 
 
@@ -76,6 +94,12 @@ class GradientOps(BaseOps):
                 got=str(list(value.shape)),
             )
         return self.trace.apply(SURROGATE, self.astype(value, soft.dtype), soft)
+
+    def clip_gradient(self, x: Any, limit: float, by: str) -> Value:
+        """``x`` unchanged; backward limits the gradient: each element (``by`` "value"), or its
+        norm over all elements ("norm").
+        """
+        return self.trace.apply(CLIP_GRADIENT, self.as_float(x), limit=limit, by=by)
 
     def loss_head(
         self,

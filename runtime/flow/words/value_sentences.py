@@ -91,7 +91,7 @@ SMALL_WEIGHTS = "Start with larger weights, or normalise between the blocks."
 OTHER_AXIS = "Set its axis to the one along which the elements compete, or use Sigmoid."
 SINGLE = "Use Sigmoid for a single output."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
-EXPLODES = "Clip the gradient by its norm, or start with smaller weights."
+EXPLODES = "Clip the gradient by its norm with a GradientClip, or start with smaller weights."
 GIVEN = "Give a finite number instead."
 SWAPPED = (
     "{0} trains by its {2} alone, and no variable leads to its {1}. If the two are swapped, "

@@ -7,10 +7,11 @@ import pytest
 
 from blocks import DTYPES, Block
 from blocks.errors import GradwireError
-from blocks.library.arithmetic import Add, Mul
+from blocks.library.arithmetic import Add, Mul, Pow
 from blocks.library.functions import Round, Square
 from blocks.library.gradient import (
     Gradient,
+    GradientClip,
     GradientReversal,
     GradientScale,
     StopGradient,
@@ -83,6 +84,45 @@ def test_scaled_and_reversed(block: Block, factor: float) -> None:
     assert gradients(block, x=X.astype(np.float16))["x"].dtype == np.float16
 
 
+@pytest.mark.parametrize(
+    ("block", "arriving", "expected"),
+    [(GradientClip(), [3, 4], [0.6, 0.8]), (GradientClip(limit=10), [3, 4], [3, 4]),
+     (GradientClip(limit=0.5, by="value"), [3, -0.25], [0.5, -0.25]),
+     (GradientClip(), [0, 0], [0, 0]), (GradientClip(limit=0.1), [3e200, 4e200], [0.06, 0.08]),
+     (GradientClip(limit=1e-200), [3, 4], [6e-201, 8e-201]),
+     (GradientClip(by="value"), [np.inf, np.nan], [1, np.nan]),
+     (GradientClip(), [np.nan, 9], [np.nan, 9]), (GradientClip(), [np.inf, 9], [np.inf, 9])],
+    ids=str,
+)  # fmt: skip
+def test_clipped(block: Block, arriving: list[float], expected: list[float]) -> None:
+    np.testing.assert_array_equal(value(block, x=X), X)
+    np.testing.assert_allclose(gradients(block, arriving, x=X)["x"], expected, rtol=1e-12)
+
+
+def test_a_norm_of_float16_does_not_overflow() -> None:
+    x = np.zeros(70_000, np.float16)
+    found = gradients(GradientClip(limit=100.0), np.full(70_000, 60_000.0), x=x)["x"]
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found, 100 / np.sqrt(70_000), rtol=1e-3)
+
+
+def test_clipping_is_differentiable_again() -> None:
+    """Below the limit it is the identity, above it the derivative of g/‖g‖ is orthogonal to g."""
+    for limit, expected in ((100.0, [6.0, 12.0]), (1.0, None)):
+        run = session(
+            {"x": Variable(value=[1.0, 2.0], dtype="float64"), "clip": GradientClip(limit=limit),
+             "cube": Pow(b=3.0), "g": Gradient()},
+            {"clip.x": "x", "cube.a": "clip", "g.of": "cube", "g.wrt": "x"},
+        ).backward(["g"], out_gradients={"g": [1, 1]})  # fmt: skip
+        if expected is not None:
+            np.testing.assert_allclose(run.gradients["x"], expected)
+        else:
+            g = np.array([3.0, 12.0])
+            length = np.sqrt(g @ g)
+            along = (1 - g * g.sum() / length**2) / length
+            np.testing.assert_allclose(run.gradients["x"], along * [6.0, 12.0])
+
+
 def test_straight_through_has_the_value_of_one_and_the_gradient_of_the_other() -> None:
     hard, soft = floats(1, 0), floats(0.7, 0.3)
     np.testing.assert_array_equal(value(StraightThrough(), hard=hard, soft=soft), hard)
@@ -147,6 +187,7 @@ def test_gradient_where_nothing_connects_is_zero_with_a_warning() -> None:
     [
         (GradientScale(), {"x": np.array([1])}, "'x' must be floating"),
         (GradientReversal(), {"x": np.array([True])}, "'x' must be floating"),
+        (GradientClip(), {"x": np.array([1])}, "'x' must be floating"),
         (StraightThrough(), {"hard": X, "soft": np.array([1, 2])}, "'soft' must be floating"),
         (StraightThrough(), {"hard": X, "soft": floats(1)}, "the same shape"),
         (Gradient(), {"of": X, "wrt": np.array([1])}, "'wrt' must be a float"),
@@ -163,6 +204,8 @@ def test_what_has_no_gradient_is_refused(
 def test_faces_tell_the_factor() -> None:
     assert GradientScale(scale=0.5).label() == "∇×0.5"
     assert GradientReversal(scale=0.5).label() == "∇×-0.5"
+    assert GradientClip(limit=2).label() == "‖∇‖≤2"
+    assert GradientClip(limit=0.5, by="value").label() == "|∇|≤0.5"
 
 
 def test_the_face_of_a_stop_tells_that_it_is_open() -> None:
@@ -171,6 +214,6 @@ def test_the_face_of_a_stop_tells_that_it_is_open() -> None:
 
 
 def test_surrogates_are_marked() -> None:
-    marked = (GradientScale, GradientReversal, StraightThrough)
+    marked = (GradientScale, GradientReversal, GradientClip, StraightThrough)
     assert all(cls.surrogate for cls in marked)
     assert not StopGradient.surrogate

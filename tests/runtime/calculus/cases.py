@@ -317,6 +317,8 @@ GRADIENT = [
     Case("stop_gradient", lambda xp, x: xp.stop_gradient(x), (draw(3),), lambda x: x, (False,)),
     Case("surrogate", lambda xp, a, b: xp.surrogate(a, b), (draw(3), draw(3)),
          lambda a, b: a, (False, True), surrogate=True),
+    Case("clip_gradient", lambda xp, x: xp.clip_gradient(x, 0.5, "norm"), (draw(4, 2),),
+         lambda x: x, surrogate=True),
     Case("loss_head", lambda xp, x: xp.loss_head(x, 2.0, "batch"), (draw(4, 2),), lambda x: x,
          surrogate=True),
 ]  # fmt: skip

@@ -296,6 +296,8 @@ def of_floats(dtype: str) -> Comparisons:
     found.add("StopGradient", {"x": x})
     for name in ("GradientScale", "GradientReversal"):
         found.add(name, {"x": x}, scale=0.5)
+    for by in ("norm", "value"):
+        found.add("GradientClip", {"x": x}, limit=0.5, by=by)
     found.add("StraightThrough", {"hard": x, "soft": other})
     if dtype == "float32":
         _shapes(found, specials(dtype))

@@ -6,7 +6,7 @@ JAX has no Huber, no CosineSimilarity and no cross-entropy of probabilities.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import Any
 
@@ -118,6 +118,22 @@ def _scaled(x: Any, scale: float) -> Any:
 _scaled.defvjp(lambda x, scale: (x, scale), lambda scale, g: (scale * g, None))
 
 
+@partial(jax.custom_vjp, nondiff_argnums=(1, 2))
+def _clipped(x: Any, limit: float, by: str) -> Any:
+    """Passes x, and the gradient with its elements or its norm limited."""
+    return x
+
+
+def _clipped_back(limit: float, by: str, kept: None, g: Any) -> Any:
+    if by == "value":
+        return (jnp.clip(g, -limit, limit),)
+    length = jnp.linalg.norm(g.ravel())
+    return (jnp.where(length > limit, g * (limit / length), g),)
+
+
+_clipped.defvjp(lambda x, limit, by: (x, None), _clipped_back)
+
+
 @jax.custom_vjp
 def _through(hard: Any, soft: Any) -> Any:
     """Passes the first, and the gradient to the second."""
@@ -186,6 +202,7 @@ FUNCTIONS: dict[str, Function] = {
     "StopGradient": lambda block, x: x if block.open else jax.lax.stop_gradient(x),
     "GradientScale": lambda block, x: _scaled(x, block.scale),
     "GradientReversal": lambda block, x: _scaled(x, -block.scale),
+    "GradientClip": lambda block, x: _clipped(x, block.limit, block.by),
     "MeanSquaredError": _loss(lambda _, p, t: jnp.square(p - t)),
     "MeanAbsoluteError": _loss(lambda _, p, t: jnp.abs(p - t)),
     "CrossEntropy": _loss(_cross_entropy),

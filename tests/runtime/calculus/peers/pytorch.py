@@ -148,6 +148,22 @@ class _Scaled(torch.autograd.Function):
         return ctx.scale * g, None
 
 
+class _Clipped(torch.autograd.Function):
+    """Passes x, and the gradient with its elements or its norm limited."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, limit: float, by: str) -> Any:
+        ctx.limit, ctx.by = limit, by
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        if ctx.by == "value":
+            return g.clamp(-ctx.limit, ctx.limit), None, None
+        length = torch.linalg.vector_norm(g)
+        return torch.where(length > ctx.limit, g * (ctx.limit / length), g), None, None
+
+
 class _Through(torch.autograd.Function):
     """Passes the first, and the gradient to the second."""
 
@@ -226,6 +242,7 @@ FUNCTIONS: dict[str, Function] = {
     "StopGradient": lambda block, x: x if block.open else x.detach(),
     "GradientScale": lambda block, x: _Scaled.apply(x, block.scale),
     "GradientReversal": lambda block, x: _Scaled.apply(x, -block.scale),
+    "GradientClip": lambda block, x: _Clipped.apply(x, block.limit, block.by),
     "MeanSquaredError": _loss(F.mse_loss),
     "MeanAbsoluteError": _loss(F.l1_loss),
     "Huber": _alike(lambda block, p, t: F.huber_loss(p, t, block.reduction, block.delta)),

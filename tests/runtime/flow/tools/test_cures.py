@@ -106,7 +106,7 @@ def sum_of_squares(v):
         ),
         (
             lambda: reduce(lambda h, _: b.mul(h, 20.0), range(4), x(0.5)),
-            "Clip the gradient by its norm, or start with smaller weights.",
+            "Clip the gradient by its norm with a GradientClip, or start with smaller weights.",
             lambda: reduce(lambda h, _: b.mul(h, 2.0), range(4), x(0.5)),
         ),
         (

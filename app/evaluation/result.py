@@ -66,6 +66,8 @@ class Result:
     flow: ObservedFlow | None = None
     """The analysed runs, by loss."""
     badges: Badges = NONE
+    is_partial: bool = False
+    """Whether a timeline shows only a part of it: what has no key is not known yet."""
     apart: tuple[Result, ...] = ()
     """The results for the first losses one by one, if their lanes are shown side by side."""
 

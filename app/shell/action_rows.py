@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from app.commands.view import ViewCommands
     from app.controllers.costs import CostController
     from app.controllers.gradient_check import GradientCheck
+    from app.controllers.timeline import TimelineController
     from app.controllers.trial import Trial
     from app.document.navigation import Navigation
     from app.panels.bars.find_bar import FindBar
@@ -65,6 +66,7 @@ class Owners:
     presentation: Presentation
     run: RunCommands
     targets: TargetCommands
+    timeline: TimelineController
     trial: Trial
     view: ViewCommands
     windows: Windows

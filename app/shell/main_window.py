@@ -173,6 +173,7 @@ class MainWindow(WindowParts):
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
         self.costs.ended.connect(self.actions_by_name["costs"].trigger)
+        self.timeline.ended.connect(self.actions_by_name["timeline"].trigger)
         self.help.exampleRequested.connect(self.open_copy)
         self.closed.connect(self.help.close_manual)
         self.view.looksChanged.connect(self.windows.restyle)
@@ -194,6 +195,7 @@ class MainWindow(WindowParts):
         for result_view in (
             self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
             self.variables, self.problems, self.doctor, self.loss_matrix, self.costs,
+            self.timeline,
         ):  # fmt: skip
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self._show_error)

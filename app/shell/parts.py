@@ -25,6 +25,7 @@ from app.controllers.explanation import Explanation
 from app.controllers.gradient_check import GradientCheck
 from app.controllers.loss_matrix import LossMatrixController
 from app.controllers.reveal import Reveal
+from app.controllers.timeline import TimelineController
 from app.controllers.trial import Trial
 from app.document.autosave import Autosave
 from app.document.document import Document
@@ -114,11 +115,14 @@ class WindowParts(QMainWindow):
         self.doctor = DoctorController(
             document, self.settings, canvas, self.explanation, self.reveal, self
         )
+        self.timeline = TimelineController(
+            document, canvas, self.losses, self.trial, self.notice, self.settings, self
+        )
         self.costs = CostController(document, canvas, self.notice, self)
         self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
         self._controllers = (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
-            self.costs,
+            self.costs, self.timeline,
         )  # fmt: skip
         overlays = (self.losses.overlay, self.trial.overlay, self.gradient_check.overlay)
         self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
@@ -164,6 +168,7 @@ class WindowParts(QMainWindow):
                 presentation=self.presentation,
                 run=RunCommands(document, self.evaluator, workers, settings, self),
                 targets=TargetCommands(canvas, self),
+                timeline=self.timeline,
                 trial=self.trial,
                 view=self.view,
                 windows=self.windows,
@@ -192,6 +197,7 @@ class WindowParts(QMainWindow):
         for bar in bars:
             column.addWidget(bar)
         column.addWidget(self.canvas, 1)
+        column.addWidget(self.timeline.bar)
         self.setCentralWidget(centre)
         self.docks = Docks(
             self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 _MOST_NUMBERS = 4
 """Elements of an array that is written out."""
+_MOST_SENT = 2
+"""Gradients that stand beside a block; the sentence has them all."""
 _MOST_TERMS = 6
 """Terms of a sum that are written out."""
 
@@ -103,7 +106,7 @@ def _arrival(step: Backward, arrival: Arrival) -> str:
     if arrival.total is None:
         return f"Gradient arrives at {place}; it is too large to be kept."
     if 1 < len(arrival.terms) <= _MOST_TERMS:
-        terms = " + ".join(_term(entry.amount) for entry in arrival.terms)
+        terms = " + ".join(_term(amount(entry.amount)) for entry in arrival.terms)
         origins = names([entry.by for entry in arrival.terms], _MOST_TERMS)
         return f"At {place} the gradients of {origins} add up: {terms} = {amount(arrival.total)}."
     if len(arrival.terms) > _MOST_TERMS:
@@ -111,8 +114,8 @@ def _arrival(step: Backward, arrival: Arrival) -> str:
     return f"{amount(arrival.total)} arrives at {place}."
 
 
-def _term(array: Array) -> str:
-    text = amount(array)
+def _term(text: str) -> str:
+    """A number in a sum or product: a negative one in brackets."""
     return f"({text})" if text.startswith("−") else text
 
 
@@ -122,20 +125,25 @@ def _returned(step: Backward, back: Return, receiver: str, local: LocalBlock | N
     if not back.is_known:
         why = "is thrown away further on" if back.is_discarded else "is too large to be kept"
         return f"What {receiver} gets {why}."
-    text = f"{receiver} gets {product(step, back, local)}"
+    text = f"{receiver} gets {_product(step, back, local)}"
     return f"{text}, which is thrown away further on." if back.is_discarded else f"{text}."
 
 
-def product(step: Backward, back: Return, local: LocalBlock | None) -> str:
+def _product(
+    step: Backward,
+    back: Return,
+    local: LocalBlock | None,
+    written: Callable[[Array | None], str] = amount,
+) -> str:
     """``4 × 2 = 8`` where the derivative is a number; else what goes back."""
-    value = amount(back.value)
+    value = written(back.value)
     arrived = [arrival.total for arrival in step.arrivals if arrival.total is not None]
-    if local is None or len(arrived) != 1 or arrived[0].size != 1:
+    if local is None or back.value is None or len(arrived) != 1 or arrived[0].size != 1:
         return value
     slope = local.number(step.arrivals[0].port.port, back.port)
-    if slope is None or back.value is None or not _is_product(arrived[0], slope, back.value):
+    if slope is None or not _is_product(arrived[0], slope, back.value):
         return value  # such as of a block that clips gradients, whose rule is not linear
-    return f"{_term(arrived[0])} × {_term(slope)} = {value}"
+    return f"{_term(written(arrived[0]))} × {_term(written(slope))} = {value}"
 
 
 def _is_product(arrived: Array, slope: Array, value: Array) -> bool:
@@ -151,9 +159,45 @@ def _update(step: Update) -> str:
     if np.array_equal(step.before, step.after, equal_nan=True):
         return f"{step.path} keeps {amount(step.before)}: its gradient is {amount(step.gradient)}."
     if isinstance(step.rule, SGD) and not step.rule.weight_decay and step.before.size == 1:
-        rate, slope = number(step.rule.lr), _term(step.gradient)
+        rate, slope = number(step.rule.lr), _term(amount(step.gradient))
         return f"{step.path}: {amount(step.before)} − {rate} × {slope} = {amount(step.after)}."
     return (
         f"{step.path}: {rule} makes {amount(step.after)} of {amount(step.before)}; "
         f"the gradient is {amount(step.gradient)}."
     )
+
+
+def short(steps: Steps, step: Step) -> str:
+    """The numbers of a step beside its block, such as ``4 × 2 = 8``; empty for a forward step."""
+    match step:
+        case Forward():
+            return ""
+        case Seed():
+            return f"∇ {_brief(step.value)}"
+        case Update():
+            before, after = _brief(step.before), _brief(step.after)
+            return f"{before}, ∇ None" if step.gradient is None else f"{before} → {after}"
+        case Backward():
+            return _short_backward(steps, step)
+        case _:
+            assert_never(step)
+
+
+def _short_backward(steps: Steps, step: Backward) -> str:
+    if step.returns and all(back.wire in step.absorbs for back in step.returns):
+        return f"⊣ {', '.join(_brief(arrival.total) for arrival in step.arrivals)}"
+    if step.returns:
+        local = steps.local(step.path)
+        sent = [back for back in step.returns if back.wire not in step.absorbs]
+        return ",  ".join(_product(step, back, local, _brief) for back in sent[:_MOST_SENT])
+    arrival = step.arrivals[0]
+    terms = [_term(_brief(entry.amount)) for entry in arrival.terms]
+    if 1 < len(terms) <= _MOST_TERMS:
+        return f"{' + '.join(terms)} = {_brief(arrival.total)}"
+    return f"∇ {_brief(arrival.total)}"
+
+
+def _brief(array: Array | None) -> str:
+    """Like ``amount``, without the shape of a larger array."""
+    is_short = array is None or array.ndim == 0 or 0 < array.size <= _MOST_NUMBERS
+    return amount(array) if is_short else size(array)

@@ -32,7 +32,10 @@ def paint_trial(painter: QPainter, view: ViewState, marks: TrialMarks) -> None:
             _paint_cut(painter, view, scene.course_of(key).to_widget(view.camera))
     for name in marks.opened:
         if name in scene.index:
-            _paint_open(painter, view, scene.rects[scene.index[name]])
+            _paint_frame(painter, view, scene.rects[scene.index[name]], Qt.PenStyle.DashLine)
+    if marks.current in scene.index:
+        rect = scene.rects[scene.index[marks.current]]
+        _paint_frame(painter, view, rect, Qt.PenStyle.SolidLine)
     for name, text in marks.changes.items():
         if name in scene.index:
             _paint_change(painter, view, scene.rects[scene.index[name]], text)
@@ -55,12 +58,12 @@ def _paint_cut(painter: QPainter, view: ViewState, course: Courses) -> None:
     painter.restore()
 
 
-def _paint_open(painter: QPainter, view: ViewState, rect: Floats) -> None:
-    """Paint a dashed frame around a stop that is opened in the trial."""
+def _paint_frame(painter: QPainter, view: ViewState, rect: Floats, style: Qt.PenStyle) -> None:
+    """Paint a frame around a block: a stop that is opened, or where the timeline is."""
     x, y, width, height = rect.tolist()
     left, top = view.camera.to_widget(np.array([x, y])).tolist()
     zoom = view.camera.zoom
-    painter.setPen(QPen(QColor(view.theme.accent), 2.0, Qt.PenStyle.DashLine))
+    painter.setPen(QPen(QColor(view.theme.accent), 2.0, style))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     box = QRectF(left, top, width * zoom, height * zoom).adjusted(-4, -4, 4, 4)
     painter.drawRoundedRect(box, 7.0, 7.0)

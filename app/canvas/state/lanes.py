@@ -151,14 +151,14 @@ def lanes_of(
 ) -> Lanes:
     """The lanes of a result, inside the page used at the path ``use``.
 
-    If the result is ``stale``, wires that it does not know have no lane.
+    If the result is ``stale`` or partial, wires that it does not know have no lane.
     """
     keys = tuple(WirePath(key).within(use) for key in scene.wire_keys)
     count = len(keys)
     codes, widths = np.full(count, NO_RESULT, np.int8), np.ones(count)
     if result is not None:
         unknown = NO_RESULT if result.is_lossless else CODES[State.UNKNOWN]
-        absent = NO_RESULT if stale else unknown
+        absent = NO_RESULT if stale or result.is_partial else unknown
         states, norms = result.states, result.norms
         by_state = {state: CODES[state] for state in set(states.values())}
         by_state[State.UNKNOWN] = unknown

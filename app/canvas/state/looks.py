@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from runtime.flow import State
 
 _DASH = Readout((("–",),), prose=True)
+_UNKNOWN_YET = "?"
+"""In the place of a gradient that a timeline has not come to."""
+_HIDDEN = Readout(((_UNKNOWN_YET,),), prose=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,8 @@ def summary_of(page: PageResult, i: int) -> tuple[str, ...]:
         return ()
     value = page.value(name, outputs[0])
     if value is not None and isinstance(block, Source) and block.kind == "variable":
-        return tuple(f"∇ {text}" for text in one_number(page.gradient(name)))
+        known = page.knows_gradient(name)
+        return tuple(f"∇ {text}" for text in one_number(page.gradient(name))) if known else ()
     return () if value is None else one_number(value)
 
 
@@ -193,7 +197,9 @@ def _sections(page: PageResult, i: int) -> tuple[Section, ...]:
         tree = page.tree(name, outputs[0])
         return () if tree is None else (Section("", outline(tree, page.leaf_ports)),)
     if scene.least_rows[i] > 1:
-        return charted(value), Section("∇", gradient_readout(page.gradient(name)))
+        known = page.knows_gradient(name)
+        gradient = gradient_readout(page.gradient(name)) if known else _HIDDEN
+        return charted(value), Section("∇", gradient)
     return (charted(value),)
 
 
@@ -249,7 +255,9 @@ def _owned_port(page: PageResult, name: str, port: str) -> str:
         return f"{port} · {frozen}"
     if page.result is None or not page.result.losses:
         return port
-    return f"{port} ∇ {one_number(page.gradient(name, port))[-2:][0]}"
+    known = page.knows_gradient(name, port)
+    gradient = one_number(page.gradient(name, port))[-2:][0] if known else _UNKNOWN_YET
+    return f"{port} ∇ {gradient}"
 
 
 def _open_port(block: Block, port: str) -> tuple[str, str]:

@@ -86,6 +86,11 @@ class PageResult:
         path = self.variable(block, port)
         return None if self.result is None else self.result.gradients.get(path)
 
+    def knows_gradient(self, block: str, port: str = "") -> bool:
+        """Whether the gradient of a variable is known, be it None; a timeline hides it at first."""
+        result, path = self.result, self.variable(block, port)
+        return result is None or not result.is_partial or path in result.gradients
+
     @cached_property
     def problems(self) -> Mapping[tuple[str, str], list[Diagnostic]]:
         """Diagnostics by block and port; the port is empty for a block as a whole.

@@ -16,3 +16,5 @@ class TrialMarks:
     """StopGradients that let gradient pass."""
     changes: Mapping[str, str] = field(default_factory=dict)
     """How the gradient changes, by block: ``6.00 → 3.00 (−50 %)``."""
+    current: str = ""
+    """The block at which the timeline is."""

@@ -1,0 +1,286 @@
+"""The bar below the canvas with the timeline of a training step: play, step, scrub, and words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QFontMetrics,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QMenu,
+    QSizePolicy,
+    QSlider,
+    QToolButton,
+    QWidget,
+)
+
+from app.panels import labels
+from app.services.icons import tool_icon
+from app.services.theme import LIGHT, follow_theme, scaled
+from runtime.lessons.steps import Phase
+
+if TYPE_CHECKING:
+    from app.services.theme import Theme
+
+SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Events a second."""
+_ICON = 18
+"""Width of the icons at normal text size, px."""
+_BAND = 4.0
+"""Height of the coloured line of a phase, px."""
+_HANDLE = 14.0
+_GAP = 5.0
+"""Between the line and the names of the phases, px."""
+
+
+class TimelineBar(QFrame):
+    """Buttons, the scale of events, and the sentence about the current one."""
+
+    played = Signal()
+    """Play or pause."""
+    stepped = Signal(int)
+    """Go so many events forward, or back if negative."""
+    moved = Signal(int)
+    """Go to a position."""
+    reachedRequested = Signal()
+    """Run until gradient reaches a selected block."""
+    exceededRequested = Signal()
+    """Run until a gradient exceeds a limit that is to be asked for."""
+    notFiniteRequested = Signal()
+    """Run until the first value or gradient that is NaN or infinite."""
+    closed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.scale = _Scale(self)
+        self.scale.valueChanged.connect(self.moved)
+        self.first = self._button(self.tr("To the start (Home)"), lambda: self.moved.emit(0))
+        self.back = self._button(self.tr("One event back (←)"), lambda: self.stepped.emit(-1))
+        self.play = self._button(self.tr("Play (Space)"), self.played.emit)
+        self.forward = self._button(self.tr("One event forward (→)"), lambda: self.stepped.emit(1))
+        self.last = self._button(
+            self.tr("To the end (End)"), lambda: self.moved.emit(self.scale.maximum())
+        )
+        self._close = self._button(self.tr("Leave the timeline (Esc)"), self.closed.emit)
+        self._icons = {
+            self.first: "first", self.back: "back", self.play: "play",
+            self.forward: "forward", self.last: "last", self._close: "leave",
+        }  # fmt: skip
+        self._theme = LIGHT
+        self.speed = QComboBox(self)
+        for speed in SPEEDS:
+            self.speed.addItem(self.tr("{0} a second").format(f"{speed:g}"), speed)
+        self.speed.setCurrentIndex(SPEEDS.index(1.0))
+        self.speed.setAccessibleName(self.tr("Speed"))
+        self.until = QToolButton(self)
+        self.until.setText(self.tr("Run Until"))
+        self.until.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.until.setMenu(self._breakpoints())
+        self._count = labels.plain(parent=self)
+        self._text = labels.body()
+        self._text.setWordWrap(True)
+        self._lay_out()
+        self.hide()
+        follow_theme(self)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        for button in (self.first, self.back, self.play, self.forward, self.last):
+            row.addWidget(button)
+        row.addWidget(self.speed)
+        row.addWidget(self.scale, 1)
+        row.addWidget(self._count)
+        row.addWidget(self.until)
+        row.addWidget(self._close)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(12, 4, 6, 6)
+        grid.setVerticalSpacing(2)
+        grid.addLayout(row, 0, 0)
+        grid.addWidget(self._text, 1, 0)
+
+    def _button(self, tip: str, pressed: Callable[[], object]) -> QToolButton:
+        button = QToolButton(self)
+        button.setToolTip(tip)
+        button.setAccessibleName(tip)
+        button.setAutoRaise(True)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(lambda: pressed())
+        return button
+
+    def _breakpoints(self) -> QMenu:
+        menu = QMenu(self)
+        for text, requested in (
+            (self.tr("Gradient &Reaches the Selection"), self.reachedRequested),
+            (self.tr("A Gradient &Exceeds …"), self.exceededRequested),
+            (self.tr("The First &NaN or ∞"), self.notFiniteRequested),
+        ):
+            menu.addAction(text).triggered.connect(lambda _, signal=requested: signal.emit())
+        return menu
+
+    @property
+    def interval(self) -> int:
+        """Milliseconds between events while playing."""
+        return round(1000.0 / float(self.speed.currentData()))
+
+    def wait(self) -> None:
+        """Show that the timeline is being recorded."""
+        self.scale.setEnabled(False)
+        self._say(self.tr("Recording …"))
+
+    def set_phases(self, length: int, phases: Mapping[Phase, range]) -> None:
+        """Show a timeline of so many events, with these phases."""
+        blocked = self.scale.blockSignals(True)
+        self.scale.setEnabled(True)
+        self.scale.set_phases(length, phases)
+        self.scale.blockSignals(blocked)
+
+    def show_position(self, position: int, text: str) -> None:
+        """Show a position and what has just happened there."""
+        blocked = self.scale.blockSignals(True)
+        self.scale.setValue(position)
+        self.scale.blockSignals(blocked)
+        last = self.scale.maximum()
+        self._count.setText(self.tr("{0} of {1}").format(position, last))
+        for button in (self.first, self.back):
+            button.setEnabled(position > 0)
+        for button in (self.forward, self.last):
+            button.setEnabled(position < last)
+        self._say(text)
+
+    def show_playing(self, *, is_playing: bool) -> None:
+        """Offer to pause, or to play."""
+        tip = self.tr("Pause (Space)") if is_playing else self.tr("Play (Space)")
+        self.play.setToolTip(tip)
+        self.play.setAccessibleName(tip)
+        self._icons[self.play] = "pause" if is_playing else "play"
+        self._draw()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self._theme = theme
+        self._draw()
+
+    def _draw(self) -> None:
+        size = scaled(_ICON)
+        for button, name in self._icons.items():
+            button.setIcon(tool_icon(name, self._theme, size))
+            button.setIconSize(QSize(size, size))
+
+    def text(self) -> str:
+        """The sentence shown."""
+        return self._text.text()
+
+    def _say(self, text: str) -> None:
+        if text != self._text.text():
+            self._text.setText(text)
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+
+class _Scale(QSlider):
+    """A slider over the events, on a line with a named and coloured stretch for each phase."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._theme = LIGHT
+        self._phases: Mapping[Phase, range] = {}
+        self._names = {
+            Phase.FORWARD: self.tr("forward"),
+            Phase.SEED: self.tr("seed"),
+            Phase.BACKWARD: self.tr("backward"),
+            Phase.UPDATE: self.tr("update"),
+        }
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAccessibleName(self.tr("Timeline"))
+        follow_theme(self)
+
+    def set_phases(self, length: int, phases: Mapping[Phase, range]) -> None:
+        """Cover positions 0 to ``length``."""
+        self._phases = phases
+        self.setRange(0, length)
+        self.setPageStep(max(1, length // 10))
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self._theme = theme
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, round(self._top + _BAND + _GAP) + QFontMetrics(self.font()).height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, self.sizeHint().height())
+
+    @property
+    def _top(self) -> float:
+        """Where the line of the phases begins."""
+        return _HANDLE / 2.0 + 2.0 - _BAND / 2.0
+
+    def _x(self, position: float) -> float:
+        """Where a position is."""
+        return _HANDLE / 2.0 + (self.width() - _HANDLE) * position / max(1, self.maximum())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._go_to(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._go_to(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
+    def _go_to(self, event: QMouseEvent) -> None:
+        """Go to the position under the pointer."""
+        share = (event.position().x() - _HANDLE / 2.0) / max(1.0, self.width() - _HANDLE)
+        self.setValue(round(share * self.maximum()))
+        event.accept()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            for phase, span in self._phases.items():
+                self._paint_phase(painter, phase, self._x(span[0] - 1), self._x(span[-1]))
+            if self.isEnabled():
+                self._paint_handle(painter)
+
+    def _paint_phase(self, painter: QPainter, phase: Phase, left: float, right: float) -> None:
+        metrics, name = QFontMetrics(self.font()), self._names[phase]
+        line = QRectF(left + 0.5, self._top, max(1.0, right - left - 1.0), _BAND)
+        painter.fillRect(line, self._colour(phase))
+        if metrics.horizontalAdvance(name) <= right - left:
+            painter.setPen(QColor(self._theme.ink_soft))
+            box = QRectF(left, line.bottom() + _GAP, right - left, metrics.height())
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignHCenter), name)
+
+    def _paint_handle(self, painter: QPainter) -> None:
+        theme, centre = self._theme, QPointF(self._x(self.value()), self._top + _BAND / 2.0)
+        painter.setPen(QPen(QColor(theme.accent if self.hasFocus() else theme.ink), 2.0))
+        painter.setBrush(QColor(theme.surface))
+        painter.drawEllipse(centre, _HANDLE / 2.0 - 1.0, _HANDLE / 2.0 - 1.0)
+
+    def _colour(self, phase: Phase) -> QColor:
+        theme = self._theme
+        return {
+            Phase.FORWARD: QColor(theme.wire),
+            Phase.SEED: theme.symbol("losses"),
+            Phase.BACKWARD: QColor(theme.accent),
+            Phase.UPDATE: theme.symbol("sources"),
+        }[phase]

@@ -1,0 +1,171 @@
+"""The timeline in the window: what is known when, keys, the mouse, breakpoints, and leaving it."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QInputDialog
+
+from runtime.build import build, loss, mul, square, stop_gradient, variable
+from runtime.diagram import SetParameters
+
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+PRODUCT, SUB = 11, 10
+"""Positions of the backward events of the product and of the difference."""
+
+
+@pytest.fixture
+def window(opened, qtbot):
+    w, x = variable("w", 3.0), variable("x", 2.0)
+    window = opened(build(loss(square(mul(w, x, name="product") - 4.0), name="L")))
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_F8)
+    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.timeline.bar.text())
+    return window
+
+
+def known(window):
+    result = window.canvas.view.annotations.page.result
+    return set(result.values), {w for w, a in result.contributions.items() if a is not None}
+
+
+def test_at_the_start_nothing_is_known(window):
+    assert window.timeline.bar.isVisible()
+    assert window.timeline.position == 0
+    assert known(window) == (set(), set())
+    assert window.actions_by_name["timeline"].isChecked()
+
+
+def test_arrows_step_and_the_sentence_follows(window, qtbot):
+    for _ in range(3):
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
+    assert window.timeline.bar.text() == "product: a = 3 and b = 2 give 6."
+    assert known(window)[0] == {"w.out", "x.out", "product.out"}
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Left)
+    assert known(window)[0] == {"w.out", "x.out"}
+
+
+def test_backward_shows_incoming_times_local(window):
+    window.timeline.go(PRODUCT)
+    assert (
+        window.timeline.bar.text() == "4 arrives at product. w gets 4 × 2 = 8. x gets 4 × 3 = 12."
+    )
+    marks = window.canvas.trial_marks()
+    assert (marks.current, marks.changes) == ("product", {"product": "4 × 2 = 8,  4 × 3 = 12"})
+    assert {"product.a", "product.b"} <= known(window)[1]
+    window.timeline.go(SUB)
+    assert not {"product.a", "product.b"} & known(window)[1]
+
+
+def test_gradients_of_variables_are_unknown_until_they_have_arrived(window):
+    page = window.canvas.view.annotations.page
+    assert not page.knows_gradient("w")
+    window.timeline.go(10**6)
+    assert window.canvas.view.annotations.page.knows_gradient("w")
+
+
+def test_home_end_and_the_ends_hold(window, qtbot):
+    qtbot.keyClick(window.canvas, Qt.Key.Key_End)
+    last = window.timeline.position
+    assert last == window.timeline.bar.scale.maximum()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
+    assert window.timeline.position == last
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Home)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Left)
+    assert window.timeline.position == 0
+
+
+def test_shift_and_an_arrow_go_to_events_of_the_selection(window, qtbot):
+    window.canvas.select({"product"})
+    found = []
+    for _ in range(3):
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Right, SHIFT)
+        found.append(window.timeline.position)
+    assert found == [3, PRODUCT, PRODUCT]
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Left, SHIFT)
+    assert window.timeline.position == 3
+
+
+def test_space_plays_to_the_end_and_pauses(window, qtbot):
+    window.timeline.bar.speed.setCurrentIndex(4)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Space)
+    assert window.timeline.is_playing
+    qtbot.waitUntil(lambda: window.timeline.position > 1)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Space)
+    assert not window.timeline.is_playing
+    window.timeline.go(window.timeline.bar.scale.maximum() - 1)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: not window.timeline.is_playing)
+    assert window.timeline.position == window.timeline.bar.scale.maximum()
+
+
+def test_the_scale_is_dragged(window, qtbot):
+    scale = window.timeline.bar.scale
+    qtbot.mousePress(scale, Qt.MouseButton.LeftButton, pos=QPoint(2, 8))
+    qtbot.mouseMove(scale, QPoint(scale.width() // 2, 8))
+    qtbot.mouseRelease(scale, Qt.MouseButton.LeftButton, pos=QPoint(scale.width() - 2, 8))
+    qtbot.mouseClick(scale, Qt.MouseButton.LeftButton, pos=QPoint(scale.width() - 2, 8))
+    assert window.timeline.position == scale.maximum()
+
+
+def test_run_until(window, monkeypatch):
+    window.canvas.select({"w"})
+    window.timeline.bar.reachedRequested.emit()
+    assert window.timeline.bar.text() == "8 arrives at w."
+    window.timeline.go(0)
+    monkeypatch.setattr(QInputDialog, "getDouble", lambda *_: (4.0, True))
+    window.timeline.bar.exceededRequested.emit()
+    assert window.timeline.position == PRODUCT
+    window.timeline.bar.notFiniteRequested.emit()
+    assert window.timeline.position == PRODUCT  # everything is finite
+
+
+def test_a_new_number_is_recorded_and_the_position_stays(window, qtbot):
+    window.timeline.go(PRODUCT)
+    window.document.apply(SetParameters("x", {"value": 5.0}))
+    qtbot.waitUntil(lambda: "22 arrives at product" in window.timeline.bar.text())
+    assert window.timeline.position == PRODUCT
+
+
+def test_leaving_restores_everything(window, qtbot):
+    window.timeline.go(3)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+    assert not window.timeline.bar.isVisible()
+    assert not window.actions_by_name["timeline"].isChecked()
+    assert window.canvas.trial_marks() is None
+    assert len(known(window)[0]) == 6
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Right)  # an ordinary key again
+    assert window.timeline.position == 3
+
+
+def test_a_trial_ends_the_timeline(window, qtbot):
+    window.trial.cut("product.a")
+    qtbot.waitUntil(lambda: not window.timeline.bar.isVisible())
+    assert window.trial.active
+
+
+def test_a_stop_throws_away_and_a_variable_stays_none(opened, qtbot):
+    a, b = variable("a", 2.0), variable("b", 7.0)
+    window = opened(build(loss(stop_gradient(3.0 * b, name="stop") * a, name="L")))
+    window.actions_by_name["timeline"].trigger()
+    qtbot.waitUntil(lambda: window.timeline.bar.text().startswith("Nothing is computed yet"))
+    window.canvas.select({"stop"})
+    window.timeline.bar.reachedRequested.emit()
+    assert "It is thrown away" in window.timeline.bar.text()
+    assert window.canvas.trial_marks().changes == {"stop": "⊣ 2"}
+    window.timeline.go(10**6)
+    assert window.timeline.bar.text() == "b keeps 7: its gradient is None, so SGD skips it."
+
+
+def test_what_cannot_be_recorded_says_why(opened, qtbot, monkeypatch):
+    window = opened(build(loss(variable("a", 2.0), name="L")))
+
+    def fail(*_, **__):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("app.controllers.timeline.record", fail)
+    window.actions_by_name["timeline"].trigger()
+    qtbot.waitUntil(lambda: not window.timeline.bar.isVisible())
+    assert "The timeline can't be recorded" in window.notice.text()
+    assert not window.actions_by_name["timeline"].isChecked()

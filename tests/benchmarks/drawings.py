@@ -6,7 +6,8 @@ Sizes are px at 100 %. Lines are points (k, 2), straight from one to the next.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.graph import Graph
 from runtime.diagram.layout.measures import WIDTH
+from runtime.diagram.layout.placing import block_box, encloses, note_box
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
-    from runtime.diagram.model import Point, Route
+    from runtime.diagram.model import Note, Page, Point, Route
     from runtime.diagram.paths import PortName
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -26,6 +28,8 @@ Floats: TypeAlias = NDArray[np.float64]
 CANVAS = (1600.0, 1000.0)
 _INSET = 2.0
 """How far a wire may run inside the edge of a block."""
+_TITLE = 24.0
+"""Height of the title of a frame, on which nothing lies."""
 _STEP = 4.0
 """Distance of the points at which a wire is checked."""
 
@@ -35,12 +39,16 @@ class Drawing:
     """Blocks as left, top, right and bottom (n, 4), and wires as lines.
 
     ``ends`` (m, 2) are the blocks of each wire, ``outputs`` (m,) number the ports they leave.
+    ``notes`` and ``frames`` (k, 4) are as the blocks; ``framed`` are the blocks of each frame.
     """
 
     rects: Floats
     ends: NDArray[np.intp]
     outputs: NDArray[np.intp]
     lines: list[Floats]
+    notes: Floats = field(default_factory=lambda: np.zeros((0, 4)))
+    frames: Floats = field(default_factory=lambda: np.zeros((0, 4)))
+    framed: list[frozenset[int]] = field(default_factory=list)
 
     def size(self) -> tuple[float, float]:
         """Width and height of everything."""
@@ -83,6 +91,34 @@ class Drawing:
             found += int(inside.any(axis=0).sum())
         return found
 
+    def covered(self) -> int:
+        """Pairs of a note and what lies or runs on it: a block, a wire, or another note."""
+        found = 0
+        for i, note in enumerate(self.notes):
+            found += len(_on(note, self.rects)) + len(_on(note, self.notes[i + 1 :]))
+            found += sum(_runs_through(note, line) for line in self.lines)
+        return found
+
+    def strangers(self) -> int:
+        """Pairs of a frame and what should not be in it: a block or a wire of others, the border
+        of another frame, a block of its own on the border or the title.
+        """
+        found = 0
+        for i, (frame, inside) in enumerate(zip(self.frames, self.framed, strict=True)):
+            room = np.add(frame, (0.0, _TITLE, 0.0, 0.0))
+            own = self.rects[sorted(inside)]
+            found += len(set(_on(frame, self.rects).tolist()) - inside)
+            found += int(((own[:, :2] < room[:2]) | (own[:, 2:] > room[2:])).any(axis=1).sum())
+            found += sum(
+                _runs_through(frame, line)
+                for ends, line in zip(self.ends.tolist(), self.lines, strict=True)
+                if inside.isdisjoint(ends)
+            )
+            for j in _on(frame, self.frames).tolist():
+                nested = inside <= self.framed[j] or inside >= self.framed[j]
+                found += j > i and not nested
+        return found
+
     def crossings(self) -> int:
         """Points where wires of different ports cross; once where wires of a port run together."""
         parts = [np.concatenate([line[:-1], line[1:]], axis=1) for line in self.lines]
@@ -112,8 +148,12 @@ def drawing(
     page: str,
     places: Mapping[str, Point],
     routes: Mapping[PortName, Route],
+    notes: Mapping[str, Note] = MappingProxyType({}),
 ) -> Drawing:
-    """The drawing of a page with these positions and routes, with square corners."""
+    """The drawing of a page with these positions and routes, with square corners.
+
+    ``notes`` are those that are elsewhere now; frames have the blocks that they have on the page.
+    """
     graph = Graph.of(diagram, page)
     corners = np.array([places[name] for name in graph.names], np.float64).reshape(-1, 2)
     sizes = np.column_stack([np.full(len(corners), WIDTH), graph.heights])
@@ -124,12 +164,34 @@ def drawing(
         lines.append(np.array([begin, *_corners(begin[1], routes.get(target, ()), end[1]), end]))
     ends = np.array([line[:2] for line in graph.lines], np.intp).reshape(-1, 2)
     rects = np.concatenate([corners, corners + sizes], axis=1)
-    return Drawing(rects, ends, outputs_of(graph), lines)
+    content = diagram.pages[page]
+    now, was = {**content.notes, **notes}, framed_blocks(content, graph)
+    plain = [note_box(note) for note in now.values() if not note.frame]
+    return Drawing(
+        rects, ends, outputs_of(graph), lines,
+        np.array(plain, np.float64).reshape(-1, 4),
+        np.array([note_box(now[id]) for id in was], np.float64).reshape(-1, 4), list(was.values()),
+    )  # fmt: skip
+
+
+def framed_blocks(content: Page, graph: Graph) -> dict[str, frozenset[int]]:
+    """The numbers of the blocks inside each frame that has some."""
+    boxes = [
+        (number, block_box(*content.layout[name], height))
+        for number, (name, height) in enumerate(zip(graph.names, graph.heights, strict=True))
+        if name in content.layout
+    ]
+    found = {
+        id: frozenset(number for number, box in boxes if encloses(note_box(note), box))
+        for id, note in content.notes.items()
+        if note.frame
+    }
+    return {id: blocks for id, blocks in found.items() if blocks}
 
 
 def arranged(diagram: Diagram, page: str) -> Drawing:
     """The drawing of a page as Arrange lays it out, from scratch."""
-    return drawing(diagram, page, *arrangement(diagram, page))
+    return drawing(diagram, page, *arrangement(diagram, page)[:3])
 
 
 def outputs_of(graph: Graph) -> NDArray[np.intp]:
@@ -142,6 +204,18 @@ def outputs_of(graph: Graph) -> NDArray[np.intp]:
 def _corners(y: float, route: Route, last: float) -> list[tuple[float, float]]:
     xs, ys = route[::2], [y, *route[1::2], last]
     return [(x, y) for i, x in enumerate(xs) for y in ys[i : i + 2]]
+
+
+def _on(rect: Floats, others: Floats) -> NDArray[np.intp]:
+    """Which of ``others`` (k, 4) overlap a rectangle (4,)."""
+    return np.flatnonzero(((others[:, :2] < rect[2:]) & (others[:, 2:] > rect[:2])).all(axis=1))
+
+
+def _runs_through(rect: Floats, line: Floats) -> bool:
+    if not ((rect[:2] < line.max(axis=0)) & (rect[2:] > line.min(axis=0))).all():
+        return False
+    points = _dense(line)
+    return bool(((points > rect[:2] + _INSET) & (points < rect[2:] - _INSET)).all(axis=1).any())
 
 
 def _dense(line: Floats) -> Floats:

@@ -6,10 +6,13 @@ import random
 from pathlib import Path
 
 from blocks.registry import registry
-from runtime.diagram import Diagram, Page, load
+from runtime.diagram import Diagram, Note, Page, Point, load
 from runtime.diagram.paths import PortName
 
 ASSETS = Path(__file__).parents[2] / "assets" / "diagrams"
+
+_CELL = Point(300.0, 220.0)
+"""Distance of blocks of a page with frames."""
 
 
 class Maker:
@@ -166,6 +169,49 @@ def fuzzed(seed: int) -> Diagram:
     """A random graph of 5 to 120 blocks; every fourth may have cycles."""
     diagram = random_graph(random.Random(seed).choice((5, 12, 30, 60, 120)), seed)
     return with_cycles(diagram, seed) if seed % 4 == 3 else diagram
+
+
+def framed(seed: int) -> Diagram:
+    """A fuzzed graph with its blocks on a grid, with frames, some of them nested, and notes."""
+    diagram, chance = fuzzed(seed), random.Random(seed)
+    names = chance.sample(list(diagram.main.blocks), len(diagram.main.blocks))
+    columns = chance.randint(2, 9)
+    layout = {
+        name: Point(_CELL.x * (i % columns), _CELL.y * (i // columns))
+        for i, name in enumerate(names)
+    }
+    notes: dict[str, Note] = {}
+    _add_frames(notes, chance, (0, 0, columns, -(-len(names) // columns)), 0)
+    for i in range(chance.randint(0, 6)):
+        at = Point(*(float(chance.randrange(-300, 2_000)) for _ in "xy"))
+        notes[f"note{i}"] = Note("A note.", at, chance.choice((120.0, 376.0)), 60.0)
+    page = Page(diagram.main.blocks, diagram.main.wires, layout, notes)
+    return Diagram({"main": page})
+
+
+def _add_frames(
+    notes: dict[str, Note], chance: random.Random, cells: tuple[int, int, int, int], depth: int
+) -> None:
+    """Divide these cells (left, top, right, bottom), and frame some of the parts."""
+    left, top, right, bottom = cells
+    if depth > 4 or left >= right or top >= bottom:
+        return
+    if depth and chance.random() < 0.4:
+        inset = 8.0 * depth - 60.0
+        at = Point(_CELL.x * left + inset, _CELL.y * top + inset)
+        width, height = (right - left) * _CELL.x - 90.0, (bottom - top) * _CELL.y - 20.0
+        title = "A title that is longer than the frame may be wide. " * chance.choice((0, 1, 3))
+        notes[f"frame{len(notes)}"] = Note(
+            title, at, width - 16.0 * depth + 90.0, height - 16.0 * depth + 25.0, frame=True
+        )
+    if right - left > bottom - top:
+        middle = chance.randint(left + 1, right)
+        halves = (left, top, middle, bottom), (middle, top, right, bottom)
+    else:
+        middle = chance.randint(top + 1, bottom)
+        halves = (left, top, right, middle), (left, middle, right, bottom)
+    for half in halves:
+        _add_frames(notes, chance, half, depth + 1)
 
 
 def made_graphs() -> dict[str, Diagram]:

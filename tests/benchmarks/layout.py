@@ -6,7 +6,8 @@ Beside ours stand ELK layered, where ``node`` finds ``elkjs`` (``npm install elk
 that the variable ELK_HOME names, or here), and Graphviz dot, where it is installed. They get blocks
 of our sizes, with ports where ours are. Crossings within one output's wires don't count.
 
-``--fuzz N`` also lays out N random pages, every fourth with cycles, and counts what is wrong.
+``--fuzz N`` also lays out N random pages, every fourth with cycles, and as many with frames and
+notes, and counts what is wrong.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.diagram import Arrange, apply
 from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.graph import Graph
 from runtime.diagram.layout.measures import COLUMN_GAP, FOOT, HEADER, PITCH, ROW, ROW_GAP, WIDTH
 from tests.benchmarks.drawings import Drawing, drawing, outputs_of
-from tests.benchmarks.graphs import example_pages, fuzzed, made_graphs
+from tests.benchmarks.graphs import example_pages, framed, fuzzed, made_graphs
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -65,7 +67,7 @@ def ours(diagram: Diagram, page: str) -> tuple[Drawing, float]:
         started = time.process_time()
         found = arrangement(diagram, page)
         seconds.append(time.process_time() - started)
-    return drawing(diagram, page, *found), min(seconds)
+    return drawing(diagram, page, *found[:3]), min(seconds)
 
 
 def elk(diagram: Diagram, page: str) -> tuple[Drawing, float] | None:
@@ -204,18 +206,26 @@ def show(graph: str, layout: str, row: Iterable[float]) -> None:
     print(f"{graph:16}{layout:6}", *cells, flush=True)
 
 
-def fuzz(pages: int) -> None:
+FLAWS = ("wires behind", "overlaps", "something on a note", "a stranger in a frame")
+
+
+def flaws(found: Drawing) -> list[int]:
+    """How many there are of each of FLAWS."""
+    return [found.behind(), found.overlaps(), found.covered(), found.strangers()]
+
+
+def fuzz(kind: str, pages: Iterable[Diagram]) -> None:
     """Lay out random pages and print how many have a flaw."""
-    behind = overlaps = differ = 0
-    for seed in range(pages):
-        diagram = fuzzed(seed)
-        found, again = arrangement(diagram, "main"), arrangement(diagram, "main")
-        drawn = drawing(diagram, "main", *found)
-        behind += drawn.behind() > 0
-        overlaps += drawn.overlaps() > 0
-        differ += found != again
-    print(f"{pages} random pages: {behind} with wires behind, {overlaps} with overlaps, "
-          f"{differ} that differ on repeat")  # fmt: skip
+    count, counts, differ, changed = 0, np.zeros(len(FLAWS), int), 0, 0
+    for diagram in pages:
+        found = arrangement(diagram, "main")
+        counts += np.sign(flaws(drawing(diagram, "main", *found[:3])))
+        differ += found != arrangement(diagram, "main")
+        once = apply(diagram, Arrange()).after
+        changed += apply(once, Arrange()).after != once
+        count += 1
+    print(f"{count} {kind}:", *(f"{n} with {flaw}," for n, flaw in zip(counts, FLAWS, strict=True)),
+          f"{differ} that differ on repeat, {changed} that change if arranged again")  # fmt: skip
 
 
 def main() -> None:
@@ -237,7 +247,8 @@ def main() -> None:
                 show("examples, sum", layout, np.sum(rows, axis=0))
                 show("examples, max", layout, np.max(rows, axis=0))
     if chosen.fuzz:
-        fuzz(chosen.fuzz)
+        fuzz("random pages", map(fuzzed, range(chosen.fuzz)))
+        fuzz("pages with frames and notes", map(framed, range(chosen.fuzz)))
 
 
 if __name__ == "__main__":

@@ -9,40 +9,48 @@ from typing import TYPE_CHECKING, NamedTuple
 from blocks.arguments import explained
 from blocks.errors import ChangeError, Location
 from runtime.diagram.layout.drawn import Drawn
-from runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, busyness, zoom
-from runtime.diagram.layout.graph import Graph, Part
-from runtime.diagram.layout.measures import COLUMN_GAP, PART_GAP, WIDTH
+from runtime.diagram.layout.frames.compound import moved, sketch
+from runtime.diagram.layout.frames.groups import groups_of
+from runtime.diagram.layout.frames.notes import Surroundings
+from runtime.diagram.layout.graph import Graph
 from runtime.diagram.layout.placing import block_box, free_shift, notes_of_others, stretches
-from runtime.diagram.layout.routes import XY, Drawing, draw_routes, route_of
-from runtime.diagram.layout.rows import PartLayout, Placement
+from runtime.diagram.layout.routes import route_of
 from runtime.diagram.model import MAIN, Diagram, Point
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
-    from runtime.diagram.layout.graph import Line
-    from runtime.diagram.model import DiagramView, Route
+    from runtime.diagram.layout.frames.compound import Sketch
+    from runtime.diagram.layout.placing import XY, Box
+    from runtime.diagram.model import DiagramView, Note, PageView, Route
     from runtime.diagram.paths import PortName
 
 
 class Arrangement(NamedTuple):
-    """A position for each block, and the route of each wire that is not straight."""
+    """A position for each block, the route of each wire that is not straight, and by id the frames
+    and notes that move; also the bends that do.
+    """
 
     places: dict[str, Point]
     routes: dict[PortName, Route]
+    notes: dict[str, Note]
+    bends: dict[PortName, tuple[Point, ...]]
 
 
 @explained
 def arrange(diagram: Diagram, page: str = MAIN) -> Diagram:
     """The diagram with one page arranged: a position for each block and a route for each wire.
 
-    Blocks keep the order that they have on the page, unless another has fewer crossings. The same
-    page always gets the same layout. Raises ChangeError if there is no such page.
+    Blocks keep the order that they have on the page, unless another has fewer crossings; those in
+    a frame stay together, and notes stay near their blocks. The same page always gets the same
+    layout. Raises ChangeError if there is no such page.
     """
     if page not in diagram.pages:
         raise ChangeError(f"There is no page {page!r}.", location=Location(page=page))
-    places, routes = arrangement(diagram, page)
-    arranged = replace(diagram.pages[page], layout=places, routes=routes)
+    content = diagram.pages[page]
+    places, routes, notes, bends = arrangement(diagram, page)
+    notes, bends = {**content.notes, **notes}, {**content.bends, **bends}
+    arranged = replace(content, layout=places, routes=routes, notes=notes, bends=bends)
     return diagram.with_page(page, arranged)
 
 
@@ -57,118 +65,89 @@ def arrangement(
     It begins where these blocks begin now, or where it lies on no other block. Wires with bends
     get no route. ``face_lines`` are numbers of text lines that faces show, where known.
     """
+    content = diagram.pages[page]
     graph = Graph.of(diagram, page, names, face_lines)
-    drawn = Drawn(diagram.pages[page], graph)
-    parts = graph.parts()
-    drawings = [_draw_part(graph, part, drawn) for part in parts]
-    corners: list[XY] = [(0.0, 0.0)] * len(graph.names)
-    paths: list[list[XY]] = [[] for _ in graph.lines]
-    for part, drawing, (x, y) in zip(parts, drawings, _packed(drawings), strict=True):
-        for node, (dx, dy) in zip(part.nodes, drawing.corners, strict=True):
-            corners[node] = x + dx, y + dy
-        for i, path in zip(part.lines, drawing.paths, strict=True):
-            paths[i] = [(x + dx, y + dy) for dx, dy in path]
-    x, y = _shift(diagram, page, graph, drawn, corners, paths)
-    places = {
-        name: Point(x + dx, y + dy) for name, (dx, dy) in zip(graph.names, corners, strict=True)
-    }
-    bent = diagram.pages[page].bends
+    drawn = Drawn(content, graph)
+    was = _boxes(content, graph)
+    others = {}
+    if names:
+        rest = set(content.blocks).difference(graph.names)
+        others = _boxes(content, Graph.of(diagram, page, rest, face_lines)) if rest else {}
+    group = groups_of(content.notes, [was.get(name) for name in graph.names], others.values())
+    found = sketch(group, graph, drawn)
+    x, y = _shift(content, graph, drawn, found, list(was.values()), list(others.values()))
+    places = {name: Point(x + dx, y + dy) for name, (dx, dy) in zip(
+        graph.names, map(found.corners.__getitem__, range(len(graph.names))), strict=True
+    )}  # fmt: skip
+    paths = {target: moved(found.paths[i], x, y) for i, target in enumerate(graph.targets)}
     routes = {
         target: route
-        for target, path in zip(graph.targets, paths, strict=True)
-        if target not in bent and (route := route_of([(x + dx, y + dy) for dx, dy in path]))
+        for target, path in paths.items()
+        if target not in content.bends and (route := route_of(path))
     }
-    return Arrangement(places, routes)
+    now = {
+        name: block_box(*at, height)
+        for (name, at), height in zip(places.items(), graph.heights, strict=True)
+    }
+    boxes = {
+        id: (x + left, y + top, x + right, y + bottom)
+        for id, (left, top, right, bottom) in found.boxes.items()
+    }
+    bends = _moved_bends(content, was, now)
+    for target in bends.keys() | content.bends.keys():
+        if target in paths:
+            points = bends.get(target, content.bends[target])
+            paths[target] = [paths[target][0], *points, paths[target][-1]]
+    around = Surroundings(content, was, now, others, boxes, paths)
+    return Arrangement(places, routes, around.moved_notes(), bends)
 
 
-def _draw_part(graph: Graph, part: Part, drawn: Drawn) -> Drawing:
-    heights = [graph.heights[node] for node in part.nodes]
-    if len(part.nodes) == 1:
-        return Drawing([(0.0, 0.0)], [], WIDTH, heights[0])
-    number = {node: i for i, node in enumerate(part.nodes)}
-    lines = [
-        line._replace(tail=number[line.tail], head=number[line.head])
-        for line in map(graph.lines.__getitem__, part.lines)
-    ]
-    layout = PartLayout(heights, lines)
-    placement = layout.placed(_best_folding(layout), drawn.of(part))
-    return draw_routes(placement, lines)
+def _boxes(page: PageView, graph: Graph) -> dict[str, Box]:
+    """The blocks of a graph by name, as far as the page has positions for them."""
+    return {
+        name: block_box(*at, height)
+        for name, height in zip(graph.names, graph.heights, strict=True)
+        if (at := page.layout.get(name)) and all(map(math.isfinite, at))
+    }
 
 
-def _best_folding(layout: PartLayout) -> list[int]:
-    """Of some foldings the one that is shown largest."""
-    candidates = layout.foldings()
-    if len(candidates) == 1:
-        return candidates[0]
-    shown = []
-    for starts in candidates:
-        placement = layout.placed(starts)
-        drawing = draw_routes(placement, layout.lines)
-        found = zoom(drawing.width, drawing.height)
-        if len(starts) > 1:
-            crossing = _folds_crossed(placement, layout.lines)
-            found /= FOLD_GAIN * busyness(crossing, len(starts) - 1)
-        shown.append((-found, starts))
-    return min(shown)[1]
-
-
-def _folds_crossed(placement: Placement, lines: Sequence[Line]) -> int:
-    """How often outputs are read over folds, all folds together."""
-    row_of = placement.row_of
-    return len(
-        {
-            (lines[i].tail, lines[i].leaves, row)
-            for i in placement.outer
-            for row in range(row_of[lines[i].tail], row_of[lines[i].head])
-        }
-    )
-
-
-def _packed(drawings: Sequence[Drawing]) -> list[XY]:
-    """Where each drawing begins: side by side on shelves, those of lone blocks last."""
-    widest = max((drawing.width for drawing in drawings), default=0.0)
-    area = sum((d.width + PART_GAP) * (d.height + PART_GAP) for d in drawings)
-    limit = max(widest, math.sqrt(area * CANVAS[0] / CANVAS[1]))
-    begins: list[XY] = [(0.0, 0.0)] * len(drawings)
-    x = y = shelf = 0.0
-    for i in sorted(range(len(drawings)), key=lambda i: len(drawings[i].corners) == 1):
-        width, height = drawings[i].width, drawings[i].height
-        if x and x + width > limit + 1.0:
-            x, y, shelf = 0.0, y + shelf + PART_GAP, 0.0
-        begins[i] = x, y
-        x += width + (PART_GAP if len(drawings[i].corners) > 1 else COLUMN_GAP)
-        shelf = max(shelf, height)
-    return begins
+def _moved_bends(
+    page: PageView, was: Mapping[str, Box], now: Mapping[str, Box]
+) -> dict[PortName, tuple[Point, ...]]:
+    """The bends that move: by the mean of how the two ends of their wire do."""
+    shifts = {
+        name: (now[name][0] - box[0], now[name][1] - box[1])
+        for name, box in was.items()
+        if name in now
+    }
+    found = {}
+    for target, points in page.bends.items():
+        ends = (target.block, page.wires[target].block) if target in page.wires else ()
+        begin, end = [shifts.get(name, (0.0, 0.0)) for name in ends] or [(0.0, 0.0)] * 2
+        dx, dy = round((begin[0] + end[0]) / 2.0), round((begin[1] + end[1]) / 2.0)
+        if dx or dy:
+            found[target] = tuple(Point(x + dx, y + dy) for x, y in points)
+    return found
 
 
 def _shift(
-    diagram: DiagramView,
-    page: str,
+    page: PageView,
     graph: Graph,
     drawn: Drawn,
-    corners: Sequence[XY],
-    paths: Sequence[Sequence[XY]],
+    found: Sketch,
+    own: list[Box],
+    others: list[Box],
 ) -> XY:
     """How far to move everything, so that it begins where its blocks did and avoids the others."""
-    if not corners:
+    if not found.corners:
         return 0.0, 0.0
     left, top = drawn.corner or (0.0, 0.0)
+    corners = found.corners.values()
     x, y = left - min(x for x, _ in corners), top - min(y for _, y in corners)
-    others = set(diagram.pages[page].layout) & set(diagram.pages[page].blocks) - set(graph.names)
     if not others:
         return x, y
-    rest = Graph.of(diagram, page, others)
-    layout = diagram.pages[page].layout
-    obstacles = [
-        block_box(*layout[name], height)
-        for name, height in zip(rest.names, rest.heights, strict=True)
-    ]
-    own = [
-        block_box(*layout[name], height)
-        for name, height in zip(graph.names, graph.heights, strict=True)
-        if name in layout
-    ]
-    obstacles += notes_of_others(diagram.pages[page].notes.values(), own, obstacles)
-    boxes = [block_box(*at, height) for at, height in zip(corners, graph.heights, strict=True)]
-    boxes += [stretch for path in paths for stretch in stretches(path)]
+    obstacles = [*others, *notes_of_others(page.notes.values(), own, others)]
+    boxes = [block_box(*at, graph.heights[i]) for i, at in found.corners.items()]
+    boxes += [*found.boxes.values()]
+    boxes += [stretch for path in found.paths.values() for stretch in stretches(path)]
     return free_shift(boxes, obstacles, (x, y))

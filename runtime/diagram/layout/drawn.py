@@ -6,13 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from runtime.diagram.layout.measures import WIDTH
+from runtime.diagram.model import Point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from runtime.diagram.layout.graph import Graph, Part
+    from runtime.diagram.layout.graph import Graph, Line, Node
     from runtime.diagram.layout.rows import Row
-    from runtime.diagram.model import PageView, Point, Route
+    from runtime.diagram.model import Note, PageView
 
 
 class Drawn:
@@ -20,58 +21,91 @@ class Drawn:
 
     def __init__(self, page: PageView, graph: Graph) -> None:
         found = [page.layout.get(name) for name in graph.names]
-        self._places = [at if at and all(map(math.isfinite, at)) else None for at in found]
+        self.places = [at if at and all(map(math.isfinite, at)) else None for at in found]
         self._routes = [page.routes.get(target, ()) for target in graph.targets]
+        self._notes = page.notes
         self._graph = graph
 
     @property
     def corner(self) -> tuple[float, float] | None:
         """The left and top of the blocks, in whole px; None if none has a position."""
-        known = [at for at in self._places if at is not None]
+        known = [at for at in self.places if at is not None]
         if not known:
             return None
         return float(round(min(at.x for at in known))), float(round(min(at.y for at in known)))
 
-    def of(self, part: Part) -> Callable[[Row, Sequence[int]], list[float] | None]:
-        """A function that returns the y of the nodes and dummies of a row of a part.
+    def note(self, id: str) -> Note:
+        """A note or frame of the page."""
+        return self._notes[id]
 
-        It takes the row and the column of each node of the part, and returns None if not all of
-        the part's blocks have positions.
+    def height_at(self, wire: int, x: float, *, last: bool = False) -> float | None:
+        """The y of a wire with a route where it first, or ``last``, passes ``x``.
+
+        None without a route, or if it doesn't pass there.
         """
-        places = [at for at in map(self._places.__getitem__, part.nodes) if at is not None]
-        if len(places) < len(part.nodes):
-            return lambda row, column_of: None
-        return lambda row, column_of: self._heights(part, places, row, column_of)
+        route, ends = self._routes[wire], self._ends(wire)
+        if not route or ends is None:
+            return None
+        begin, end = ends
+        xs, ys = [begin.x, *route[::2], end.x], [begin.y, *route[1::2], end.y]
+        found = [
+            y
+            for one, other, y in zip(xs, xs[1:], ys, strict=False)
+            if min(one, other) <= x <= max(one, other)
+        ]
+        return found[-1 if last else 0] if found else None
 
-    def _heights(
-        self, part: Part, places: Sequence[Point], row: Row, column_of: Sequence[int]
-    ) -> list[float]:
+    def crossing(self, wire: int, x: float, *, last: bool) -> Point | None:
+        """Where a wire passes the side of a frame at ``x``; None if its blocks have no position."""
+        ends = self._ends(wire)
+        if ends is None:
+            return None
+        found = self.height_at(wire, x, last=last)
+        if found is None:
+            begin, end = ends
+            share = min(max((x - begin.x) / ((end.x - begin.x) or 1.0), 0.0), 1.0)
+            found = begin.y + share * (end.y - begin.y)
+        return Point(x, found)
+
+    def _ends(self, wire: int) -> tuple[Point, Point] | None:
+        line = self._graph.lines[wire]
+        tail, head = self.places[line.tail], self.places[line.head]
+        if tail is None or head is None:
+            return None
+        return Point(tail.x + WIDTH, tail.y + line.leaves), Point(head.x, head.y + line.enters)
+
+
+class DrawnPart:
+    """Where the nodes of a part are now, and the wires that its lines belong to."""
+
+    def __init__(
+        self,
+        drawn: Drawn,
+        nodes: Sequence[Node],
+        places: Sequence[Point],
+        lines: Sequence[Line],
+        wires: Sequence[int],
+    ) -> None:
+        self._drawn, self._nodes, self._places = drawn, nodes, places
+        self._lines, self._wires = lines, wires
+
+    def heights(self, row: Row, column_of: Sequence[int]) -> list[float]:
+        """The y of the nodes and dummies of a row, given the column of each node."""
         middle: dict[int, float] = {}
         for node in row.nodes:
-            middle.setdefault(column_of[node], places[node].x + WIDTH / 2.0)
-        heights = [places[node].y for node in row.nodes]
+            middle.setdefault(column_of[node], self._places[node].x + self._nodes[node].width / 2.0)
+        heights = [self._places[node].y for node in row.nodes]
         heights += [0.0] * (len(row.graph) - len(heights))
-        number = {node: i for i, node in enumerate(part.nodes)}
         for i, dummies in row.passes.items():
-            line = self._graph.lines[part.lines[i]]
-            tail, head = number[line.tail], number[line.head]
-            begin = places[tail].x + WIDTH, places[tail].y + line.leaves
-            end = places[head].x, places[head].y + line.enters
+            tail, head, leaves, enters = self._lines[i]
+            x = self._places[tail].x + self._nodes[tail].width
+            y, last = self._places[tail].y + leaves, self._places[head].y + enters
             for at, dummy in enumerate(dummies, 1):
-                x = middle.get(column_of[tail] + at, begin[0])
+                found = self._drawn.height_at(
+                    self._wires[i],
+                    middle.get(column_of[tail] + at, x),
+                    last=self._nodes[tail].first,
+                )
                 share = at / (len(dummies) + 1)
-                found = _height_at(x, begin, self._routes[part.lines[i]], end)
-                heights[dummy] = begin[1] + share * (end[1] - begin[1]) if found is None else found
+                heights[dummy] = y + share * (last - y) if found is None else found
         return heights
-
-
-def _height_at(
-    x: float, begin: tuple[float, float], route: Route, end: tuple[float, float]
-) -> float | None:
-    """The y at ``x`` of a wire with this route; None without a route, or if it is not there."""
-    xs = [begin[0], *route[::2], end[0]]
-    ys = [begin[1], *route[1::2], end[1]]
-    for one, other, y in zip(xs, xs[1:], ys, strict=False) if route else ():
-        if min(one, other) <= x <= max(one, other):
-            return y
-    return None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from runtime.diagram.layout.measures import COLUMN_GAP, PITCH, ROW_GAP, WIDTH
+from runtime.diagram.layout.measures import COLUMN_GAP, PITCH, ROW_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runtime.diagram.layout.graph import Line
+    from runtime.diagram.layout.graph import Line, Node
 
 CANVAS = (1600.0, 1000.0)
 """Width and height of the canvas that a layout should fill, in px."""
@@ -44,7 +45,7 @@ def busyness(crossing: int, folds: int) -> float:
 def foldings(
     layer: Sequence[int],
     lines: Sequence[Line],
-    heights: Sequence[float],
+    nodes: Sequence[Node],
     hosts: Mapping[int, int],
 ) -> list[list[int]]:
     """The first layers of the rows, for a few ways to fold a graph; unfolded first.
@@ -52,7 +53,7 @@ def foldings(
     Folds are where few outputs are read across them; satellites, mapped by ``hosts`` to their
     readers, stay in the rows of these.
     """
-    fold = _Fold(layer, lines, heights, hosts)
+    fold = _Fold(layer, lines, nodes, hosts)
     if fold.zoom([0]) > READABLE:
         return [[0]]
     evenly = {rows: fold.zoom(_even(fold.count, rows)) for rows in range(2, fold.count // 3 + 1)}
@@ -72,7 +73,7 @@ class _Fold:
         self,
         layer: Sequence[int],
         lines: Sequence[Line],
-        heights: Sequence[float],
+        nodes: Sequence[Node],
         hosts: Mapping[int, int],
     ) -> None:
         self.count = max(layer) + 1
@@ -88,13 +89,16 @@ class _Fold:
             for wires, satellites in zip(self._crossing, parted, strict=True)
         ]
         self._tall = [0.5 * ROW_GAP * wires for wires in self._crossing]
-        for node, place in enumerate(layer):
-            self._tall[place] += heights[node] + ROW_GAP
+        wide = [0.0] * self.count
+        for node, place in zip(nodes, layer, strict=True):
+            self._tall[place] += node.height + ROW_GAP
+            wide[place] = max(wide[place], node.width)
+        self._ahead = [*accumulate((width + COLUMN_GAP + 10.0 for width in wide), initial=0.0)]
 
     def zoom(self, starts: Sequence[int]) -> float:
         """About the zoom at which rows with these first layers fit the canvas."""
         ends = [*starts[1:], self.count]
-        width = max(b - a for a, b in zip(starts, ends, strict=True)) * (WIDTH + COLUMN_GAP + 10.0)
+        width = max(self._ahead[b] - self._ahead[a] for a, b in zip(starts, ends, strict=True))
         height = sum(max(self._tall[a:b]) for a, b in zip(starts, ends, strict=True)) * 1.15
         crossing = [self._crossing[start] for start in starts[1:]]
         height += sum(60.0 + PITCH * wires for wires in crossing)

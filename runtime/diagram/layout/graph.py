@@ -16,7 +16,7 @@ from runtime.diagram.model import PLAIN, ports
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from runtime.diagram.model import DiagramView
 
@@ -30,6 +30,19 @@ class Line(NamedTuple):
     head: int
     leaves: float = 0.0
     enters: float = 0.0
+
+
+class Node(NamedTuple):
+    """What a layout places: a block, a frame with what is in it, or a note; sizes in px.
+
+    A frame's wires to and from outside pass its border in nodes without a size: they are ``first``
+    or ``last`` of the nodes inside it.
+    """
+
+    width: float
+    height: float
+    first: bool = False
+    last: bool = False
 
 
 class Part(NamedTuple):
@@ -83,24 +96,25 @@ class Graph:
         ]
         return cls(chosen, heights, lines, list(inner))
 
-    def parts(self) -> list[Part]:
-        """The connected components, in the order of their first nodes."""
-        leader = list(range(len(self.heights)))
 
-        def find(node: int) -> int:
-            while leader[node] != node:
-                leader[node] = node = leader[leader[node]]
-            return node
+def parts_of(count: int, lines: Sequence[Line]) -> list[Part]:
+    """The connected components of the nodes 0 … ``count`` - 1, in the order of their first."""
+    leader = list(range(count))
 
-        for line in self.lines:
-            first, second = sorted((find(line.tail), find(line.head)))
-            leader[second] = first
-        grouped: dict[int, Part] = {}
-        for node in range(len(leader)):
-            grouped.setdefault(find(node), Part([], [])).nodes.append(node)
-        for i, line in enumerate(self.lines):
-            grouped[find(line.tail)].lines.append(i)
-        return list(grouped.values())
+    def find(node: int) -> int:
+        while leader[node] != node:
+            leader[node] = node = leader[leader[node]]
+        return node
+
+    for line in lines:
+        first, second = sorted((find(line.tail), find(line.head)))
+        leader[second] = first
+    grouped: dict[int, Part] = {}
+    for node in range(count):
+        grouped.setdefault(find(node), Part([], [])).nodes.append(node)
+    for i, line in enumerate(lines):
+        grouped[find(line.tail)].lines.append(i)
+    return list(grouped.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from runtime.diagram.layout.simplex import shortest_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from runtime.diagram.layout.graph import Line
+    from runtime.diagram.layout.graph import Line, Node
 
 _DEEP = 5
 """A side tree with so many layers stands on its own, not beside what it feeds."""
@@ -27,24 +27,36 @@ class Layers(NamedTuple):
     hosts: dict[int, int]
 
 
-def layers_of(count: int, lines: Sequence[Line]) -> Layers:
-    """Layers of the nodes 0 … ``count`` - 1 of a connected graph."""
-    order = _topological(count, lines)
+def layers_of(nodes: Sequence[Node], lines: Sequence[Line]) -> Layers:
+    """Layers of the nodes of a connected graph; the first and the last ones have their own."""
+    order = _topological(len(nodes), lines)
     rank = {node: i for i, node in enumerate(order)}
     backward = frozenset(i for i, line in enumerate(lines) if rank[line.tail] >= rank[line.head])
     forward = [line for i, line in enumerate(lines) if i not in backward]
-    ends = _Neighbours(order, forward)
+    ends = _Neighbours(order, forward, {i for i, node in enumerate(nodes) if node.first})
     layer = shortest_layers(_longest_paths(ends), [(line.tail, line.head) for line in forward])
-    return Layers(layer, order, backward, _hosts(ends, forward))
+    return Layers(_bounded(layer, nodes), order, backward, _hosts(ends, forward))
+
+
+def _bounded(layer: Sequence[int], nodes: Sequence[Node]) -> list[int]:
+    """The layers, with the first nodes before all others and the last ones behind them."""
+    inner = [at for at, node in zip(layer, nodes, strict=True) if not (node.first or node.last)]
+    begin = int(any(node.first for node in nodes))
+    rank = {at: begin + i for i, at in enumerate(sorted(set(inner)))}
+    return [
+        0 if node.first else begin + len(rank) if node.last else rank[at]
+        for at, node in zip(layer, nodes, strict=True)
+    ]
 
 
 class _Neighbours:
     """The distinct tails and heads of each node, without lines that close cycles.
 
-    A node is ``light`` if it is a source, or is fed by light nodes that feed nothing else.
+    A node is ``light`` if it is a source, or is fed by light nodes that feed nothing else; the
+    nodes ``firm`` are not.
     """
 
-    def __init__(self, order: Sequence[int], lines: Sequence[Line]) -> None:
+    def __init__(self, order: Sequence[int], lines: Sequence[Line], firm: Collection[int]) -> None:
         self.order = order
         self.tails: list[set[int]] = [set() for _ in order]
         self.heads: list[set[int]] = [set() for _ in order]
@@ -53,8 +65,12 @@ class _Neighbours:
             self.heads[line.tail].add(line.head)
         self.light = [False] * len(order)
         for node in order:
-            self.light[node] = bool(self.heads[node]) and all(
-                self.light[tail] and len(self.heads[tail]) == 1 for tail in self.tails[node]
+            self.light[node] = (
+                node not in firm
+                and bool(self.heads[node])
+                and all(
+                    self.light[tail] and len(self.heads[tail]) == 1 for tail in self.tails[node]
+                )
             )
 
     def depths(self) -> list[int]:

@@ -75,7 +75,7 @@ class _Levels:
         self._layers = [np.array(layer, np.intp) for layer in graph.layers]
         self._satellites = satellites
         self._sizes = [*heights, *[0.0] * dummies]
-        self._gaps = [*[ROW_GAP] * graph.real, *[_DUMMY_GAP] * dummies]
+        self._gaps = [ROW_GAP if size else _DUMMY_GAP for size in self._sizes]
         self._steps = [self._least_steps(layer) for layer in graph.layers]
         self.tops: _Floats = np.zeros(len(graph))
         for nodes, steps in zip(self._layers, self._steps, strict=True):

@@ -14,6 +14,16 @@ VALUE_LINES = 2
 """Lines that a block is expected to show: its value and its gradient."""
 COLUMN_GAP = 80.0
 """Least distance between columns."""
+FRAME_PAD = 24.0
+"""From the border of a frame to what is inside."""
+TITLE_LINE = 18.0
+"""Height of a line of a frame's title."""
+TITLE_LETTER = 7.5
+"""About the width of a letter of a frame's title."""
+TITLE_PAD = 10.0
+"""From the border of a frame to its title on the left and on the right."""
+TITLE_WIDTH = 320.0
+"""The most that a frame is widened for its title."""
 ROW_GAP = 36.0
 """Least distance between the blocks of a column."""
 PART_GAP = 72.0

@@ -24,6 +24,9 @@ XY: TypeAlias = tuple[float, float]
 _GAP = ROW_GAP / 2.0
 """Least distance from the other blocks."""
 _GROWN = np.array([-_GAP, -_GAP, _GAP, _GAP])
+_AT_ONCE = 64
+_SPOTS = 120
+"""Shifts along each axis that are looked at for a note."""
 _TRIED = 400
 """Shifts that are tried before the group goes below everything else."""
 
@@ -51,14 +54,56 @@ def free_shift(boxes: Sequence[Box], obstacles: Sequence[Box], wanted: XY) -> XY
     away = np.abs(options - wanted).sum(axis=1)
     for shift in options[away.argsort(kind="stable")[:_TRIED]]:
         whole = np.where(shift < wanted, np.floor(shift), np.ceil(shift))
-        if not _meet(own + np.tile(whole, 2), others):
+        if not _meetings(own + np.tile(whole, 2), others).any():
             return float(whole[0]), float(whole[1])
     return x, float(np.ceil(vertical[: len(others)].max()))
+
+
+def free_spot(boxes: Sequence[Box], obstacles: Sequence[Box], wanted: XY) -> XY:
+    """The shift of a few boxes nearest to ``wanted``, in whole px, where they lie on no obstacle.
+
+    Unlike :func:`free_shift` it looks in all directions.
+    """
+    own = np.array(boxes, np.float64)
+    others = np.array(obstacles, np.float64).reshape(-1, 4) + _GROWN
+    left, top, right, bottom = (side[:, None] for side in own.T)
+    x, y = wanted
+    sideways = _nearest(np.concatenate([others[:, 2] - left, others[:, 0] - right], None), x)
+    vertical = _nearest(np.concatenate([others[:, 3] - top, others[:, 1] - bottom], None), y)
+    options = np.stack(np.meshgrid(sideways, vertical), axis=-1).reshape(-1, 2)
+    away = np.abs(options - wanted).sum(axis=1)
+    options = options[away.argsort(kind="stable")]
+    for first in range(0, len(options), _AT_ONCE):
+        some = options[first : first + _AT_ONCE]
+        moved = own + np.tile(some, 2)[:, None]
+        met = _meetings(moved.reshape(-1, 4), others).reshape(len(some), -1)
+        free = ~met.any(axis=1)
+        if free.any():
+            x, y = some[free.argmax()].tolist()
+            return x, y
+    return x, float(np.ceil((others[:, 3] - top.min()).max(initial=y)))
+
+
+def _nearest(shifts: NDArray[np.float64], wanted: float) -> list[float]:
+    """The shifts that are nearest to the wanted one, and it, as whole px away from it."""
+    whole = np.unique(np.where(shifts < wanted, np.floor(shifts), np.ceil(shifts)))
+    return [wanted, *whole[np.abs(whole - wanted).argsort(kind="stable")[:_SPOTS]].tolist()]
+
+
+def hull(boxes: Sequence[Box]) -> Box:
+    """The smallest box around some boxes."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def block_box(x: float, y: float, height: float) -> Box:
     """The box of a block with its corner at (x, y)."""
     return x, y, x + WIDTH, y + height
+
+
+def note_box(note: Note) -> Box:
+    """The box of a note or frame."""
+    return *note.at, note.at.x + note.width, note.at.y + note.height
 
 
 def distance(one: Box, other: Box) -> float:
@@ -75,9 +120,9 @@ def notes_of_others(notes: Iterable[Note], own: Sequence[Box], others: Sequence[
     """
     found = []
     for note in notes:
-        box = (*note.at, note.at.x + note.width, note.at.y + note.height)
+        box = note_box(note)
         if note.frame:
-            is_own = any(_encloses(box, block) for block in own)
+            is_own = any(encloses(box, block) for block in own)
         else:
             nearest = min((distance(box, block) for block in others), default=0.0)
             is_own = any(distance(box, block) <= nearest for block in own)
@@ -86,8 +131,14 @@ def notes_of_others(notes: Iterable[Note], own: Sequence[Box], others: Sequence[
     return found
 
 
-def _encloses(box: Box, inner: Box) -> bool:
+def encloses(box: Box, inner: Box) -> bool:
+    """Whether ``inner`` is entirely inside a box; edges may touch."""
     return box[0] <= inner[0] and box[1] <= inner[1] and inner[2] <= box[2] and inner[3] <= box[3]
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes have some area in common."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def stretches(path: Sequence[XY]) -> list[Box]:
@@ -98,11 +149,9 @@ def stretches(path: Sequence[XY]) -> list[Box]:
     ]
 
 
-def _meet(own: _Rects, others: _Rects) -> bool:
-    """Whether any of the rectangles overlap; edges may touch."""
-    return bool(
-        (
-            (own[:, None, 0] < others[:, 2]) & (own[:, None, 2] > others[:, 0])
-            & (own[:, None, 1] < others[:, 3]) & (own[:, None, 3] > others[:, 1])
-        ).any()
+def _meetings(own: _Rects, others: _Rects) -> NDArray[np.bool_]:
+    """Which of the rectangles (k, 4) and (m, 4) overlap, as (k, m); edges may touch."""
+    return np.asarray(
+        (own[:, None, 0] < others[:, 2]) & (own[:, None, 2] > others[:, 0])
+        & (own[:, None, 1] < others[:, 3]) & (own[:, None, 3] > others[:, 1])
     )  # fmt: skip

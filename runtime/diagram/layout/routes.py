@@ -11,14 +11,20 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from runtime.diagram.layout.measures import COLUMN_GAP, MARGIN, PART_GAP, PITCH, ROW_GAP, WIDTH
+from runtime.diagram.layout.measures import (
+    COLUMN_GAP,
+    MARGIN,
+    PART_GAP,
+    PITCH,
+    ROW_GAP,
+)
 from runtime.diagram.layout.tracks import Net, assign_tracks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram.layout.graph import Line
-    from runtime.diagram.layout.rows import Placement
+    from runtime.diagram.layout.graph import Line, Node
+    from runtime.diagram.layout.rows import Placement, Row
     from runtime.diagram.model import Route
 
 Output: TypeAlias = tuple[int, float]
@@ -53,9 +59,9 @@ class _Doors(NamedTuple):
     enters: int
 
 
-def draw_routes(placement: Placement, lines: Sequence[Line]) -> Drawing:
+def draw_routes(placement: Placement, nodes: Sequence[Node], lines: Sequence[Line]) -> Drawing:
     """Draw one part: its columns as far apart as the wires between them need, then the rows."""
-    router = _Router(placement, lines)
+    router = _Router(placement, nodes, lines)
     router.route_inside_rows()
     router.route_between_rows()
     router.set_columns()
@@ -113,10 +119,12 @@ class _Channel:
 
 
 class _Router:
-    def __init__(self, placement: Placement, lines: Sequence[Line]) -> None:
-        self._rows = placement.rows
+    def __init__(self, placement: Placement, nodes: Sequence[Node], lines: Sequence[Line]) -> None:
+        self._rows, self._nodes = placement.rows, nodes
         self._row_of, self._column_of = placement.row_of, placement.column_of
         self._outer, self._lines = placement.outer, lines
+        self._column_widths = [self._widths(row) for row in self._rows]
+        self._read = {line.head for line in lines}
         self._tops = [0.0] * len(placement.row_of)
         for row in self._rows:
             for node, top in zip(row.nodes, row.tops, strict=False):
@@ -185,16 +193,19 @@ class _Router:
     def set_columns(self) -> None:
         """Set the tracks of channels, and the left edges of the columns of each row."""
         for r, row in enumerate(self._rows):
-            x, lefts = 0.0, []
+            x, lefts, widths = 0.0, [], self._column_widths[r]
             for c in range(row.columns + 1):
                 channel = self._channels[r, c]
                 channel.settle(_CHANNEL_APART)
-                room = 2.0 * MARGIN + channel.room() if channel.tracks else 0.0
-                width = max(COLUMN_GAP, room) if 0 < c < row.columns else room
-                channel.first = round(x + (width - channel.room()) / 2.0)
+                before, after = (bool(width) for width in [0.0, *widths, 0.0][c : c + 2])
+                sides = before + after if 0 < c < row.columns else 2
+                room = sides * MARGIN + channel.room() if channel.tracks else 0.0
+                width = max(COLUMN_GAP, room) if before and after else room
+                spare = (width - channel.room()) / 2.0
+                channel.first = round(x + (spare if sides == 2 else MARGIN if before else 0.0))
                 x += width
                 lefts.append(x)
-                x += WIDTH
+                x += widths[c] if c < row.columns else 0.0
             self._lefts.append(lefts)
         first = max(lefts[0] for lefts in self._lefts)
         for r, lefts in enumerate(self._lefts):
@@ -229,17 +240,37 @@ class _Router:
         """Corners and paths, moved right as far as the margin needs."""
         margin = -self._margin.first
         corners = [
-            (margin + self._lefts[r][c], self._row_tops[r] + top)
-            for r, c, top in zip(self._row_of, self._column_of, self._tops, strict=True)
+            (margin + self._left(node), self._row_tops[r] + top)
+            for node, (r, top) in enumerate(zip(self._row_of, self._tops, strict=True))
         ]
         paths = []
         for i, line in enumerate(self._lines):
             turns = self._turns_between(i) if i in self._doors else self._turns_inside(i)
-            begin = corners[line.tail][0] + WIDTH, corners[line.tail][1] + line.leaves
+            begin = (
+                corners[line.tail][0] + self._nodes[line.tail].width,
+                corners[line.tail][1] + line.leaves,
+            )
             end = corners[line.head][0], corners[line.head][1] + line.enters
             paths.append([begin, *[(margin + x, y) for x, y in turns], end])
-        right = max([x + WIDTH for x, _ in corners] + [x for path in paths for x, _ in path])
+        rights = [x + node.width for (x, _), node in zip(corners, self._nodes, strict=True)]
+        right = max(rights + [x for path in paths for x, _ in path])
         return Drawing(corners, paths, right, self._height)
+
+    def _widths(self, row: Row) -> list[float]:
+        """The widths of the columns of a row."""
+        widths = [0.0] * row.columns
+        for node in row.nodes:
+            column = self._column_of[node]
+            widths[column] = max(widths[column], self._nodes[node].width)
+        return widths
+
+    def _left(self, node: int) -> float:
+        """The left edge of a node: with its column; a source is at the right edge of that."""
+        r, c = self._row_of[node], self._column_of[node]
+        left = self._lefts[r][c]
+        if node in self._read:
+            return left
+        return left + self._column_widths[r][c] - self._nodes[node].width
 
     def _leaves(self, line: Line) -> float:
         return self._tops[line.tail] + line.leaves

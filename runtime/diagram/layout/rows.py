@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from runtime.diagram.layout.folding import foldings
 from runtime.diagram.layout.layers import layers_of
 from runtime.diagram.layout.levels import tops_of
-from runtime.diagram.layout.ordering import Layering, order_layers
+from runtime.diagram.layout.ordering import STARTS, Layering, order_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from runtime.diagram.layout.graph import Line
+    from runtime.diagram.layout.drawn import DrawnPart
+    from runtime.diagram.layout.graph import Line, Node
 
 _LONG = 10
 """Columns that a wire may pass inside its row; longer ones run in the gap between rows."""
@@ -53,27 +54,29 @@ class Placement:
 class PartLayout:
     """One connected graph: its layers, and the placements that fold it one way or another."""
 
-    def __init__(self, heights: Sequence[float], lines: Sequence[Line]) -> None:
-        self.heights = heights
+    def __init__(self, nodes: Sequence[Node], lines: Sequence[Line]) -> None:
+        self.nodes = nodes
         self.lines = lines
-        self._layers = layers_of(len(heights), lines)
+        self._layers = layers_of(nodes, lines)
 
     def foldings(self) -> list[list[int]]:
         """Some ways to fold it, as the first layers of the rows; unfolded first."""
         forward = [
             line for i, line in enumerate(self.lines) if i not in self._layers.backward
         ]  # fmt: skip
-        return foldings(self._layers.layer, forward, self.heights, self._layers.hosts)
+        return foldings(self._layers.layer, forward, self.nodes, self._layers.hosts)
 
     def placed(
         self,
         starts: Sequence[int],
-        drawn: Callable[[Row, Sequence[int]], list[float] | None] | None = None,
+        drawn: DrawnPart | None = None,
+        *,
+        rough: bool = False,
     ) -> Placement:
         """The placement in rows that start with these layers.
 
-        ``drawn`` gives the y of a row's nodes and dummies on the page now, or None. Without it the
-        placement takes less time; it is good enough to compare foldings.
+        ``drawn`` is what the page shows now, if it has all nodes. A ``rough`` placement takes less
+        time; it is good enough to compare foldings.
         """
         row_of, column_of = self._columns(starts)
         inner: list[list[int]] = [[] for _ in starts]
@@ -93,11 +96,9 @@ class PartLayout:
             for nodes, lines in zip(members, inner, strict=True)
         ]  # fmt: skip
         for row in rows:
-            if drawn is None:
-                order_layers(row.graph, None, 1)
-            else:
-                order_layers(row.graph, drawn(row, column_of))
-            self._level(row, rough=drawn is None)
+            now = drawn.heights(row, column_of) if drawn else None
+            order_layers(row.graph, now, 1 if rough else STARTS)
+            self._level(row, rough=rough)
         return Placement(rows, row_of, column_of, outer)
 
     def _columns(self, starts: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -121,7 +122,7 @@ class PartLayout:
         return Row(nodes, graph, dict(zip(lines, graph.passes, strict=True)))
 
     def _level(self, row: Row, *, rough: bool) -> None:
-        heights = [self.heights[node] for node in row.nodes]
+        heights = [self.nodes[node].height for node in row.nodes]
         satellites = {i for i, node in enumerate(row.nodes) if node in self._layers.hosts}
         row.tops = tops_of(row.graph, heights, satellites, rough=rough)
         ends = [top + height for top, height in zip(row.tops, heights, strict=False)]

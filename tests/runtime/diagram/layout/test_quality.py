@@ -11,6 +11,7 @@ from tests.benchmarks.graphs import (
     chain,
     example_pages,
     fan,
+    framed,
     fuzzed,
     lstm,
     perceptron,
@@ -18,6 +19,7 @@ from tests.benchmarks.graphs import (
     side_trees,
     transformer,
 )
+from tests.benchmarks.layout import flaws
 
 EXAMPLES = example_pages()
 MADE = {
@@ -32,7 +34,7 @@ MADE = {
 
 
 def is_clean(found):
-    return (found.behind(), found.overlaps()) == (0, 0)
+    return not any(flaws(found))
 
 
 def bare(diagram, page):
@@ -44,9 +46,8 @@ def test_an_example_has_nothing_behind_or_on_top(name):
     diagram, page = EXAMPLES[name]
     assert is_clean(arranged(bare(diagram, page), page))
     after = apply(diagram, Arrange(page=page)).after
-    content = replace(after.pages[page], bends={})
-    found = drawing(after, page, content.layout, arrangement(after, page).routes)
-    assert is_clean(found)
+    content = after.pages[page]
+    assert is_clean(drawing(diagram, page, content.layout, content.routes, content.notes))
     assert apply(after, Arrange(page=page)).after == after
 
 
@@ -60,6 +61,19 @@ def test_a_random_page_has_nothing_behind_or_on_top(seed):
     diagram = fuzzed(seed)
     assert is_clean(arranged(diagram, "main"))
     assert arrangement(diagram, "main") == arrangement(diagram, "main")
+
+
+SMALL = [seed for seed in range(60) if len(framed(seed).main.blocks) <= 30]
+
+
+@pytest.mark.parametrize("seed", SMALL)
+def test_frames_stay_together_and_notes_free(seed):
+    diagram = framed(seed)
+    found = arrangement(diagram, "main")
+    assert is_clean(drawing(diagram, "main", *found[:3]))
+    assert arrangement(diagram, "main") == found
+    once = apply(diagram, Arrange()).after
+    assert apply(once, Arrange()).after == once
 
 
 @pytest.mark.parametrize("seed", range(12))

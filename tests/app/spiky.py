@@ -132,8 +132,8 @@ def editor() -> dict[str, object]:
     from PySide6.QtGui import QColor, QImage, QPainter
     from PySide6.QtWidgets import QApplication, QLabel
 
-    from app.canvas.paint import lanes
     from app.canvas.paint.legend import title
+    from app.canvas.paint.wires import lanes
     from app.canvas.scene.bezier import Courses
     from app.canvas.scene.focus import Focus, FocusKind
     from app.canvas.scene.geometry import Scene

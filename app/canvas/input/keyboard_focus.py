@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF
 
 from app.canvas.input.gestures.base import Host
-from app.canvas.paint.open_wire import draw_open_wire
+from app.canvas.paint.wires.open_wire import draw_open_wire
 from app.canvas.scene.focus import (
     Direction,
     Focus,

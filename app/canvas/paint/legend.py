@@ -10,10 +10,11 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint import glyphs, lanes
+from app.canvas.paint import glyphs
 from app.canvas.paint.blocks.badges import badge_width, draw_badges
-from app.canvas.paint.lane_labels import ORIGIN
-from app.canvas.paint.lanes import Bundle
+from app.canvas.paint.wires import lanes
+from app.canvas.paint.wires.lane_labels import ORIGIN
+from app.canvas.paint.wires.lanes import Bundle
 from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.badge_labels import BadgeLabel, Status, badge_label, status_label

@@ -12,7 +12,6 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.paint import lanes
 from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.blocks.costs import paint_costs
 from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face, margin
@@ -20,14 +19,15 @@ from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.blocks.status import paint_status
 from app.canvas.paint.drawing import draw_lines, draw_rects
-from app.canvas.paint.lane_labels import LabelPen, paint_lane_labels
-from app.canvas.paint.lanes import Bundle
 from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.port_types import paint_port_types
 from app.canvas.paint.problems import paint_covered_ports, paint_problems
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.tracing import paint_siblings, paint_wire_ends
-from app.canvas.paint.wire_numbers import paint_wire_numbers
+from app.canvas.paint.wires import lanes
+from app.canvas.paint.wires.lane_labels import LabelPen, paint_lane_labels
+from app.canvas.paint.wires.lanes import Bundle
+from app.canvas.paint.wires.wire_numbers import paint_wire_numbers
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.focus import FocusKind, exists, focus_bounds
 from app.canvas.scene.lane_paths import GAP, STEPS

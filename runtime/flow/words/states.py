@@ -3,7 +3,7 @@
 A new numeric state is a member of ``State``, its row in ``STATES``, and a rule in
 ``runtime.flow.numbers.rules``; nothing else repeats the list. Colours are roles, which
 ``app.services.theme`` maps to a colour of each theme, and forms of lanes are names, which
-``app.canvas.paint.lanes`` draws.
+``app.canvas.paint.wires.lanes`` draws.
 """
 
 from __future__ import annotations

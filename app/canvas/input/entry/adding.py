@@ -15,7 +15,7 @@ from app.canvas.input.entry.candidates import Candidate, candidates
 from app.canvas.input.entry.quick_add import QuickAdd
 from app.canvas.input.gestures.base import Host
 from app.canvas.input.room import with_room
-from app.canvas.paint.open_wire import draw_open_wire
+from app.canvas.paint.wires.open_wire import draw_open_wire
 from app.services.translation import editor
 from runtime.diagram import Change
 from runtime.formulas.adding import Addition, add_formula

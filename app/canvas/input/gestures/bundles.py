@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.input.gestures.base import Gesture, Host
-from app.canvas.paint.open_wire import draw_open_wire
+from app.canvas.paint.wires.open_wire import draw_open_wire
 from app.canvas.scene.hits import SNAP, block_near, port_at
 from app.services.translation import editor
 from blocks.errors import ChangeError

@@ -10,7 +10,7 @@ import numpy as np
 from app.canvas.input.frames import move_change
 from app.canvas.input.gestures.cutting import cut_change
 from app.canvas.input.gestures.dragging import DragSelection
-from app.canvas.paint.open_wire import draw_open_wire
+from app.canvas.paint.wires.open_wire import draw_open_wire
 from runtime.diagram import Batch, Connect, can_connect, ports
 from runtime.diagram.paths import PortName
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.input.changes import moving_out
 from app.canvas.input.gestures.base import Gesture, Host
-from app.canvas.paint.open_wire import draw_open_wire, open_wire
+from app.canvas.paint.wires.open_wire import draw_open_wire, open_wire
 from app.canvas.scene.bezier import flatten
 from app.canvas.scene.hits import SNAP, block_near, port_at
 from app.services.theme import BODY, font, scaled

@@ -6,9 +6,9 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
 
-from app.canvas.paint import lanes
-from app.canvas.paint.lane_labels import ORIGIN
 from app.canvas.paint.legend import LegendContent, legend_content, legend_size, paint_legend, title
+from app.canvas.paint.wires import lanes
+from app.canvas.paint.wires.lane_labels import ORIGIN
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
 from app.evaluation.result import Result

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
 
-from app.canvas.paint import lanes, painter
+from app.canvas.paint import painter
 from app.canvas.paint.blocks import plain
 from app.canvas.paint.blocks.faces import draw_face
 from app.canvas.paint.legible import LEAST
 from app.canvas.paint.painter import paint
+from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve

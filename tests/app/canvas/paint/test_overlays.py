@@ -10,12 +10,13 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.canvas.paint import bends, glyphs, lane_labels, trial
+from app.canvas.paint import bends, glyphs, trial
 from app.canvas.paint.bends import paint_bends
-from app.canvas.paint.lane_labels import ORIGIN, LabelPen, paint_lane_labels
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.trial import paint_trial
-from app.canvas.paint.wire_numbers import paint_wire_numbers
+from app.canvas.paint.wires import lane_labels
+from app.canvas.paint.wires.lane_labels import ORIGIN, LabelPen, paint_lane_labels
+from app.canvas.paint.wires.wire_numbers import paint_wire_numbers
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Bend, Scene
 from app.canvas.scene.lane_paths import GAP

@@ -11,10 +11,11 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.paint import lanes, painter
+from app.canvas.paint import painter
 from app.canvas.paint.blocks import plain
 from app.canvas.paint.blocks.faces import Picture, draw_picture, margin
 from app.canvas.paint.painter import Limits, paint, paint_fitted
+from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import Scene

@@ -8,10 +8,11 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor
 
-from app.canvas.paint import lanes, painter
+from app.canvas.paint import painter
 from app.canvas.paint.blocks import plain
 from app.canvas.paint.painter import paint
 from app.canvas.paint.problems import RADIUS, paint_problems
+from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve

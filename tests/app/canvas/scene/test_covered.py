@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
-from app.canvas.paint import lanes, painter
+from app.canvas.paint import painter
 from app.canvas.paint.blocks.faces import FaceCache
 from app.canvas.paint.painter import paint
+from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.covered import cover_of, covered_ports
 from app.canvas.scene.focus import Focus, FocusKind

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 
-from app.canvas.paint import lanes, painter
+from app.canvas.paint import painter
 from app.canvas.paint.painter import paint
+from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import NUMBERS, Camera
 from app.canvas.state.view_state import Selection
 from app.canvas.state.wire_numbers import DEFAULT, WireNumbers

@@ -15,7 +15,7 @@ from app.canvas.state.wire_numbers import value_texts
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from app.canvas.paint.lane_labels import LabelPen
+    from app.canvas.paint.wires.lane_labels import LabelPen
     from app.canvas.scene.arrays import Floats, Indices
     from app.canvas.scene.polylines import Polylines
     from app.canvas.state.lanes import Lanes

@@ -5,8 +5,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.paint import lanes
-from app.canvas.paint.lanes import Bundle
+from app.canvas.paint.wires import lanes
+from app.canvas.paint.wires.lanes import Bundle
 from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.codes import CODES, NO_RESULT

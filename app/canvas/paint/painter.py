@@ -25,7 +25,8 @@ from app.canvas.paint.problems import paint_covered_ports, paint_problems
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.tracing import paint_siblings, paint_wire_ends
 from app.canvas.paint.wires import lanes
-from app.canvas.paint.wires.lane_labels import LabelPen, paint_lane_labels
+from app.canvas.paint.wires.label_pen import LabelPen
+from app.canvas.paint.wires.lane_labels import paint_lane_labels
 from app.canvas.paint.wires.lanes import Bundle
 from app.canvas.paint.wires.wire_numbers import paint_wire_numbers
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera

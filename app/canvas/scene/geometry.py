@@ -16,6 +16,7 @@ from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indice
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import partings, walks
+from app.canvas.scene.lane_paths import LanePaths
 from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
 from app.canvas.scene.slots import (
@@ -56,6 +57,7 @@ class Scene:
         self.diagram = diagram
         self.page_name = page
         self.page = diagram.pages.get(page, _EMPTY_PAGE)
+        self.lane_paths = LanePaths(self)
         self._detours = Detours()
         self._bounds: tuple[Page, Floats | None] | None = None
         self.version = 0

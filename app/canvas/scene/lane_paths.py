@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from app.canvas.scene.polylines import Polylines, offset
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
+    from collections.abc import Hashable
+
+    from app.canvas.scene.arrays import Floats, Indices, Ints
     from app.canvas.scene.bezier import Courses
+    from app.canvas.scene.camera import Camera
+    from app.canvas.scene.geometry import Scene
+
+Groups: TypeAlias = list[tuple["Indices", Polylines]]
 
 GAP = 6.0
 """From a wire to its first lane, px at 100 %."""
@@ -37,3 +45,30 @@ def lane_points(points: Floats, unit: float, position: int) -> Floats:
 def lane_offset(position: int) -> float:
     """From a wire to its lane number ``position``, px at 100 %."""
     return GAP + PITCH * position
+
+
+class LanePaths:
+    """The lanes of a scene in widget px, remembered while neither the wires nor the camera move."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._key: Hashable = None
+        self._known: dict[Hashable, Groups] = {}
+
+    def beside(self, wires: Indices, positions: Ints, camera: Camera) -> Groups:
+        """``wires`` (k,) in groups, with their lanes at ``positions`` (k,)."""
+        key = self._scene.version, camera
+        if key != self._key:
+            self._key, self._known = key, {}
+        chosen = wires.tobytes(), positions.tobytes()
+        if chosen not in self._known:
+            self._known[chosen] = self._groups(wires, positions, camera)
+        return self._known[chosen]
+
+    def _groups(self, wires: Indices, positions: Ints, camera: Camera) -> Groups:
+        found: Groups = []
+        for position in np.unique(positions).tolist():
+            for alike, courses in self._scene.courses(wires[positions == position]):
+                shown = courses.to_widget(camera)
+                found.append((alike, lane_paths(shown, camera.unit, position)))
+        return found

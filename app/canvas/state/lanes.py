@@ -78,6 +78,11 @@ class Lanes:
             return () if norm is None else (f"rms {number(norm)}",)
         return beside_wire(array)
 
+    @property
+    def has_leaves(self) -> bool:
+        """Whether any wire of the result has a tree."""
+        return self.result is not None and bool(self.result.badges.leaves.get(self.result.loss))
+
     def leaves(self, wire: int) -> tuple[int, int] | None:
         """How many leaves of a wire's tree carry gradient, of how many; None for an array."""
         if self.result is None:

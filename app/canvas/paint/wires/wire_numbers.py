@@ -9,19 +9,19 @@ import numpy as np
 
 from app.canvas.paint import glyphs
 from app.canvas.scene.camera import NUMBERS
-from app.canvas.scene.lane_paths import lane_paths
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.wire_numbers import value_texts
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from app.canvas.paint.wires.lane_labels import LabelPen
-    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.paint.wires.label_pen import LabelPen
+    from app.canvas.scene.arrays import Indices
     from app.canvas.scene.polylines import Polylines
     from app.canvas.state.lanes import Lanes
     from app.canvas.state.view_state import ViewState
 
 Texts: TypeAlias = Callable[[int], tuple[str, ...]]
+Place: TypeAlias = tuple[float, float]
 
 _PLACES = np.array([0.5, 0.4, 0.6, 0.3, 0.7])
 """Where on a wire its number may stand, as shares of its length; the best first."""
@@ -41,15 +41,14 @@ def paint_wire_numbers(pen: LabelPen, view: ViewState, wires: Indices) -> None:
     if camera.zoom < NUMBERS or not len(shown):
         return
     painter = _NumberPainter(pen, view)
-    for alike, courses in scene.courses(shown):
-        curves = courses.to_widget(camera)
-        if numbers.value:
-            painter.paint_values(alike, lane_paths(curves, camera.unit, _OTHER_SIDE))
-        for lanes in view.annotations.lanes if numbers.gradient else ():
-            for position in np.unique(lanes.positions[alike]).tolist():
-                at = lanes.positions[alike] == position
-                paths = lane_paths(curves.only(at), camera.unit, position)
-                painter.paint_gradients(alike[at], paths, lanes)
+    if numbers.value:
+        across = np.full(len(shown), _OTHER_SIDE)
+        for alike, paths in scene.lane_paths.beside(shown, across, camera):
+            painter.paint_values(alike, paths)
+    for lanes in view.annotations.lanes if numbers.gradient else ():
+        positions = lanes.positions[shown]
+        for alike, paths in scene.lane_paths.beside(shown, positions, camera):
+            painter.paint_gradients(alike, paths, lanes)
 
 
 class _NumberPainter:
@@ -92,26 +91,39 @@ class _NumberPainter:
     ) -> None:
         """Paint beside ``paths``: ``side`` is 1 to their right, −1 to their left, 0 on them."""
         scale = self._pen.text_scale
-        for number, wire in enumerate(wires.tolist()):
-            room, forced = paths.lengths[number] - _SPARE * scale, wire == self._selected
-            found = texts(wire)
-            fitting = [text for text in found if glyphs.width(text) * scale <= room]
+        rooms = (paths.lengths - _SPARE * scale).tolist()
+        order = np.repeat(np.arange(len(wires)), len(_PLACES))
+        distances = paths.lengths[order] * np.tile(_PLACES, len(wires))
+        shape = len(wires), len(_PLACES), 2
+        on_path = paths.at(order, distances).reshape(shape)
+        along = paths.direction(order, distances).reshape(shape)
+        for i in np.flatnonzero(self._pen.is_near(on_path).any(axis=1)).tolist():
+            wire = int(wires[i])
+            found, forced = texts(wire), wire == self._selected
+            fitting = [text for text in found if glyphs.width(text) * scale <= rooms[i]]
             text = next(iter(fitting or (found if forced else ())), "")
-            if not text:
-                continue
-            size = np.array([glyphs.width(text), glyphs.SIZE]) * scale
-            centres = self._centres(paths, number, size, side * scale)
-            free = self._pen.free(centres, size)
-            if free.any() or forced:
-                centre = centres[np.argmax(free)]
-                self._pen.paint(text, colour(wire), centre, grounded=True)
+            if text:
+                centres = self._centres(text, on_path[i].tolist(), along[i].tolist(), side)
+                self._paint_at(text, colour(wire), centres, forced=forced)
 
-    def _centres(self, paths: Polylines, number: int, size: Floats, side: float) -> Floats:
-        """Centres (k, 2) of text of a size (2,) that stands beside a path at each of the places."""
-        order = np.full(len(_PLACES), number)
-        along = paths.direction(order, paths.lengths[number] * _PLACES)
-        right = np.column_stack([-along[:, 1], along[:, 0]])
-        distance = 0.5 * np.abs(right) @ size * np.sign(side) + 3.0 * side
-        return np.asarray(
-            paths.at(order, paths.lengths[number] * _PLACES) + distance[:, None] * right
-        )
+    def _paint_at(self, text: str, colour: str, centres: list[Place], *, forced: bool) -> None:
+        """Paint at the first of ``centres`` that is free; if none is, ``forced`` at the first."""
+        scale = self._pen.text_scale
+        width, height = glyphs.width(text) * scale, glyphs.SIZE * scale
+        free = (at for at in centres if self._pen.is_free(*at, width, height))
+        at = next(free, centres[0] if forced else None)
+        if at is not None:
+            self._pen.paint(text, colour, *at, grounded=True)
+
+    def _centres(
+        self, text: str, on_path: list[list[float]], along: list[list[float]], side: float
+    ) -> list[Place]:
+        """Centres of a text that stands beside its path at each place, with a tangent there."""
+        scale = self._pen.text_scale
+        width, height = glyphs.width(text) * scale, glyphs.SIZE * scale
+        sign = (side > 0.0) - (side < 0.0)
+        centres = []
+        for (x, y), (dx, dy) in zip(on_path, along, strict=True):
+            away = 0.5 * sign * (abs(dy) * width + abs(dx) * height) + 3.0 * side * scale
+            centres.append((x - away * dy, y + away * dx))
+        return centres

@@ -15,7 +15,8 @@ from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.trial import paint_trial
 from app.canvas.paint.wires import lane_labels
-from app.canvas.paint.wires.lane_labels import ORIGIN, LabelPen, paint_lane_labels
+from app.canvas.paint.wires.label_pen import LabelPen
+from app.canvas.paint.wires.lane_labels import ORIGIN, paint_lane_labels
 from app.canvas.paint.wires.wire_numbers import paint_wire_numbers
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Bend, Scene

@@ -18,7 +18,8 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.scene.lane_paths import STEPS
 from app.canvas.state.badge_labels import BadgeLabel
 from app.pictures.page_picture import MARGIN, PagePicture, first_use
-from app.services.theme import SMALL, Theme, font, oklch
+from app.services.colours import oklch
+from app.services.theme import SMALL, Theme, font
 from app.services.translation import editor
 from runtime.diagram.diff import PageChanges
 from runtime.diagram.model import Point

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 
-from app.services.theme import Tone, oklch
+from app.services.colours import oklch
+from app.services.theme import Tone
 from app.services.translation import editor
 
 if TYPE_CHECKING:

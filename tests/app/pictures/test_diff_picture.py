@@ -8,7 +8,8 @@ from app.evaluation.evaluator import evaluate
 from app.pictures.diff_picture import DiffPicture, Sign
 from app.pictures.marks import Label, Outline, marks_of
 from app.pictures.options import PictureOptions
-from app.services.theme import DARK, HIGH_CONTRAST, LIGHT, contrast
+from app.services.colours import contrast
+from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
 from blocks.registry import registry
 from runtime.diagram import AddBlock, Connect, InsertPage, Point, PortName, RemoveBlocks, apply
 from runtime.diagram import SetParameters as Set

@@ -6,6 +6,7 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QMenuBar
 
 from app.services import theme
+from app.services.colours import contrast, oklch
 from app.services.theme import (
     BODY,
     DARK,
@@ -14,8 +15,6 @@ from app.services.theme import (
     SMALL,
     THEMES,
     TITLE,
-    contrast,
-    oklch,
 )
 from blocks import registry
 from runtime.flow import State

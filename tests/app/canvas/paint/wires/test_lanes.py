@@ -11,7 +11,8 @@ from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.codes import CODES, NO_RESULT
 from app.canvas.state.lanes import lane_width
-from app.services.theme import LIGHT, THEMES, contrast
+from app.services.colours import contrast
+from app.services.theme import LIGHT, THEMES
 from runtime.flow import State
 from runtime.flow.words.states import STATES, ColourRole, Form
 from tests.app.canvas.paint.recording import recorder

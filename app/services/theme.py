@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QPalette
 
 from app.services.colours import oklch
 from app.services.examples import ASSETS
@@ -27,6 +27,7 @@ BODY = 13
 """Size of block names and of all text in panels, px at 100 %."""
 TITLE = 17
 """Size of symbols and headings, px at 100 %."""
+_FIGURES = str.maketrans("123456789", "000000000")
 TEXT_SIZES: Mapping[str, int] = MappingProxyType({"small": 12, "normal": BODY, "large": 16})
 """Text size of the panels, px, by its name in the settings; the canvas is scaled accordingly."""
 
@@ -111,13 +112,30 @@ class Theme:
 
 def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:
     """The application's font at ``size`` px, unhinted so that it scales, with tabular figures."""
-    made = QFont(QGuiApplication.font().families())
+    return QFont(_font(tuple(QGuiApplication.font().families()), size, bold, italic))
+
+
+@cache
+def _font(families: tuple[str, ...], size: int, bold: bool, italic: bool) -> QFont:
+    weight = QFont.Weight.DemiBold if bold else QFont.Weight.Normal
+    made = QFont(families, -1, weight, italic)
     made.setPixelSize(size)
-    made.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
-    made.setItalic(italic)
     made.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     made.setFeature(QFont.Tag("tnum"), 1)
     return made
+
+
+def text_width(text: str, size: int, *, bold: bool = False) -> float:
+    """Width of ``text`` in :func:`font`, px. All figures are equally wide, so a number that changes
+    in place is measured once.
+    """
+    families = tuple(QGuiApplication.font().families())
+    return _text_width(text.translate(_FIGURES), families, size, bold)
+
+
+@lru_cache(maxsize=8192)
+def _text_width(text: str, families: tuple[str, ...], size: int, bold: bool) -> float:
+    return QFontMetricsF(_font(families, size, bold, False)).horizontalAdvance(text)
 
 
 def scale() -> float:

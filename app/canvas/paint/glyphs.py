@@ -8,15 +8,13 @@ from functools import lru_cache
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
-    QFontMetricsF,
-    QGuiApplication,
     QPainter,
     QPainterPath,
     QPen,
     QPixmap,
 )
 
-from app.services.theme import SMALL, font
+from app.services.theme import SMALL, font, text_width
 
 SIZE = 12.0
 """Width and height of a glyph, px at 100 %."""
@@ -59,15 +57,7 @@ def draw(painter: QPainter, glyph: str, box: QRectF, colour: str, ground: str = 
 
 def width(glyph: str) -> float:
     """Width of the ground of a glyph or text, px at 100 %."""
-    if glyph in SHAPES:
-        return SIZE
-    return _text_width(glyph, QGuiApplication.font().family())
-
-
-@lru_cache(maxsize=4096)
-def _text_width(text: str, family: str) -> float:
-    """The width in this family of the application's font."""
-    return max(SIZE, QFontMetricsF(font(SMALL, bold=True)).horizontalAdvance(text) + 7.0)
+    return SIZE if glyph in SHAPES else max(SIZE, text_width(glyph, SMALL, bold=True) + 7.0)
 
 
 def _strokes(*lines: tuple[float, float, float, float]) -> QPainterPath:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QEvent, QObject
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QFontMetricsF, QPalette
 from PySide6.QtWidgets import QApplication, QMenuBar
 
 from app.services import theme
@@ -15,6 +15,8 @@ from app.services.theme import (
     SMALL,
     THEMES,
     TITLE,
+    font,
+    text_width,
 )
 from blocks import registry
 from runtime.flow import State
@@ -177,3 +179,11 @@ def test_oklch_gives_known_colours():
     red = oklch(0.62796, 0.25768, 29.234)
     assert (red.red(), red.green() <= 1, red.blue() <= 1) == (255, True, True)
     assert contrast("white", "black") == pytest.approx(21.0)
+
+
+def test_figures_are_equally_wide(qapp):
+    widths = {text_width(f"{figure}.{figure}", 11) for figure in range(10)}
+    assert widths == {QFontMetricsF(font(11)).horizontalAdvance("0.0")}
+    assert text_width("12", 11, bold=True) == QFontMetricsF(font(11, bold=True)).horizontalAdvance(
+        "12"
+    )

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.blocks.charts import draw_chart
 from app.canvas.paint.legible import LEAST, legible_size
 from app.canvas.state.charts import HEIGHT, WIDTH
-from app.services.theme import SMALL, Theme, font
+from app.services.theme import SMALL, Theme, font, text_width
 from runtime.diagram.layout.measures import ROW
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BRACKET = 5.0
 _WIDE_GAP, _GAP = 9.0, 6.0
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip)
 _SLIGHTLY = 0.9
 """Numbers shrink to this scale before they lose digits."""
 
@@ -95,20 +96,20 @@ def grid_of(section: Section, place: QRectF, zoom: float) -> Grid | None:
     if section.chart is not None:
         place = place.adjusted(WIDTH + 6.0, 0.0, 0.0, 0.0)
     size = legible_size(SMALL, zoom)
-    shown, metrics = section.readout, QFontMetricsF(font(size))
+    shown = section.readout
     mark = _mark(section, size)
     frame = mark + (2 * _BRACKET if shown.bracketed else 0.0)
     for cells, gap in ((shown.cells, _WIDE_GAP), (shown.cells, _GAP), (shown.short, _GAP)):
-        columns = _columns(cells, metrics)
+        columns = _columns(cells, size)
         width = frame + sum(columns) + gap * (len(columns) - 1)
         if width * _SLIGHTLY <= place.width():
             break
     shrink = min(1.0, max(place.width() / width, LEAST / (size * zoom)))
     if width * shrink > place.width() + 1e-6:
-        cells = _fewer(cells, place.width() / shrink - frame, metrics, prose=shown.prose)
+        cells = _fewer(cells, place.width() / shrink - frame, size, prose=shown.prose)
         if not cells:
             return None
-        columns = _columns(cells, metrics)
+        columns = _columns(cells, size)
         width = frame + sum(columns) + gap * (len(columns) - 1)
     left = mark + (_BRACKET if shown.bracketed else 0.0)
     origin = QPointF(place.right() - width * shrink, place.center().y())
@@ -119,38 +120,34 @@ def _mark(section: Section, size: int) -> float:
     """Width of the mark before the numbers, px of the letters."""
     if not section.mark:
         return 0.0
-    return QFontMetricsF(font(size)).horizontalAdvance(section.mark) + 6.0
+    return text_width(section.mark, size) + 6.0
 
 
-def _fewer(cells: Cells, room: float, metrics: QFontMetricsF, *, prose: bool) -> Cells:
+def _fewer(cells: Cells, room: float, size: int, *, prose: bool) -> Cells:
     """The columns that fit ``room`` with an ellipsis after them; of prose, the first phrases."""
     if prose:
-        fitting = tuple((_beginning(row[0], room, metrics),) for row in cells)
+        fitting = tuple((_beginning(row[0], room, size),) for row in cells)
         return fitting if any(row[0] for row in fitting) else ()
     for count in range(len(cells[0]) - 1, 0, -1):
         fewer = tuple((*row[:count], "…") for row in cells)
-        if sum(_columns(fewer, metrics)) + _GAP * count <= room:
+        if sum(_columns(fewer, size)) + _GAP * count <= room:
             return fewer
     return ()
 
 
-def _beginning(text: str, room: float, metrics: QFontMetricsF) -> str:
+def _beginning(text: str, room: float, size: int) -> str:
     """As many of the phrases of ``text`` as fit: a number cut in two would mislead."""
     phrases = text.split(" · ")
     beginnings = (" · ".join(phrases[:count]) for count in range(len(phrases), 0, -1))
-    return next((part for part in beginnings if metrics.horizontalAdvance(part) <= room), "")
+    return next((part for part in beginnings if text_width(part, size) <= room), "")
 
 
-def _columns(cells: Cells, metrics: QFontMetricsF) -> list[float]:
-    return [
-        max(metrics.horizontalAdvance(cell) for cell in column)
-        for column in zip(*cells, strict=True)
-    ]
+def _columns(cells: Cells, size: int) -> list[float]:
+    return [max(text_width(cell, size) for cell in column) for column in zip(*cells, strict=True)]
 
 
 def _draw_text(painter: QPainter, place: QRectF, text: str) -> None:
-    flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
-    painter.drawText(place, int(flags), text)
+    painter.drawText(place, _RIGHT, text)
 
 
 def _draw_brackets(painter: QPainter, left: float, right: float, half: float) -> None:

@@ -16,6 +16,7 @@ ROWS = 3
 """Largest number of rows of an array that is shown in full."""
 COLUMNS = 4
 """Largest number of columns of an array that is shown in full."""
+_FEW = ROWS * COLUMNS
 
 _SUPERSCRIPT = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -86,18 +87,21 @@ def _aligned(rows: NDArray[Any], digits: int) -> Cells:
 
     A number too small for that place is written with an exponent: only zero looks like zero.
     """
-    largest = float(np.abs(rows[np.isfinite(rows)]).max(initial=0.0)) if _float(rows) else 0.0
-    whole = not _float(rows) or bool((rows == np.round(rows)).all())
+    # As Python's own numbers: for so few of them numpy takes several times as long.
+    listed = rows.tolist()
+    flat = [x for row in listed for x in row] if _float(rows) else []
+    largest = max((abs(x) for x in flat if math.isfinite(x)), default=0.0)
+    whole = all(x.is_integer() or math.isinf(x) for x in flat)
     if rows.size == 1 or whole or not 1e-3 <= largest < 1e5:
-        return tuple(tuple(number(x, digits) for x in row) for row in rows)
+        return tuple(tuple(number(x, digits) for x in row) for row in listed)
     places = max(0, digits - 1 - math.floor(math.log10(largest)))
 
-    def cell(value: Any) -> str:
-        if not np.isfinite(value) or value == 0 or abs(value) < 0.5 * 10.0**-places:
+    def cell(value: float) -> str:
+        if not math.isfinite(value) or value == 0 or abs(value) < 0.5 * 10.0**-places:
             return number(value, 1)
-        return f"{float(value):.{places}f}".replace("-", "−")
+        return f"{value:.{places}f}".replace("-", "−")
 
-    return tuple(tuple(cell(x) for x in row) for row in rows)
+    return tuple(tuple(cell(x) for x in row) for row in listed)
 
 
 def _float(array: NDArray[Any]) -> bool:
@@ -158,11 +162,26 @@ def one_number(array: NDArray[Any] | None) -> tuple[str, ...]:
     if array.size == 1:
         value = array.reshape(())[()]
         return _ever_shorter(value)
-    text = spread(array).partition(" · ")[0]
-    if not text.startswith("rms "):
-        return (text,)
-    rms = _rms(array[np.isfinite(array)].astype(np.float64))
-    return text, *_ever_shorter(rms)
+    rms = _rms_of_few(array) if array.size <= _FEW and _float(array) else None
+    if rms is None:
+        text = spread(array).partition(" · ")[0]
+        if not text.startswith("rms "):
+            return (text,)
+        rms = _rms(array[np.isfinite(array)].astype(np.float64))
+    texts = _ever_shorter(rms)
+    return f"rms {texts[0]}", *texts
+
+
+def _rms_of_few(array: NDArray[Any]) -> float | None:
+    """The root mean square of a small array; None if it is no such number, or all are equal.
+
+    For so few numbers numpy takes several times as long.
+    """
+    values: list[float] = array.ravel().tolist()
+    largest = max(map(abs, values))
+    if not math.isfinite(sum(values)) or min(values) == max(values):
+        return None
+    return largest * math.sqrt(sum((x / largest) ** 2 for x in values) / len(values))
 
 
 def beside_wire(array: NDArray[Any]) -> tuple[str, ...]:

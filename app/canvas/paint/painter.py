@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.blocks.costs import paint_costs
-from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face, margin
+from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face
 from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.blocks.status import paint_status
@@ -35,7 +35,6 @@ from app.canvas.scene.lane_paths import GAP, STEPS
 from app.canvas.scene.polylines import strokes
 from app.canvas.state.route import Route
 from app.canvas.state.view_state import ViewState
-from runtime.diagram.layout.measures import WIDTH
 
 if TYPE_CHECKING:
     from app.canvas.paint.ground import Ground
@@ -258,25 +257,10 @@ class _PagePainter:
 
     def _faces(self, blocks: Indices, faces: FaceCache) -> None:
         view, painter, ratio = self.view, self.painter, self.ratio
-        zoom, look_of = view.camera.zoom, self._look_of()
+        look_of = self._look_of()
         corners = np.round(view.camera.to_widget(view.scene.rects[blocks, :2]) * ratio) / ratio
         for i, (x, y) in zip(blocks.tolist(), corners.tolist(), strict=True):
-            look = look_of(i)
-            picture = faces.picture(look)
-            if picture is None:
-                painter.setPen(QPen(view.theme.border(look.family), 1.0))
-                painter.setBrush(view.theme.face(look.family))
-                box = QRectF(x, y, WIDTH * zoom, look.height * zoom)
-                painter.drawRoundedRect(box, CORNER * zoom, CORNER * zoom)
-                continue
-            room, pixmap = margin(picture.zoom, picture.ratio), picture.pixmap
-            if picture.zoom == zoom and picture.ratio == ratio:
-                painter.drawPixmap(QPointF(x - room, y - room), pixmap)
-            else:
-                scale = zoom / picture.zoom
-                size = pixmap.deviceIndependentSize() * scale
-                place = QRectF(QPointF(x - room * scale, y - room * scale), size)
-                painter.drawPixmap(place, pixmap, QRectF(pixmap.rect()))
+            faces.paint(painter, look_of(i), x, y)
 
     def _plain_blocks(self, blocks: Indices) -> None:
         vector = self.faces is None

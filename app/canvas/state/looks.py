@@ -87,6 +87,10 @@ class Look:
         """How far below the top one of the ``ports`` of a side is, scene units."""
         return collapsed_offset(row, len(ports)) if self.collapsed else port_offset(row)
 
+    def bare(self) -> Look:
+        """The look without numbers."""
+        return replace(self, sections=())
+
     def plain(self, summary: tuple[str, ...]) -> Look:
         """The look from afar: one number, no others, and no names of ports."""
         return replace(

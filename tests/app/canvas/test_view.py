@@ -471,7 +471,7 @@ class TestPictures:
 
     def test_faces_of_another_zoom_stand_in_for_a_while(self, qtbot, canvas, shell):
         canvas.set_result(seed_result(shell.diagram))
-        canvas.set_zoom(1.0)
+        canvas.set_zoom(0.9)
         canvas._faces.budget = 0.0
         canvas.grab()
         assert canvas._faces.behind, "with no time, some faces are still to be drawn"

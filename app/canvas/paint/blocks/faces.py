@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
 
 from app.canvas.paint import glyphs
@@ -40,6 +40,10 @@ _FOLD, _FOLD_INSET = 2.0, 7.0
 """Where the line below a collapsed block runs, from its lower edge and from its sides."""
 _AT_LEAST = 4
 """Number of faces that a frame always draws."""
+_MOST_CHANGING = 4_000
+"""Number of looks with numbers that have just changed, beyond which they are forgotten."""
+_SETTLED = 0.1
+"""Seconds after which numbers that have changed are taken into the picture of their face."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,10 @@ class FaceCache:
         self.budget = budget
         self.behind = False
         self._pictures: dict[Look, Picture] = {}
+        self._bare: set[Look] = set()
+        """The looks of the pictures, without numbers."""
+        self._since: dict[Look, float] = {}
+        """When looks that differ from an older one in their numbers alone came up."""
         self._zoom = self._ratio = 0.0
         self._theme: Theme | None = None
         self._bytes = 0
@@ -76,9 +84,40 @@ class FaceCache:
     def begin(self, zoom: float, ratio: float, theme: Theme, limit: int) -> None:
         """Start a frame; beyond ``limit`` bytes all pictures are dropped."""
         if theme is not self._theme or self._bytes > limit:
-            self._pictures, self._bytes = {}, 0
+            self._pictures, self._bare, self._since, self._bytes = {}, set(), {}, 0
         self._zoom, self._ratio, self._theme = zoom, ratio, theme
         self._drawn, self._spent, self.behind = 0, 0.0, False
+        if len(self._since) > _MOST_CHANGING:
+            self._since = {}
+
+    def paint(self, painter: QPainter, look: Look, x: float, y: float) -> None:
+        """Paint the face of a look with its top left at a widget point, a whole device px."""
+        assert self._theme is not None
+        picture, is_bare = self.parts(look)
+        if picture is None:
+            _draw_ground(painter, look, self._theme, QPointF(x, y), self._zoom)
+            return
+        _draw_picture(painter, picture, QPointF(x, y), self._zoom, self._ratio)
+        if is_bare:
+            painter.save()
+            painter.translate(x, y)
+            painter.scale(self._zoom, self._zoom)
+            draw_numbers(painter, look, self._theme, self._zoom)
+            painter.restore()
+
+    def parts(self, look: Look) -> tuple[Picture | None, bool]:
+        """The picture of a look, and whether it is one without numbers.
+
+        While numbers change, drawing them over such a picture takes less time than a new one.
+        """
+        bare = look if look in self._pictures or not look.sections else look.bare()
+        if bare is look or bare not in self._bare:
+            return self.picture(look), False
+        now = time.perf_counter()
+        if now - self._since.setdefault(look, now) < _SETTLED:
+            return self.picture(bare), True
+        del self._since[look]
+        return self.picture(look), False
 
     def picture(self, look: Look) -> Picture | None:
         """The picture of a look, if need be of another zoom; None if there was no time for any."""
@@ -92,6 +131,7 @@ class FaceCache:
         assert self._theme is not None
         pixmap = draw_picture(look, self._zoom, self._ratio, self._theme)
         made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio)
+        self._bare.add(look.bare())
         self._bytes += made.size - (known.size if known else 0)
         self._drawn += 1
         self._spent += time.perf_counter() - start
@@ -101,6 +141,27 @@ class FaceCache:
 def margin(zoom: float, ratio: float) -> float:
     """Room around a picture's face in widget px, a whole number of device px."""
     return math.ceil(MARGIN * zoom * ratio) / ratio
+
+
+def _draw_picture(
+    painter: QPainter, picture: Picture, corner: QPointF, zoom: float, ratio: float
+) -> None:
+    """Draw a picture, if need be of another zoom, with its face's top left at ``corner``."""
+    room, pixmap = margin(picture.zoom, picture.ratio), picture.pixmap
+    if picture.zoom == zoom and picture.ratio == ratio:
+        painter.drawPixmap(corner - QPointF(room, room), pixmap)
+        return
+    scale = zoom / picture.zoom
+    place = QRectF(corner - QPointF(room, room) * scale, pixmap.deviceIndependentSize() * scale)
+    painter.drawPixmap(place, pixmap, QRectF(pixmap.rect()))
+
+
+def _draw_ground(painter: QPainter, look: Look, theme: Theme, corner: QPointF, zoom: float) -> None:
+    """Draw a face without anything on it."""
+    painter.setPen(QPen(theme.border(look.family), 1.0))
+    painter.setBrush(theme.face(look.family))
+    box = QRectF(corner, QSizeF(WIDTH, look.height) * zoom)
+    painter.drawRoundedRect(box, CORNER * zoom, CORNER * zoom)
 
 
 def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap:
@@ -122,6 +183,12 @@ def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap
 def draw_face(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
     """Draw a face in scene units, its top left at the origin, to be legible at ``zoom``."""
     _Face(painter, look, theme, zoom).draw()
+
+
+def draw_numbers(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
+    """Draw the sections of a look, each from the row of its output down; see :func:`draw_face`."""
+    for section, place in section_places(look, *numbers_room(look, zoom)):
+        draw_section(painter, section, place, theme, zoom=zoom, stale=look.stale)
 
 
 def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]]:
@@ -171,8 +238,8 @@ class _Face:
             self._dots()
             return
         self._header()
-        left, right = self._port_names()
-        self._numbers(left, right)
+        self._port_names()
+        draw_numbers(self.painter, self.look, self.theme, self.zoom)
         self._dots()
         if self.look.inside:
             self._inside(self.look.inside, self.look.height - 0.5)
@@ -253,21 +320,12 @@ class _Face:
             self._inside(state, self.look.height / 2.0)
         draw_summary(self.painter, self.look, self.theme, self.zoom, end)
 
-    def _port_names(self) -> tuple[float, float]:
-        """Draw the names of ports; return where the numbers may begin and end."""
+    def _port_names(self) -> None:
         right_align, left_align = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft
         for port, side, place in port_texts(self.look, self.zoom):
             colour = self.theme.error if port.trouble else self.theme.ink_soft
             align = right_align if side else left_align
             self._elided(place.adjusted(0, 0, 1, 0), port.text, self.small, colour, align)
-        return numbers_room(self.look, self.zoom)
-
-    def _numbers(self, left: float, right: float) -> None:
-        """Draw the sections, each from the row of its output down."""
-        for section, place in section_places(self.look, left, right):
-            draw_section(
-                self.painter, section, place, self.theme, zoom=self.zoom, stale=self.look.stale
-            )
 
     def _dots(self) -> None:
         for x, ports in ((0.0, self.look.inputs), (WIDTH, self.look.outputs)):

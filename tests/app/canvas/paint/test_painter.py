@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor
 
 from app.canvas.paint import painter
 from app.canvas.paint.blocks import plain
-from app.canvas.paint.blocks.faces import Picture, draw_picture, margin
+from app.canvas.paint.blocks.faces import FaceCache, Picture, draw_picture, margin
 from app.canvas.paint.painter import Limits, paint, paint_fitted
 from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
@@ -243,10 +243,12 @@ class TestAll:
         assert sorted(text for text in written if text in wires or text in names) == sorted(names)
 
 
-class Pictures:
+class Pictures(FaceCache):
     """A cache of faces that are all of one zoom and pixel ratio, or has none."""
 
     def __init__(self, zoom: float = 1.0, ratio: float = 1.0) -> None:
+        super().__init__()
+        self.begin(1.0, 1.0, LIGHT, 0)
         self.zoom, self.ratio = zoom, ratio
         self.looks: list[Look] = []
 
@@ -262,6 +264,7 @@ class TestPictures:
     def pictured(self, monkeypatch):
         def draw(view: ViewState, faces: Pictures, ratio: float = 1.0) -> Recorder:
             found = recorder(monkeypatch, lanes, painter)
+            faces.begin(view.camera.zoom, ratio, view.theme, 0)
             paint(found, view, AREA, faces, ratio)
             return found
 

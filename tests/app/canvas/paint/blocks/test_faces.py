@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QTransform
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPixmap, QTransform
 
+from app.canvas.paint.blocks import faces
 from app.canvas.paint.blocks.faces import FaceCache, draw_face, draw_picture, margin
 from app.canvas.paint.blocks.symbols import legible_width
 from app.canvas.paint.legible import LEAST
@@ -18,9 +19,6 @@ from app.services.theme import BODY, DARK, HIGH_CONTRAST, LIGHT, SMALL, TITLE, f
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 from runtime.flow import State
 from tests.app.canvas.paint.recording import Recorder, texts
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QImage
 
 LOOK = Look(
     family="arithmetic",
@@ -317,3 +315,41 @@ class TestCache:
         first = cache.picture(LOOK)
         cache.begin(1.0, 1.0, LIGHT, limit=1)
         assert cache.picture(LOOK) is not first
+
+    def test_changing_numbers_are_drawn_over_a_picture_without_any(self, qapp, monkeypatch):
+        now = [0.0]
+        monkeypatch.setattr(faces.time, "perf_counter", lambda: now[0])
+        cache, shown = FaceCache(), Recorder()
+        cache.begin(1.0, 1.0, LIGHT, LIMIT)
+        whole, is_bare = cache.parts(LOOK)
+        assert not is_bare
+        changed = replace(LOOK, sections=(Section("", Readout((("7", "9"),), bracketed=True)),))
+        bare, is_bare = cache.parts(changed)
+        assert is_bare
+        assert bare.pixmap.toImage() == image(LOOK.bare()) != whole.pixmap.toImage()
+        cache.paint(shown, changed, 10.0, 20.0)
+        assert [text.words for text in texts(shown)] == ["7", "9"]
+        now[0] += 1.0
+        settled, is_bare = cache.parts(changed)
+        assert not is_bare
+        assert settled.pixmap.toImage() == image(changed)
+
+    def test_numbers_over_a_bare_picture_lie_as_in_a_whole_one(self, qapp):
+        cache, changed = FaceCache(), replace(LOOK, sections=(Section("", Readout((("7",),))),))
+        cache.begin(0.7, 1.0, LIGHT, LIMIT)
+        cache.parts(LOOK)
+        room = margin(0.7, 1.0)
+        over = QPixmap(image(changed, 0.7).size())
+        over.fill(LIGHT.canvas)
+        whole = QPixmap(over)
+        for target, draw in (
+            (over, lambda painter: cache.paint(painter, changed, room, room)),
+            (whole, lambda painter: painter.drawPixmap(0, 0, draw_picture(changed, 0.7, 1, LIGHT))),
+        ):
+            with QPainter(target) as painter:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                draw(painter)
+        grey = QImage.Format.Format_Grayscale8
+        shown = [one.toImage().convertToFormat(grey) for one in (over, whole)]
+        levels = [np.array(one.constBits(), int) for one in shown]
+        assert np.abs(levels[0] - levels[1]).max() <= 2

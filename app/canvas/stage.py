@@ -43,6 +43,8 @@ _FACE_BUDGET = 0.008
 """Seconds per frame for drawing new faces; the rest follow in the next frames."""
 _CUT_BUDGET = 0.004
 """Seconds per frame for finding out where gradient is cut; the rest follow as well."""
+_FOLLOW_AFTER = 30
+"""Milliseconds until new numbers of blocks are painted without the result that follows."""
 _FLOW_EVERY = 50
 """Milliseconds between animation steps of the selected wire's chevrons."""
 _FLOW_STEP = 0.05
@@ -79,19 +81,17 @@ class Stage(Positions):
         self._motion = True
         self.computing = Computing(self)
         self.computing.changed.connect(self._show_computing)
-        self._stale_timer = QTimer(self)
-        self._stale_timer.setSingleShot(True)
-        self._stale_timer.setInterval(SHOWN_AFTER)
+        self._followed: set[str] = set()
+        """Blocks with new numbers that are not painted yet."""
+        self._follow_timer = QTimer(self, singleShot=True, interval=_FOLLOW_AFTER)
+        self._follow_timer.timeout.connect(self._show_followed)
+        self._stale_timer = QTimer(self, singleShot=True, interval=SHOWN_AFTER)
         self._stale_timer.timeout.connect(self._dim)
-        self._flow_timer = QTimer(self)
-        self._flow_timer.setInterval(_FLOW_EVERY)
+        self._flow_timer = QTimer(self, interval=_FLOW_EVERY)
         self._flow_timer.timeout.connect(self._flow)
-        self._refine_timer = QTimer(self)
-        self._refine_timer.setSingleShot(True)
+        self._refine_timer = QTimer(self, singleShot=True)
         self._refine_timer.timeout.connect(self._refine)
-        self._still_timer = QTimer(self)
-        self._still_timer.setSingleShot(True)
-        self._still_timer.setInterval(_STILL_AFTER)
+        self._still_timer = QTimer(self, singleShot=True, interval=_STILL_AFTER)
         self._still_timer.timeout.connect(self.update)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(200, 150)
@@ -122,19 +122,28 @@ class Stage(Positions):
         self.update()
 
     def _follow(self, changed: list[int]) -> None:
-        """Show the new numbers of blocks at once; the rest waits for the result."""
-        scene, annotations = self.view.scene, self.view.annotations
+        """Show the new numbers of blocks with the result that follows, or soon without it."""
         for i in changed:
-            annotations.forget(i)
-            self.update(self.block_rect(scene.names[i]).adjusted(-4, -4, 4, 4))
-        if self._result is not None:
+            self.view.annotations.forget(i)
+            self._followed.add(self.view.scene.names[i])
+        if self._result is None:
+            self._show_followed()
+        else:
+            self._follow_timer.start()
             self._stale_timer.start()
+
+    def _show_followed(self) -> None:
+        for name in self._followed & self.view.scene.index.keys():
+            self.update(self.block_rect(name).adjusted(-4, -4, 4, 4))
+        self._followed.clear()
 
     def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
         """Show values, lanes and problems; ``use`` is the path of the shown page's use."""
         if result is self._result and use == self._use:
             return
         self._result, self._use = result, use
+        self._follow_timer.stop()
+        self._followed.clear()
         self._resolve()
         self.update()
 

@@ -118,8 +118,8 @@ class MiniMap(QWidget):
     def _blocks(self, bounds: Floats) -> QPixmap:
         """The blocks, redrawn when the page, the theme or the screen changes."""
         view, ratio = self._canvas.view, self.devicePixelRatioF()
-        key = (view.scene.page, view.theme.name, ratio)
-        if self._picture is None or not _same(key, self._drawn):
+        key = (view.scene, view.scene.version, view.theme.name, ratio)
+        if self._picture is None or key != self._drawn:
             self._drawn = key
             self._picture = QPixmap(round(SIZE[0] * ratio), round(SIZE[1] * ratio))
             self._picture.setDevicePixelRatio(ratio)
@@ -157,8 +157,3 @@ class MiniMap(QWidget):
         size = np.maximum(bounds[2:] - bounds[:2], 1.0)
         scale = float(((np.array(SIZE) - 2 * _PAD) / size).min())
         return scale, np.array(SIZE) / 2.0 - scale * (bounds[:2] + bounds[2:]) / 2.0
-
-
-def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Whether two keys are equal; pages are compared by identity, which is fast."""
-    return len(one) == len(other) and one[0] is other[0] and one[1:] == other[1:]

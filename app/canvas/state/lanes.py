@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -36,7 +37,7 @@ _SHAREABLE = (NO_RESULT, CODES[State.OFF_ROUTE], CODES[State.FROZEN], CODES[Stat
 class Lanes:
     """One lane beside each wire of a scene: the gradient of one loss, or of all together."""
 
-    keys: tuple[str, ...]
+    keys: tuple[WirePath, ...]
     """Path of each wire."""
     result: Result | None
     use: InstancePath
@@ -158,7 +159,7 @@ def lanes_of(
 
     If the result is ``stale`` or partial, wires that it does not know have no lane.
     """
-    keys = tuple(WirePath(key).within(use) for key in scene.wire_keys)
+    keys = _within(use, tuple(scene.wire_keys))
     count = len(keys)
     codes, widths = np.full(count, NO_RESULT, np.int8), np.ones(count)
     if result is not None:
@@ -171,6 +172,12 @@ def lanes_of(
         widths = lane_width(np.array([norms.get(key) or 0.0 for key in keys], float))
     positions, shared = np.zeros(count, np.int32), np.zeros(count, bool)
     return Lanes(keys, result, use, codes, widths, codes, positions, shared, name)
+
+
+@lru_cache(maxsize=8)
+def _within(use: InstancePath, keys: tuple[str, ...]) -> tuple[WirePath, ...]:
+    """Absolute paths of wires that are given by their paths on the page used at ``use``."""
+    return tuple(WirePath(key).within(use) for key in keys)
 
 
 def lane_width(rms: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,7 @@ from runtime.flow.words.formatting import number
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Ints
     from app.canvas.state.page_result import PageResult
+    from runtime.diagram.paths import InstancePath, PortPath
     from runtime.flow import State
 
 _DASH = Readout((("–",),), prose=True)
@@ -166,26 +168,36 @@ def row_counts(page: PageResult) -> Ints:
     scene, result = page.scene, page.result
     if result is None or not (result.values or result.trees):
         return scene.rows
-    values, use = result.values, page.use
+    values = result.values
     counts = scene.rows.tolist()
     by_shape: dict[tuple[int, ...], int] = {}
-    for i, (name, slots) in enumerate(zip(scene.names, scene.slots, strict=True)):
-        if len(slots.outputs) != 1:
-            counts[i] = max(len(slots.outputs), 1)
+    outputs = tuple(slots.outputs for slots in scene.slots)
+    for i, path in enumerate(_only_outputs(page.use, tuple(scene.names), outputs)):
+        if path is None:
+            counts[i] = max(len(outputs[i]), 1)
             continue
-        value = values.get((use / name).port(slots.outputs[0]))
+        name, value = scene.names[i], values.get(path)
         if value is None and isinstance(scene.blocks[i], PageBlock):
-            value = page.value(name, slots.outputs[0])
+            value = page.value(name, outputs[i][0])
         if value is not None:
             shape = value.shape
             counts[i] = by_shape.get(shape) or by_shape.setdefault(shape, lines(shape))
-        elif (tree := page.tree(name, slots.outputs[0])) is not None:
+        elif (tree := page.tree(name, outputs[i][0])) is not None:
             counts[i] = len(outline(tree, result.ports).cells)
     for i in np.flatnonzero(scene.least_rows > 1).tolist():
         name = scene.names[i]
         if page.value(name, scene.slots[i].outputs[0]) is not None:
             counts[i] += gradient_lines(page.gradient(name))
     return np.array(counts, np.int32)
+
+
+@lru_cache(maxsize=8)
+def _only_outputs(
+    use: InstancePath, names: tuple[str, ...], outputs: tuple[tuple[str, ...], ...]
+) -> tuple[PortPath | None, ...]:
+    """The paths of the outputs of blocks with one; None for the others."""
+    paired = zip(names, outputs, strict=True)
+    return tuple((use / name).port(out[0]) if len(out) == 1 else None for name, out in paired)
 
 
 def _sections(page: PageResult, i: int) -> tuple[Section, ...]:

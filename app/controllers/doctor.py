@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _COUNT_AFTER = 400
-"""Milliseconds without a new result after which findings that are only counted are looked for."""
+"""Milliseconds of rest after which findings that nobody waits for are looked for."""
 
 
 class DoctorController(QObject):
@@ -116,6 +116,9 @@ class DoctorController(QObject):
             explanation.follow_link(PortPath(key).block)
 
     def _update(self) -> None:
+        if self._document.is_previewing:  # a hand is at work
+            self._later.start()
+            return
         result = self._result
         if result is None or not (self._visible or self._counted):
             return

@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 
 from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QGuiApplication
 
 INTERVAL = 500
 """Milliseconds between looks for garbage."""
+_MOST = 1_000_000
+"""Objects made since the last look that are not left to lie until a mouse button is released."""
 
 
 class GarbageCollector(QObject):
@@ -30,6 +33,8 @@ class GarbageCollector(QObject):
 
     def collect(self) -> None:
         """Collect the generations that are due by Python's own thresholds."""
+        if QGuiApplication.mouseButtons() and gc.get_count()[0] < _MOST:
+            return  # what the hand drags would stop for a moment
         counts = zip(gc.get_count(), gc.get_threshold(), strict=True)
         due = [generation for generation, (count, most) in enumerate(counts) if count > most]
         if due:

@@ -15,6 +15,8 @@ from runtime.diagram.paths import PortPath
 from runtime.flow import dialects
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QShowEvent
+
     from app.evaluation.result import Result
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -99,6 +101,7 @@ class Variables(Table):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._result: Result | None = None
         self.table = VariableModel(self)
         self.setModel(self.table)
         self.setFrameShape(self.Shape.NoFrame)
@@ -121,7 +124,13 @@ class Variables(Table):
 
     def set_result(self, result: Result | None) -> None:
         """Show another result."""
-        self.table.set_result(result)
+        self._result = result
+        if self.isVisible():
+            self.table.set_result(result)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self.table.set_result(self._result)
+        super().showEvent(event)
 
     def _request(self, index: QModelIndex) -> None:
         self.blockRequested.emit(self.table.names[index.row()])

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from blocks.block import OpenShape, Shape, Source
 from blocks.values import DType, Tensor, fitted
@@ -29,6 +29,22 @@ _LARGEST_EXACT = 2**53
 _WIDEST = np.finfo(np.float64).max / 2
 
 
+def _checked_slider(slider: tuple[float, ...]) -> tuple[float, ...]:
+    """The limits of a slider if they are some; raises ValueError."""
+    if len(slider) not in (2, 3) or not all(map(math.isfinite, slider)):
+        raise ValueError("a slider is [least, largest] or [least, largest, step], all finite")
+    least, largest, *steps = slider
+    if not least < largest:
+        raise ValueError(f"the least number of the slider, {least:g}, is not below {largest:g}")
+    if any(not 0.0 < step <= largest - least for step in steps):
+        raise ValueError(f"the step of the slider must be above 0, at most {largest - least:g}")
+    return slider
+
+
+Slider = Annotated[tuple[float, ...], AfterValidator(_checked_slider)]
+"""The limits within which a number is dragged: least, largest and, if wanted, the step."""
+
+
 class _Given(Source):
     """A source whose value may be given; value, shape and dtype must agree.
 
@@ -43,6 +59,9 @@ class _Given(Source):
     """Lengths of the axes, null for a length to be inferred; null for all of it."""
     dtype: DType = "float32"
     """Dtype of the numbers."""
+    slider: Slider | None = None
+    """Limits within which its numbers are dragged, [least, largest] or [least, largest, step]; a
+    single number gets a slider. They bind the hand alone: training may leave them."""
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -136,6 +155,9 @@ class Constant(Source):
     """The numbers, as nested lists."""
     dtype: DType | None = None
     """Dtype of the numbers; null for float32, int64 or bool, by what the value holds."""
+    slider: Slider | None = None
+    """Limits within which its numbers are dragged, [least, largest] or [least, largest, step]; a
+    single number gets a slider."""
 
     @model_validator(mode="after")
     def _hold(self) -> Self:

@@ -5,8 +5,8 @@ a parsed document of its version, which it may modify, and returns the document 
 
 An optional field needs no new version, because existing files keep their meaning without it; the
 bends of wires were added to the layout this way, their routes and styles of blocks to the page,
-and bookmarks to the diagram. An older Gradwire rejects the unknown field and reports its line and
-column.
+bookmarks to the diagram, and sliders to sources. An older Gradwire rejects the unknown field and
+reports its line and column.
 """
 
 from __future__ import annotations

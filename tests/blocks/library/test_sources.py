@@ -192,3 +192,28 @@ def test_the_widest_scale_draws_without_an_error(initialiser: str) -> None:
     assert source.data((50,)).shape == (50,)
     uniform = Variable(initialiser="uniform", scale=1.5e308, dtype="float64", seed=1).data((50,))
     assert np.isfinite(uniform).all() and uniform.min() < -1e307 and uniform.max() > 1e307
+
+
+@pytest.mark.parametrize("cls", [Variable, Constant, Input])
+def test_a_slider_is_kept_in_the_record(cls) -> None:
+    block = cls(value=7.5, slider=[0, 5, 0.5])
+    assert block.slider == (0.0, 5.0, 0.5)
+    assert cls.from_record(block.to_record()) == block
+    assert "slider" not in cls(value=7.5).to_record()
+
+
+@pytest.mark.parametrize(
+    ("slider", "reason"),
+    [
+        ([1, 0], "the least number of the slider, 1, is not below 0"),
+        ([1, 1], "is not below"),
+        ([0], "a slider is"),
+        ([0, 1, 0.1, 2], "a slider is"),
+        ([0, "inf"], "slider"),
+        ([0, 1, 0], "the step of the slider must be above 0, at most 1"),
+        ([0, 1, 1.5], "at most 1"),
+    ],
+)
+def test_a_slider_without_sense_is_refused(slider, reason) -> None:
+    with pytest.raises(ParameterError, match=reason):
+        Variable(value=0.5, slider=slider)

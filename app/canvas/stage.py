@@ -10,7 +10,7 @@ from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEven
 
 from app.canvas.computing import SHOWN_AFTER, Computing
 from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
-from app.canvas.paint.blocks.faces import FaceCache
+from app.canvas.paint.blocks.face_cache import FaceCache
 from app.canvas.paint.ground import Ground
 from app.canvas.paint.painter import Limits, paint, paint_fitted
 from app.canvas.positions import Positions

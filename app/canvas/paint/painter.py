@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.blocks.costs import paint_costs
-from app.canvas.paint.blocks.faces import CORNER, FaceCache, draw_face
+from app.canvas.paint.blocks.faces import CORNER, draw_face
 from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.blocks.status import paint_status
@@ -37,6 +37,7 @@ from app.canvas.state.route import Route
 from app.canvas.state.view_state import ViewState
 
 if TYPE_CHECKING:
+    from app.canvas.paint.blocks.face_cache import FaceCache
     from app.canvas.paint.ground import Ground
     from app.canvas.scene.arrays import Floats, Indices
     from app.canvas.state.looks import Look

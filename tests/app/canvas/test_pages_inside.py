@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtWidgets import QCheckBox, QLabel
 
-from app.canvas.paint.blocks.faces import draw_picture
+from app.canvas.paint.blocks.face_cache import draw_picture
 from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import Annotations, resolve

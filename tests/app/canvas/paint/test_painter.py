@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor
 
 from app.canvas.paint import painter
 from app.canvas.paint.blocks import plain
-from app.canvas.paint.blocks.faces import FaceCache, Picture, draw_picture, margin
+from app.canvas.paint.blocks.face_cache import FaceCache, Picture, draw_picture, margin
 from app.canvas.paint.painter import Limits, paint, paint_fitted
 from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera

@@ -10,7 +10,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
 from app.canvas.paint import painter
-from app.canvas.paint.blocks.faces import FaceCache
+from app.canvas.paint.blocks.face_cache import FaceCache
 from app.canvas.paint.painter import paint
 from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import Camera

@@ -7,8 +7,9 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPixmap, QTransform
 
-from app.canvas.paint.blocks import faces
-from app.canvas.paint.blocks.faces import FaceCache, draw_face, draw_picture, margin
+from app.canvas.paint.blocks import face_cache
+from app.canvas.paint.blocks.face_cache import FaceCache, draw_picture, margin
+from app.canvas.paint.blocks.faces import draw_face
 from app.canvas.paint.blocks.symbols import legible_width
 from app.canvas.paint.legible import LEAST
 from app.canvas.scene.geometry import PORT_RADIUS
@@ -318,7 +319,7 @@ class TestCache:
 
     def test_changing_numbers_are_drawn_over_a_picture_without_any(self, qapp, monkeypatch):
         now = [0.0]
-        monkeypatch.setattr(faces.time, "perf_counter", lambda: now[0])
+        monkeypatch.setattr(face_cache.time, "perf_counter", lambda: now[0])
         cache, shown = FaceCache(), Recorder()
         cache.begin(1.0, 1.0, LIGHT, LIMIT)
         whole, is_bare = cache.parts(LOOK)

@@ -1,0 +1,161 @@
+"""Caches the faces of blocks as pictures by look, zoom and pixel ratio."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QPainter, QPen, QPixmap
+
+from app.canvas.paint.blocks.faces import CORNER, draw_face, draw_numbers
+from runtime.diagram.layout.measures import WIDTH
+
+if TYPE_CHECKING:
+    from app.canvas.state.looks import Look
+    from app.services.theme import Theme
+
+MARGIN = 11.0
+"""Room around a face for ports and badges, px at 100 %."""
+_AT_LEAST = 4
+"""Number of faces that a frame always draws."""
+_MOST_CHANGING = 4_000
+"""Number of looks with numbers that have just changed, beyond which they are forgotten."""
+_SETTLED = 0.1
+"""Seconds after which numbers that have changed are taken into the picture of their face."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawn face with :func:`margin` around it."""
+
+    pixmap: QPixmap
+    zoom: float
+    ratio: float
+
+    @property
+    def size(self) -> int:
+        """Bytes of its pixels."""
+        return self.pixmap.width() * self.pixmap.height() * 4
+
+
+class FaceCache:
+    """Pictures of looks for the current zoom, pixel ratio and theme.
+
+    ``budget`` is the time, in seconds, that a frame may spend on drawing; it always draws a few
+    faces. After that, pictures of other zooms stand in, and ``behind`` is True.
+    """
+
+    def __init__(self, budget: float = math.inf) -> None:
+        self.budget = budget
+        self.behind = False
+        self._pictures: dict[Look, Picture] = {}
+        self._bare: set[Look] = set()
+        """The looks of the pictures, without numbers."""
+        self._since: dict[Look, float] = {}
+        """When looks that differ from an older one in their numbers alone came up."""
+        self._zoom = self._ratio = 0.0
+        self._theme: Theme | None = None
+        self._bytes = 0
+        self._drawn = 0
+        self._spent = 0.0
+
+    def begin(self, zoom: float, ratio: float, theme: Theme, limit: int) -> None:
+        """Start a frame; beyond ``limit`` bytes all pictures are dropped."""
+        if theme is not self._theme or self._bytes > limit:
+            self._pictures, self._bare, self._since, self._bytes = {}, set(), {}, 0
+        self._zoom, self._ratio, self._theme = zoom, ratio, theme
+        self._drawn, self._spent, self.behind = 0, 0.0, False
+        if len(self._since) > _MOST_CHANGING:
+            self._since = {}
+
+    def paint(self, painter: QPainter, look: Look, x: float, y: float) -> None:
+        """Paint the face of a look with its top left at a widget point, a whole device px."""
+        assert self._theme is not None
+        picture, is_bare = self.parts(look)
+        if picture is None:
+            _draw_ground(painter, look, self._theme, QPointF(x, y), self._zoom)
+            return
+        _draw_picture(painter, picture, QPointF(x, y), self._zoom, self._ratio)
+        if is_bare:
+            painter.save()
+            painter.translate(x, y)
+            painter.scale(self._zoom, self._zoom)
+            draw_numbers(painter, look, self._theme, self._zoom)
+            painter.restore()
+
+    def parts(self, look: Look) -> tuple[Picture | None, bool]:
+        """The picture of a look, and whether it is one without numbers.
+
+        While numbers change, drawing them over such a picture takes less time than a new one.
+        """
+        bare = look if look in self._pictures or not look.sections else look.bare()
+        if bare is look or bare not in self._bare:
+            return self.picture(look), False
+        now = time.perf_counter()
+        if now - self._since.setdefault(look, now) < _SETTLED:
+            return self.picture(bare), True
+        del self._since[look]
+        return self.picture(look), False
+
+    def picture(self, look: Look) -> Picture | None:
+        """The picture of a look, if need be of another zoom; None if there was no time for any."""
+        known = self._pictures.get(look)
+        if known is not None and known.zoom == self._zoom and known.ratio == self._ratio:
+            return known
+        if self._drawn >= _AT_LEAST and self._spent > self.budget:
+            self.behind = True
+            return known
+        start = time.perf_counter()
+        assert self._theme is not None
+        pixmap = draw_picture(look, self._zoom, self._ratio, self._theme)
+        made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio)
+        self._bare.add(look.bare())
+        self._bytes += made.size - (known.size if known else 0)
+        self._drawn += 1
+        self._spent += time.perf_counter() - start
+        return made
+
+
+def margin(zoom: float, ratio: float) -> float:
+    """Room around a picture's face in widget px, a whole number of device px."""
+    return math.ceil(MARGIN * zoom * ratio) / ratio
+
+
+def _draw_picture(
+    painter: QPainter, picture: Picture, corner: QPointF, zoom: float, ratio: float
+) -> None:
+    """Draw a picture, if need be of another zoom, with its face's top left at ``corner``."""
+    room, pixmap = margin(picture.zoom, picture.ratio), picture.pixmap
+    if picture.zoom == zoom and picture.ratio == ratio:
+        painter.drawPixmap(corner - QPointF(room, room), pixmap)
+        return
+    scale = zoom / picture.zoom
+    place = QRectF(corner - QPointF(room, room) * scale, pixmap.deviceIndependentSize() * scale)
+    painter.drawPixmap(place, pixmap, QRectF(pixmap.rect()))
+
+
+def _draw_ground(painter: QPainter, look: Look, theme: Theme, corner: QPointF, zoom: float) -> None:
+    """Draw a face without anything on it."""
+    painter.setPen(QPen(theme.border(look.family), 1.0))
+    painter.setBrush(theme.face(look.family))
+    box = QRectF(corner, QSizeF(WIDTH, look.height) * zoom)
+    painter.drawRoundedRect(box, CORNER * zoom, CORNER * zoom)
+
+
+def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap:
+    """A picture of the face with :func:`margin` around it."""
+    room = margin(zoom, ratio)
+    width = math.ceil((2 * room + WIDTH * zoom) * ratio)
+    height = math.ceil((2 * room + look.height * zoom) * ratio)
+    pixmap = QPixmap(width, height)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    with QPainter(pixmap) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(room, room)
+        painter.scale(zoom, zoom)
+        draw_face(painter, look, theme, zoom)
+    return pixmap

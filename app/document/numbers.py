@@ -34,6 +34,53 @@ class Number(NamedTuple):
     """Its indices; empty for a scalar."""
 
 
+class Slider(NamedTuple):
+    """The limits within which a number is dragged."""
+
+    least: float
+    largest: float
+    step: float = 0.0
+    """Between two neighbouring numbers, counted from the least; 0 for any number."""
+
+    def share(self, value: Any) -> float:
+        """Where a number lies from least to largest, 0 … 1; at the nearer end if outside."""
+        share = (float(value) - self.least) / (self.largest - self.least)
+        return min(max(share, 0.0), 1.0) if math.isfinite(share) else 0.0
+
+    def has(self, value: Any) -> bool:
+        """Whether a number lies within the limits."""
+        return self.least <= float(value) <= self.largest
+
+    def at(self, share: float, dtype: np.dtype[Any]) -> Any:
+        """The number at a share of the way, at most the hundredth part of it or a step away."""
+        wanted = self.least + min(max(share, 0.0), 1.0) * (self.largest - self.least)
+        return self.nearest(wanted, self.grain(), dtype)
+
+    def grain(self) -> float:
+        """The step, or else a power of ten that is at most the hundredth part of the way."""
+        return self.step or 10.0 ** math.floor(math.log10((self.largest - self.least) / 100.0))
+
+    def nearest(self, value: float, grain: float, dtype: np.dtype[Any]) -> Any:
+        """The nearest number within the limits: a step, a multiple of the grain or an end."""
+        found = self._step_near(value) if self.step else round(value / grain) * grain
+        found = min(max(round(found, _places(grain) + 3), self.least), self.largest)
+        if dtype.kind == "b":
+            return np.bool_(found >= 0.5)
+        low, high = _limits(dtype)
+        whole = found if dtype.kind == "f" else round(found)
+        return dtype.type(min(max(whole, low), high))
+
+    def _step_near(self, value: float) -> float:
+        last = math.floor((self.largest - self.least) / self.step + 1e-9)
+        return self.least + min(round((value - self.least) / self.step), last) * self.step
+
+
+def slider_of(block: Block, key: str = _VALUE) -> Slider | None:
+    """The slider of a source's numbers; None for other numbers, and without one."""
+    limits = getattr(block, "slider", None) if isinstance(block, Source) else None
+    return Slider(*limits) if limits is not None and key == _VALUE else None
+
+
 def array_of(block: Block, key: str, shown: NDArray[Any] | None = None) -> NDArray[Any] | None:
     """The array with the numbers of ``key``; None if they can't be changed in place.
 
@@ -94,14 +141,15 @@ class Scrub:
     """Moves a number by steps whose size is that of the number when the change began.
 
     Floats stop at multiples of the step, so that they read well; integers and floats stay within
-    what their dtype can express. A boolean is true above a half.
+    what their dtype can express, and within the limits of a slider. A boolean is true above a half.
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, slider: Slider | None = None) -> None:
         start = np.asarray(value)[()]
         self._dtype = start.dtype
-        self._step = step_of(start)
-        self._low, self._high = _limits(start.dtype)
+        self._slider = slider
+        self._step = slider.step if slider and slider.step else step_of(start)
+        self._low, self._high = slider[:2] if slider else _limits(start.dtype)
         self._exact = float(start) if math.isfinite(float(start)) else 0.0
         self.value: Any = start
 
@@ -109,15 +157,21 @@ class Scrub:
         """Move by ``steps`` of ``factor`` times the usual size; return the new number."""
         grain = self._step * factor
         self._exact = min(max(self._exact + steps * grain, self._low), self._high)
-        if self._dtype.kind == "b":
+        if self._slider is not None:
+            self.value = self._slider.nearest(self._exact, grain, self._dtype)
+        elif self._dtype.kind == "b":
             self.value = np.bool_(self._exact >= 0.5)
         elif self._dtype.kind == "f":
-            places = max(0, -math.floor(math.log10(grain)))
-            rounded = round(round(self._exact / grain) * grain, places)
+            rounded = round(round(self._exact / grain) * grain, _places(grain))
             self.value = self._dtype.type(min(max(rounded, self._low), self._high))
         else:
             self.value = self._dtype.type(round(self._exact))
         return self.value
+
+
+def _places(grain: float) -> int:
+    """How many decimal places a multiple of a power of ten needs."""
+    return max(0, -math.floor(math.log10(grain)))
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:

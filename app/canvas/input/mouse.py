@@ -310,7 +310,7 @@ class Mouse:
                 canvas.set_selection(canvas.view.selection.without_wire().toggled(item))
             else:
                 canvas.set_selection(item)
-                canvas.numbers.activate(number)
+                canvas.numbers.click(number, at)
 
         if not adding:
             self._ensure_selected(item)

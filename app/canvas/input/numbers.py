@@ -6,15 +6,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from app.canvas.input.gestures.base import Host
-from app.canvas.input.gestures.scrubbing import ScrubNumber, factor_of
-from app.canvas.paint.blocks.numbers import number_at, number_box, number_boxes
+from app.canvas.input.gestures.scrubbing import ScrubNumber, SlideNumber, factor_of
+from app.canvas.paint.blocks.numbers import number_at, number_box, number_boxes, slider_track
+from app.canvas.paint.blocks.sliders import KNOB
 from app.canvas.scene.hits import block_at
-from app.document.numbers import Number, Scrub, array_of, read_number, set_number
+from app.document.numbers import (
+    Number,
+    Scrub,
+    Slider,
+    array_of,
+    read_number,
+    set_number,
+    slider_of,
+)
 from app.services.translation import editor
 from runtime.diagram.paths import PortName
 from runtime.flow.words.formatting import number as written
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtCore import QPointF, Qt
 
     from app.canvas.input.gestures.base import Gesture
@@ -71,10 +82,10 @@ class Numbers:
         self._canvas.view = replace(view, near_number=number)
         self._canvas.redraw()
         hint = editor.tr(
-            "{0} = {1}: drag to change (Shift fine, Ctrl coarse), click for arrows and wheel, "
+            "{0}: drag to change (Shift fine, Ctrl coarse), click for arrows and wheel, "
             "double-click to type."
         )
-        text = "" if number is None else hint.format(_name(number), written(self.value(number)))
+        text = "" if number is None else hint.format(self._written(number))
         self._canvas.hint(text)
 
     # Changing
@@ -87,7 +98,17 @@ class Numbers:
             self._canvas.hint(hint.format(_name(number), written(value)))
             return self._change(number, value)
 
-        return ScrubNumber(self._canvas, start, Scrub(self.value(number)), change)
+        number_at = self._on_slider(number, start)
+        if number_at is not None:
+            return SlideNumber(self._canvas, start, self.value(number), number_at, change)
+        return ScrubNumber(self._canvas, start, self._scrub_of(number), change)
+
+    def click(self, number: Number, at: QPointF) -> None:
+        """Give a number the keys and the wheel; on its slider, move the knob there."""
+        number_at = self._on_slider(number, at)
+        if number_at is not None and (value := number_at(at.x())) != self.value(number):
+            self._canvas.request(self._change(number, value))
+        self.activate(number)
 
     def activate(self, number: Number | None) -> None:
         """Give a number the keys and the wheel, or take them away."""
@@ -96,7 +117,7 @@ class Numbers:
             self._canvas.view = replace(view, number=number)
             self._canvas.redraw()
         self._turned = 0.0
-        self._scrub = None if number is None else Scrub(self.value(number))
+        self._scrub = None if number is None else self._scrub_of(number)
         if number is not None:
             self._tell(number)
 
@@ -125,7 +146,7 @@ class Numbers:
             return False
         before = self.value(number)
         if self._scrub is None or self._scrub.value != before:
-            self._scrub = Scrub(before)
+            self._scrub = self._scrub_of(number)
         value = self._scrub.by(steps, factor_of(modifiers))
         if value != before:
             self._canvas.request(self._change(number, value))
@@ -176,6 +197,33 @@ class Numbers:
         block = scene.page.blocks[number.block]
         return set_number(block, number, value, self._shown(number), scene.page_name)
 
+    def _scrub_of(self, number: Number) -> Scrub:
+        return Scrub(self.value(number), self._slider(number))
+
+    def _slider(self, number: Number) -> Slider | None:
+        return slider_of(self._canvas.view.scene.page.blocks[number.block], number.key)
+
+    def _on_slider(self, number: Number, at: QPointF) -> Callable[[float], Any] | None:
+        """The number for each x on the slider at a point of the widget; None beside it."""
+        slider, track = self._slider(number), slider_track(self._canvas.view, number.block)
+        if slider is None or track is None or at.x() > track.right() + KNOB:
+            return None
+        dtype, left, width = self.value(number).dtype, track.left(), track.width()
+        return lambda x: slider.at((x - left) / width, dtype)
+
+    def _written(self, number: Number) -> str:
+        """``w = 0.5``, with the limits of its slider."""
+        value, slider = self.value(number), self._slider(number)
+        text = f"{_name(number)} = {written(value)}"
+        if slider is None:
+            return text
+        template = (
+            editor.tr("{0}, from {1} to {2}")
+            if slider.has(value)
+            else editor.tr("{0}, outside its limits {1} to {2}")
+        )
+        return template.format(text, written(slider.least), written(slider.largest))
+
     def _array(self, number: Number) -> Any:
         block = self._canvas.view.scene.page.blocks.get(number.block)
         return None if block is None else array_of(block, number.key, self._shown(number))
@@ -184,7 +232,7 @@ class Numbers:
         return self._canvas.view.annotations.page.value(number.block, "out")
 
     def _tell(self, number: Number) -> None:
-        text = f"{_name(number)} = {written(self.value(number))}"
+        text = self._written(number)
         self._canvas.speak(text)
         self._canvas.hint(
             editor.tr(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from app.canvas.state.formatting import (
     one_number,
 )
 from app.canvas.state.outlines import counted, outline
+from app.document.numbers import slider_of
 from app.services.translation import editor
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.pages import Page as PageBlock
@@ -52,6 +53,13 @@ class PortLook:
     trouble: bool = False
 
 
+class SliderLook(NamedTuple):
+    """Where the knob of a slider stands, 0 … 1, and whether its number lies within the limits."""
+
+    share: float
+    is_inside: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """Everything that a face shows; equal looks share a picture."""
@@ -72,6 +80,8 @@ class Look:
     head: bool = False
     """Whether the block is a loss."""
     badges: tuple[BadgeLabel, ...] = ()
+    slider: SliderLook | None = None
+    """The slider beside the one number of a source."""
     through: int | None = None
     """The row of the input that goes through a bypassed block; None if the block works."""
     summary: tuple[str, ...] = ()
@@ -91,7 +101,7 @@ class Look:
 
     def bare(self) -> Look:
         """The look without numbers."""
-        return replace(self, sections=())
+        return replace(self, sections=(), slider=None)
 
     def plain(self, summary: tuple[str, ...]) -> Look:
         """The look from afar: one number, no others, and no names of ports."""
@@ -99,6 +109,7 @@ class Look:
             self,
             label="",
             sections=(),
+            slider=None,
             badges=(),
             summary=summary if self.through is None else (),
             inputs=tuple(replace(port, text="") for port in self.inputs),
@@ -121,6 +132,7 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
         inputs=tuple(_input_look(page, i, port) for port in scene.slots[i].inputs),
         outputs=_output_looks(page, i),
         sections=_sections(page, i),
+        slider=_slider(page, i),
         stale=dimmed,
         inside=page.worst_inside.get(name) if isinstance(block, PageBlock) else None,
         head=type(block).head,
@@ -217,6 +229,15 @@ def _sections(page: PageResult, i: int) -> tuple[Section, ...]:
         gradient = gradient_readout(page.gradient(name)) if known else _HIDDEN
         return charted(value), Section("∇", gradient)
     return (charted(value),)
+
+
+def _slider(page: PageResult, i: int) -> SliderLook | None:
+    """The slider of a source with one number."""
+    slider = slider_of(page.scene.blocks[i])
+    value = None if slider is None else page.value(page.scene.names[i], "out")
+    if slider is None or value is None or value.shape:
+        return None
+    return SliderLook(slider.share(value), slider.has(value))
 
 
 def _brief(page: PageResult, block: str, port: str) -> Readout:

@@ -22,10 +22,12 @@ from app.canvas.paint.blocks.rows import Tile
 from app.canvas.state.formatting import dimensions
 from app.canvas.state.outlines import listed
 from app.canvas.state.tooltips import uses_text
+from app.document.numbers import slider_of
 from app.panels import labels, notation
 from app.panels.formula import Formula
 from app.panels.inspector.fields import Field, LiteralField, field_for
 from app.panels.inspector.rows import let_drag, name_label
+from app.panels.inspector.slider import NumberSlider
 from app.services.plain_text import tooltip
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from runtime.calculus.choices import notes
@@ -72,6 +74,7 @@ class BlockForm(QWidget):
         self._own: dict[str, tuple[str, str]] = {}
         """Input and parameter of an own variable, by field."""
         self._gradients: dict[str, QLabel] = {}
+        self._slider: NumberSlider | None = None
         self._block = diagram.pages[page].blocks[name]
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 2, 12, 12)
@@ -91,6 +94,8 @@ class BlockForm(QWidget):
             field.show_value(self._value_of(name), keep_text=name in drafts)
             if name not in drafts:
                 self.show_error(name, "")
+        if self._slider is not None:
+            self._slider.show_number(self.fields["value"].number(), slider_of(self._block))
 
     def show_draft(self, field: str, text: str, error: str) -> None:
         """Restore the draft of ``field`` and its error."""
@@ -167,6 +172,19 @@ class BlockForm(QWidget):
             if info.description:
                 field.setToolTip(tooltip(info.description))
             self._add_field(grid, name, name.replace("_", " "), field)
+            if name == "value" and "slider" in parameters:
+                self._add_slider(grid, field)
+
+    def _add_slider(self, grid: QGridLayout, field: Field) -> None:
+        """The slider of the value that a field shows."""
+        self._slider = slider = NumberSlider(self)
+        grid.addWidget(slider, grid.rowCount(), 1)
+        slider.previewed.connect(
+            lambda number: self.previewed.emit(
+                "value", None if number is None else field.data_of(number)
+            )
+        )
+        slider.committed.connect(lambda number: field.committed.emit(field.data_of(number)))
 
     def _add_inputs(self, diagram: Diagram) -> None:
         names = ports(diagram, self.page, self.name)
@@ -256,7 +274,12 @@ class BlockForm(QWidget):
         grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(field, row, 1)
         self._add_error_label(grid, name)
-        let_drag(label, field, lambda value: self.previewed.emit(name, value))
+        let_drag(
+            label,
+            field,
+            lambda value: self.previewed.emit(name, value),
+            lambda: slider_of(self._block, name),
+        )
         field.committed.connect(lambda value: self.committed.emit(name, value))
         field.failed.connect(lambda reason: self.show_error(name, reason))
         field.draftChanged.connect(lambda text: self.draftChanged.emit(name, text))

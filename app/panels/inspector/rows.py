@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QLabel, QWidget
 
+    from app.document.numbers import Slider
     from app.panels.inspector.fields import Field
 
 
@@ -27,14 +28,20 @@ def name_label(text: str, buddy: QWidget) -> QLabel:
     return label
 
 
-def let_drag(label: QLabel, field: Field, preview: Callable[[Any], None]) -> None:
+def let_drag(
+    label: QLabel,
+    field: Field,
+    preview: Callable[[Any], None],
+    slider: Callable[[], Slider | None] = lambda: None,
+) -> None:
     """Let a number of the field be changed by its label, by arrows and by the wheel.
 
-    ``preview`` gets the value while it is dragged, as JSON data, and None if it is taken back.
+    ``preview`` gets the value while it is dragged, as JSON data, and None if it is taken back;
+    ``slider`` returns the limits of the number, if it has any.
     """
     line = field.line_edit()
     if line is not None:
-        scrubber = Scrubber(label, line, field.number)
+        scrubber = Scrubber(label, line, field.number, slider)
         scrubber.previewed.connect(
             lambda number: preview(None if number is None else field.data_of(number))
         )

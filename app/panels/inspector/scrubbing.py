@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QLabel, QWidget
 
+    from app.document.numbers import Slider
+
 _STEPS = {Qt.Key.Key_Up: 1.0, Qt.Key.Key_Down: -1.0}
 _NOTCH = 120.0
 """Eighths of a degree that one notch of a wheel turns."""
@@ -26,6 +28,7 @@ class Scrubber(QObject):
     """Watches the label and the line of one field.
 
     ``number`` returns the number that the field shows; None if it shows none, and nothing happens.
+    ``slider`` returns its limits, if it has any.
     """
 
     previewed = Signal(object)
@@ -33,9 +36,15 @@ class Scrubber(QObject):
     committed = Signal(object)
     """The number that is wanted."""
 
-    def __init__(self, label: QLabel, line: QWidget, number: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        label: QLabel,
+        line: QWidget,
+        number: Callable[[], Any],
+        slider: Callable[[], Slider | None] = lambda: None,
+    ) -> None:
         super().__init__(label)
-        self._label, self._line, self._number = label, line, number
+        self._label, self._line, self._number, self._slider = label, line, number, slider
         self._scrub: Scrub | None = None
         self._steps: Scrub | None = None
         """Of arrows and wheel, which keep the size of their steps as long as nothing else does."""
@@ -74,7 +83,7 @@ class Scrubber(QObject):
         self._before = self._number()
         if event.button() != Qt.MouseButton.LeftButton or self._before is None:
             return False
-        self._scrub = Scrub(self._before)
+        self._scrub = Scrub(self._before, self._slider())
         self._start = self._last = event.globalPosition().x()
         return True
 
@@ -118,7 +127,7 @@ class Scrubber(QObject):
         if not steps or before is None:
             return False
         if self._steps is None or self._steps.value != before:
-            self._steps = Scrub(before)
+            self._steps = Scrub(before, self._slider())
         scrub = self._steps
         if scrub.by(steps, factor_of(event.modifiers())) != before:
             self.committed.emit(scrub.value)

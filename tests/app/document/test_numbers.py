@@ -10,9 +10,11 @@ from app.document.numbers import (
     FINE,
     Number,
     Scrub,
+    Slider,
     array_of,
     read_number,
     set_number,
+    slider_of,
     step_of,
 )
 from blocks import registry
@@ -122,3 +124,35 @@ def test_what_has_no_number_has_no_array():
     assert array_of(MUL(), "a") is None
     assert array_of(Variable(), "value") is None
     assert array_of(Constant(value=2), "value").tolist() == 2
+
+
+class TestSlider:
+    def test_each_share_is_a_number_that_reads_well(self):
+        slider, single = Slider(0.0, 1.0), np.dtype(np.float32)
+        assert slider.at(0.3333, single) == np.float32(0.33)
+        assert [slider.at(share, single) for share in (-1.0, 2.0)] == [0.0, 1.0]
+        assert Slider(-5.0, 5.0, 0.5).at(0.61, single) == 1.0
+        assert Slider(0.0, 10.0).at(0.512, np.dtype(np.int64)) == 5
+        assert Slider(0.0, 1.0).at(0.7, np.dtype(bool))
+
+    def test_steps_are_counted_from_the_least_number(self):
+        assert Slider(0.05, 1.0, 0.3).at(0.4, np.dtype(np.float64)) == pytest.approx(0.35)
+        assert Slider(0.0, 1.0, 0.35).at(1.0, np.dtype(np.float64)) == pytest.approx(0.7)
+
+    def test_a_number_outside_is_at_the_nearer_end(self):
+        slider = Slider(0.0, 4.0)
+        assert [slider.share(value) for value in (-1, 1, 9, np.nan)] == [0.0, 0.25, 1.0, 0.0]
+        assert [slider.has(value) for value in (-1, 0, 4, 9, np.nan)] == [
+            False, True, True, False, False,
+        ]  # fmt: skip
+
+    def test_a_scrub_stays_within_it(self):
+        scrub = Scrub(np.float32(0.5), Slider(0.0, 1.0))
+        assert [scrub.by(steps) for steps in (1, 100, -3)] == pytest.approx([0.51, 1.0, 0.97])
+        stepped = Scrub(np.float32(0.5), Slider(0.0, 1.0, 0.25))
+        assert [stepped.by(steps) for steps in (1, 1, 1)] == [0.75, 1.0, 1.0]
+
+    def test_sources_alone_have_one(self):
+        assert slider_of(Variable(value=1.0, slider=[0, 2])) == Slider(0.0, 2.0)
+        assert slider_of(Variable(value=1.0)) is None
+        assert slider_of(MUL(a=2.0), "a") is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPointF, Qt
 
@@ -18,8 +18,8 @@ PIXELS = 4.0
 """How far the pointer moves for one step, widget px."""
 
 
-class ScrubNumber(Gesture):
-    """Changes a number while the pointer moves sideways; Shift makes it slower, Ctrl faster.
+class ChangeNumber(Gesture):
+    """Changes a number with the pointer.
 
     The diagram follows as a preview, which becomes one edit at the end.
     """
@@ -27,21 +27,18 @@ class ScrubNumber(Gesture):
     cursor = Qt.CursorShape.SizeHorCursor
 
     def __init__(
-        self,
-        host: Host,
-        start: QPointF,
-        scrub: Scrub,
-        change: Callable[[object], SetParameters],
+        self, host: Host, start: QPointF, before: Any, change: Callable[[object], SetParameters]
     ) -> None:
         super().__init__(host, start)
-        self._scrub, self._change = scrub, change
-        self._before = scrub.value
-        self._shown = scrub.value
-        self._last = start.x()
+        self._change = change
+        self._before = self._shown = before
+
+    def value_at(self, at: QPointF) -> Any:
+        """The number for a pointer that has moved to ``at``."""
+        raise NotImplementedError  # each gesture has its own
 
     def move(self, at: QPointF) -> None:
-        steps, self._last = (at.x() - self._last) / PIXELS, at.x()
-        value = self._scrub.by(steps, factor_of(self.modifiers))
+        value = self.value_at(at)
         if value != self._shown:
             self._shown = value
             self.host.preview(self._change(value))
@@ -55,6 +52,39 @@ class ScrubNumber(Gesture):
 
     def cancel(self) -> None:
         self.host.preview(None)
+
+
+class ScrubNumber(ChangeNumber):
+    """Moves a number by steps while the pointer moves sideways; Shift is slower, Ctrl faster."""
+
+    def __init__(
+        self, host: Host, start: QPointF, scrub: Scrub, change: Callable[[object], SetParameters]
+    ) -> None:
+        super().__init__(host, start, scrub.value, change)
+        self._scrub = scrub
+        self._last = start.x()
+
+    def value_at(self, at: QPointF) -> Any:
+        steps, self._last = (at.x() - self._last) / PIXELS, at.x()
+        return self._scrub.by(steps, factor_of(self.modifiers))
+
+
+class SlideNumber(ChangeNumber):
+    """Moves the knob of a slider under the pointer; each place on the track is one number."""
+
+    def __init__(
+        self,
+        host: Host,
+        start: QPointF,
+        before: Any,
+        number_at: Callable[[float], Any],
+        change: Callable[[object], SetParameters],
+    ) -> None:
+        super().__init__(host, start, before, change)
+        self._number_at = number_at
+
+    def value_at(self, at: QPointF) -> Any:
+        return self._number_at(at.x())
 
 
 def factor_of(modifiers: Qt.KeyboardModifier) -> float:

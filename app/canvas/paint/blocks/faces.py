@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from app.canvas.paint import glyphs
 from app.canvas.paint.blocks.badges import draw_badges
 from app.canvas.paint.blocks.grids import draw_section
+from app.canvas.paint.blocks.sliders import draw_slider
 from app.canvas.paint.blocks.summaries import draw_summary
 from app.canvas.paint.blocks.symbols import draw_symbol, legible_width
 from app.canvas.paint.legible import legible_scale, legible_size
@@ -33,6 +34,8 @@ _NAME_SHARE, _OWNED_SHARE = 0.4, 0.65
 """The widest name of a port, and name and gradient of an own variable, as shares of a face."""
 _FOLD, _FOLD_INSET = 2.0, 7.0
 """Where the line below a collapsed block runs, from its lower edge and from its sides."""
+_SLIDER_SHARE, _BESIDE = 0.6, 4.0
+"""Width of a slider as a share of the room for numbers, and its distance from its number."""
 
 
 def draw_face(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
@@ -41,7 +44,12 @@ def draw_face(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
 
 
 def draw_numbers(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
-    """Draw the sections of a look, each from the row of its output down; see :func:`draw_face`."""
+    """Draw the sections of a look, each from the row of its output down, and the slider; see
+    :func:`draw_face`.
+    """
+    if look.slider is not None:
+        place = slider_place(look, *numbers_room(look, zoom))
+        draw_slider(painter, look.slider, place, theme, stale=look.stale)
     for section, place in section_places(look, *numbers_room(look, zoom)):
         draw_section(painter, section, place, theme, zoom=zoom, stale=look.stale)
 
@@ -69,10 +77,17 @@ def numbers_room(look: Look, zoom: float) -> tuple[float, float]:
 def section_places(look: Look, left: float, right: float) -> Iterator[tuple[Section, QRectF]]:
     """The sections of a look with their places, from ``left`` to ``right``."""
     top = HEADER
-    for section in look.sections:
+    for number, section in enumerate(look.sections):
         height = ROW * len(section.readout.cells)
-        yield section, QRectF(left, top, right - left, height)
+        beside = look.slider is not None and number == 0
+        start = slider_place(look, left, right).right() + _BESIDE if beside else left
+        yield section, QRectF(start, top, right - start, height)
         top += height
+
+
+def slider_place(look: Look, left: float, right: float) -> QRectF:
+    """The place of a slider on a face whose numbers lie from ``left`` to ``right``."""
+    return QRectF(left, HEADER, _SLIDER_SHARE * (right - left), ROW)
 
 
 class _Face:

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPen
 
-from app.canvas.paint.blocks.faces import numbers_room, port_texts, section_places
+from app.canvas.paint.blocks.faces import (
+    numbers_room,
+    port_texts,
+    section_places,
+    slider_place,
+)
 from app.canvas.paint.blocks.grids import grid_of
+from app.canvas.paint.blocks.sliders import track_of
 from app.canvas.scene.camera import NUMBERS
 from app.document.numbers import Number, array_of
 from blocks.block import Source
@@ -59,6 +65,19 @@ def number_at(view: ViewState, i: int, at: QPointF) -> Number | None:
     return next((number for number, box in _on_widget(view, i).items() if box.contains(at)), None)
 
 
+def slider_track(view: ViewState, block: str) -> QRectF | None:
+    """Where the knob of a block's slider may stand, widget px; None if it shows no slider."""
+    i = view.scene.index.get(block)
+    if i is None or view.camera.zoom < NUMBERS:
+        return None
+    look, zoom = view.annotations.look(i), view.camera.zoom
+    if look.slider is None:
+        return None
+    track = track_of(slider_place(look, *numbers_room(look, zoom)))
+    corner = QPointF(*view.camera.to_widget(view.scene.rects[i, :2]).tolist())
+    return QRectF(corner + track.topLeft() * zoom, track.size() * zoom)
+
+
 def paint_numbers(painter: QPainter, view: ViewState) -> None:
     """Mark the number under the pointer, and the one that the keyboard changes."""
     for number, is_active in ((view.near_number, False), (view.number, True)):
@@ -82,7 +101,10 @@ def _values(look: Look, zoom: float) -> Iterator[tuple[str, tuple[int, ...], QRe
         for r, row in enumerate(grid.cells if grid else ()):
             for c, text in enumerate(row):
                 if grid is not None and text != "…":
-                    yield "value", (r, c), grid.placed(r, c)
+                    box = grid.placed(r, c)
+                    if look.slider is not None:
+                        box.setLeft(slider_place(look, *numbers_room(look, zoom)).left())
+                    yield "value", (r, c), box
 
 
 def _literals(look: Look, zoom: float) -> Iterator[tuple[str, tuple[int, ...], QRectF]]:

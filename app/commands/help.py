@@ -26,6 +26,8 @@ class HelpCommands(QObject):
 
     exampleRequested = Signal(object)
     """Path of an example linked from the manual, to be opened as a copy."""
+    tourRequested = Signal()
+    """The tour is to begin."""
 
     def __init__(
         self,

@@ -126,7 +126,8 @@ class PanelCommands(QObject):
 def _first(stop: QWidget) -> QWidget:
     """The first widget of a panel, or the first button of an edge, that accepts the focus."""
     if not isinstance(stop, QDockWidget):
-        return next((b for b in stop.findChildren(QAbstractButton) if b.isVisible()), stop)
+        buttons = stop.findChildren(QAbstractButton)
+        return next((b for b in buttons if b.isVisible() and b.isEnabled()), stop)
     panel = stop.widget()
     at: QWidget | None = panel
     while at is not None and (at is panel or panel.isAncestorOf(at)):

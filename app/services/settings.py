@@ -198,6 +198,15 @@ class Settings:
         self._store.setValue("toolbar", "true" if shown else "false")
 
     @property
+    def tour_taken(self) -> bool:
+        """Whether the tour was taken to its end."""
+        return str(self._store.value("tour_taken", "false")) == "true"
+
+    @tour_taken.setter
+    def tour_taken(self, taken: bool) -> None:
+        self._store.setValue("tour_taken", "true" if taken else "false")
+
+    @property
     def arrangement(self) -> tuple[QByteArray, QByteArray, QByteArray]:
         """Geometry and dock states of the last closed window; empty before that.
 

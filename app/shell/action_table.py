@@ -351,6 +351,8 @@ TABLE: tuple[Row, ...] = (
             editor.noop("Search, change, export and import all keyboard shortcuts"), shortcut="F1"),
     Command("manual", "help", editor.noop("&Manual"), lambda to: to.help.manual(),
             editor.noop("Read and search the manual"), shortcut="Ctrl+F1"),
+    Command("tour", "help", editor.noop("&Tour"), lambda to: to.help.tourRequested.emit(),
+            editor.noop("Learn by doing, in three minutes, on a diagram of its own")),
     Submenu("examples", "help", editor.noop("&Examples"),
             editor.noop("Open an example as a copy")),
     Separator("help"),

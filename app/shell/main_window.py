@@ -162,6 +162,7 @@ class MainWindow(WindowParts):
         self.doctor.countChanged.connect(partial(self.docks.show_count, "doctor"))
         self.doctor.countChanged.connect(self.toolbar.show_count)
         self.docks.by_name["doctor"].visibilityChanged.connect(self.doctor.set_visible)
+        self.docks.by_name["doctor"].visibilityChanged.connect(self.tour.check)
         self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_matrix.set_visible)
         self.explanation.panelRequested.connect(partial(self.docks.bring_up, "why"))
         self.explanation.wireShown.connect(partial(self.docks.raise_if_open, "why"))
@@ -175,6 +176,8 @@ class MainWindow(WindowParts):
         self.costs.ended.connect(self.actions_by_name["costs"].trigger)
         self.timeline.ended.connect(self.actions_by_name["timeline"].trigger)
         self.help.exampleRequested.connect(self.open_copy)
+        for offer in (self.help.tourRequested, self.welcome.tourRequested):
+            offer.connect(partial(self.windows.start_tour, self))
         self.closed.connect(self.help.close_manual)
         self.view.looksChanged.connect(self.windows.restyle)
         self.closed.connect(partial(self.doctor.set_counted, False))
@@ -212,7 +215,11 @@ class MainWindow(WindowParts):
     def _show_document(self, diagram: Diagram) -> None:
         self._show_title()
         empty = not any(page.blocks or page.notes for page in diagram.pages.values())
-        self.welcome.show_if(empty and self.document.path is None, self.settings.recent)
+        self.welcome.show_if(
+            empty and self.document.path is None,
+            self.settings.recent,
+            tour_taken=self.settings.tour_taken,
+        )
         if self._fit_wanted:
             self._fit_wanted = False
             self.canvas.zoom_to_fit()

@@ -26,6 +26,7 @@ from app.controllers.gradient_check import GradientCheck
 from app.controllers.loss_matrix import LossMatrixController
 from app.controllers.reveal import Reveal
 from app.controllers.timeline import TimelineController
+from app.controllers.tour import Tour
 from app.controllers.trial import Trial
 from app.document.autosave import Autosave
 from app.document.document import Document
@@ -36,6 +37,7 @@ from app.panels.bars.find_bar import FindBar
 from app.panels.bars.notice import Notice
 from app.panels.bars.progress import Progress
 from app.panels.bars.toolbar import ToolBar
+from app.panels.bars.tour_bar import TourBar
 from app.panels.inspector.inspector import Inspector
 from app.panels.palette.palette import Palette
 from app.panels.start.welcome import Welcome
@@ -99,6 +101,7 @@ class WindowParts(QMainWindow):
         self.document.diagramChanged.connect(self.notice.dismiss)
         self.progress = Progress(self)
         self.find_bar = FindBar(self)
+        self.tour_bar = TourBar(self)
         self.welcome = Welcome(self.canvas, examples())
 
     def _make_controllers(self) -> None:
@@ -162,7 +165,10 @@ class WindowParts(QMainWindow):
                 pages=self.pages,
                 palette=palette,
                 panels=PanelCommands(
-                    self, self.docks.by_name, (self.card, *self.docks.edges.values()), canvas
+                    self,
+                    self.docks.by_name,
+                    (self.card, self.tour_bar, *self.docks.edges.values()),
+                    canvas,
                 ),
                 pictures=PictureCommands(document, navigation, canvas, background, settings, self),
                 presentation=self.presentation,
@@ -179,6 +185,10 @@ class WindowParts(QMainWindow):
         self.menus = Menus(menus, self.docks.by_name, document, self.losses, self.windows, self)
         self.toolbar = ToolBar(self.actions_by_name, menus, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
+        self.tour = Tour(
+            document, self.evaluator, canvas, self.explanation, self.trial, self.doctor.panel,
+            self.tour_bar, self.actions_by_name, settings, self,
+        )  # fmt: skip
         self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
         self.evaluator.busyChanged.connect(canvas.computing.set_busy)
@@ -191,8 +201,8 @@ class WindowParts(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         bars = (
-            self.notice, self.progress, self.files.offer, self.trial.bar, self.breadcrumbs,
-            self.costs.bar, self.find_bar,
+            self.tour_bar, self.notice, self.progress, self.files.offer, self.trial.bar,
+            self.breadcrumbs, self.costs.bar, self.find_bar,
         )  # fmt: skip
         for bar in bars:
             column.addWidget(bar)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
+from app.controllers.tour import DIAGRAM
 from app.panels.dialogs.recovery import Recovery
 from app.services import theme
 from app.services.background import Cancelled
@@ -91,6 +92,14 @@ class Windows(QObject):
         if loaded is not None:
             self._empty_or_new(window).document.adopt(loaded.copy())
         return loaded is not None
+
+    def start_tour(self, window: MainWindow) -> None:
+        """Begin the tour in ``window`` if that is empty, or else in a new one."""
+        loaded = window.document.read(DIAGRAM)
+        if loaded is not None:
+            chosen = self._empty_or_new(window)
+            chosen.document.adopt(loaded.copy())
+            chosen.tour.start()
 
     def restyle(self) -> None:
         """Apply the settings to every window."""

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.evaluation.worker import Worker
 from app.panels import labels
@@ -30,6 +39,7 @@ class Welcome(QScrollArea):
     """Path of an example to open as a copy."""
     fileRequested = Signal(object)
     """Path of a file to open."""
+    tourRequested = Signal()
     formulaRequested = Signal(str)
     """A formula to make a diagram of."""
 
@@ -55,8 +65,8 @@ class Welcome(QScrollArea):
         sheet.setAutoFillBackground(False)
         canvas.installEventFilter(self)
 
-    def show_recent(self, recent: Sequence[Path]) -> None:
-        """Rebuild the page, with these files after the formula."""
+    def show_recent(self, recent: Sequence[Path], *, tour_taken: bool = False) -> None:
+        """Rebuild the page, with these files after the formula, and the tour before it."""
         labels.clear(self._column)
         self.cards, self._grids = [], []
         title = labels.plain(self.tr("Gradwire"))
@@ -66,6 +76,7 @@ class Welcome(QScrollArea):
             labels.body(self.tr("Drag a block from the palette onto this page, or press Tab and "
                                 "type its name; ? shows all shortcuts. Examples open as copies."))
         )  # fmt: skip
+        self._add_tour(taken=tour_taken)
         self._add_formula()
         files = [self._file_card(path) for path in recent]
         self._add_cards(self.tr("Recent files"), files)
@@ -77,10 +88,10 @@ class Welcome(QScrollArea):
             card.start()
         self._place()
 
-    def show_if(self, wanted: bool, recent: Sequence[Path]) -> None:
+    def show_if(self, wanted: bool, recent: Sequence[Path], *, tour_taken: bool = False) -> None:
         """Show the page with these files if it is wanted, or else hide it."""
         if wanted and not self.isVisible():
-            self.show_recent(recent)
+            self.show_recent(recent, tour_taken=tour_taken)
         self.setVisible(wanted)
 
     def show_mistake(self, text: str) -> None:
@@ -92,6 +103,18 @@ class Welcome(QScrollArea):
         if watched is self._canvas and event.type() == QEvent.Type.Resize:
             self._place()
         return super().eventFilter(watched, event)
+
+    def _add_tour(self, *, taken: bool) -> None:
+        self.tour = QPushButton(
+            self.tr("Take the tour again") if taken else self.tr("Take a tour: three minutes"), self
+        )
+        self.tour.setToolTip(self.tr("Learn by doing, on a diagram of its own"))
+        self.tour.clicked.connect(self.tourRequested)
+        row = QHBoxLayout()
+        row.addWidget(self.tour)
+        row.addStretch(1)
+        self._column.addSpacing(4)
+        self._column.addLayout(row)
 
     def _add_formula(self) -> None:
         self.formula = QLineEdit(self)

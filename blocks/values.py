@@ -23,9 +23,17 @@ FloatDType: TypeAlias = Literal["float16", "float32", "float64"]
 DTYPES: tuple[str, ...] = get_args(DType)
 """Names of the dtypes that values may have."""
 
+_NAMES = {np.dtype(name): name for name in DTYPES}
+"""numpy composes the name of a dtype anew whenever it is read."""
+
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _UNSIGNED_ONLY = 2.0**63
 _WEAK = {"bool": "bool", "int64": "int64", "float64": "float32"}
+
+
+def dtype_name(array: NDArray[Any]) -> str:
+    """The name of an array's dtype."""
+    return _NAMES.get(array.dtype) or array.dtype.name
 
 
 def _plain(data: Any) -> Any:
@@ -48,7 +56,7 @@ def _array(data: Any) -> NDArray[Any]:
             array = np.array(data)
         except RuntimeError as error:  # PyTorch's, of a tensor that takes gradients
             raise ValueError(str(error).rstrip(".")) from None
-    if array.dtype.name not in DTYPES:
+    if dtype_name(array) not in DTYPES:
         raise ValueError(f"not an array of numbers or booleans: dtype {array.dtype}")
     array.setflags(write=False)
     return array
@@ -135,7 +143,7 @@ class Tensor:
     @property
     def dtype(self) -> str:
         """Name of the dtype, one of ``DTYPES``."""
-        return self.array.dtype.name
+        return dtype_name(self.array)
 
     def to_json(self) -> Any:
         """Nested lists (a bare number for rank 0), non-finite numbers as strings; see Tensor for
@@ -150,7 +158,7 @@ class Tensor:
         return a is b or (a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
 
     def __hash__(self) -> int:
-        return hash((self.array.dtype.name, self.array.shape, self.array.tobytes()))
+        return hash((self.dtype, self.array.shape, self.array.tobytes()))
 
     def __repr__(self) -> str:
         if self.array.size <= 8:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import DTypeError
-from blocks.values import DTYPES
+from blocks.values import DTYPES, dtype_name
 
 NUMPY = {name: np.dtype(name) for name in DTYPES}
 """The numpy dtype of each name."""
@@ -178,7 +178,7 @@ def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
         array = np.array(float(x) if dtype in FLOATS and is_scalar(x) else x)
     except (ValueError, OverflowError) as error:
         raise DTypeError(f"This is not an array: {error}.", got=repr(x)[:60]) from None
-    if array.dtype.name not in NUMPY:
+    if dtype_name(array) not in NUMPY:
         raise DTypeError(
             f"An array of {array.dtype} can't be traced.", expected="one of " + ", ".join(DTYPES)
         )

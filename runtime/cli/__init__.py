@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -47,6 +48,8 @@ COMMANDS = (
 
 _COMPUTING = frozenset(COMMANDS) - {"blocks", "schema", "demo", "edit"}
 """Commands that Ctrl-C ends at once; the others take no time, or open a window."""
+_OBJECTS = 100_000
+"""Objects after which garbage is collected: what a large diagram builds lives to the end."""
 _COMPLETION = "_GRADWIRE_COMPLETE"
 _MISTYPED: Any = typer.BadParameter.__base__
 """What typer raises where what was typed makes no sense; typer exports only classes below it."""
@@ -57,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     typed = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None and typed[:1] and typed[0] in _COMPUTING:
         exit_on_interrupt()
+        gc.set_threshold(_OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a glyph the terminal lacks is no failure

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import DTypeError, Location, ShapeError
+from blocks.values import dtype_name
 from runtime.calculus.dtypes import (
     DEFAULT_FLOAT,
     FLOATS,
@@ -106,7 +107,7 @@ def _unbound(**_: Any) -> Any:
 LEAF = Primitive("leaf", lambda *, shape, dtype: (shape, dtype), _unbound)
 CONSTANT = Primitive(
     "constant",
-    lambda *, array: (array.shape, array.dtype.name),
+    lambda *, array: (array.shape, dtype_name(array)),
     lambda *, array: array,
     view=True,
 )

@@ -43,8 +43,8 @@ def any_input(test: Callable[[Array], Any]) -> Point:
 
 
 def dtype_of(*names: str) -> Point:
-    """Some input has one of these dtypes."""
-    return lambda site: site.everywhere(any(x.dtype.name in names for x in site.inputs))
+    """Some input has one of these dtypes, also where its rows have no elements."""
+    return lambda site: np.full(site.x.shape[:1], any(x.dtype.name in names for x in site.inputs))
 
 
 def not_finite(site: Site) -> Any:
@@ -147,6 +147,15 @@ def no_length(site: Site) -> Any:
 def length_zero(site: Site) -> Any:
     """All elements along the axes are 0."""
     return site.along(site.x == 0)
+
+
+def lone_square_lost(site: Site) -> Any:
+    """The only element along the axis is neither 0 nor infinite, but its square is."""
+    x = site.x
+    if x.dtype.kind != "f" or x.shape[-1:] != (1,):
+        return site.everywhere(False)
+    lost = ~np.isfinite(x * x) | (x * x < np.finfo(x.dtype).tiny)
+    return lost & ordinary(x)
 
 
 def tied_windows(site: Site) -> Any:

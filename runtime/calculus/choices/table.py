@@ -30,5 +30,9 @@ CONVENTIONS = (
         "an integer modulo 0", "fails when the diagram runs",
         "an error in PyTorch, a number in JAX",
     ),
+    Convention(
+        "mean, variance, logsumexp or softmax of no elements", "is refused by the check",
+        "NaN, −∞ or nothing in PyTorch and JAX",
+    ),
     SUBNORMAL,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from blocks import registry
+from blocks.errors import ShapeError
 from runtime.calculus.choices import (
     CHOICES,
     SYSTEMS,
@@ -79,30 +80,41 @@ def tiny(given: Comparison, value: Array, count: int) -> Array:
 class Compared:
     """Where this system differs from others, and where the definitions of those do from them."""
 
-    ours: dict[tuple[str, str, str], list[Found]]
-    definitions: dict[str, list[Found]]
+    ours: dict[tuple[str, str, str], list[Found]] = field(default_factory=lambda: defaultdict(list))
+    """By block, system and quantity."""
+    definitions: dict[str, list[Found]] = field(default_factory=lambda: defaultdict(list))
+    """By system."""
+
+    def add(self, given: Comparison) -> None:
+        """Compare a block with every system that has it and takes its dtypes."""
+        ours = given.of("Gradwire")
+        for system in given.systems:
+            if given.dtype in FLOATS or not given.refused(system):
+                self._add(given, ours, system)
+
+    def _add(self, given: Comparison, ours: Answers, system: str) -> None:
+        theirs = given.of(system)
+        for quantity, *rest in _differences(given, ours, theirs, system):
+            self.ours[given.name, system, quantity].append((*rest,))
+        if given.dtype in FLOATS and defines(system, given.name):
+            defined = given.by_definition(system)
+            for quantity, *rest in _differences(given, defined, theirs, system):
+                if quantity in ("value", "gradient"):
+                    self.definitions[system].append((*rest,))
 
 
 @pytest.fixture(scope="module")
 def compared(installed: None) -> Compared:
-    """Differences by block, system and quantity; those of definitions by system."""
+    """All blocks in all dtypes."""
     from tests.runtime.calculus.peers.comparisons import of_floats, of_integers
 
-    found = Compared(defaultdict(list), defaultdict(list))
-    for dtype in (*FLOATS, *INTEGERS):
-        for given in of_floats(dtype) if dtype in FLOATS else of_integers(dtype):
-            ours = given.of("Gradwire")
-            for system in given.systems:
-                if dtype in INTEGERS and given.refused(system):
-                    continue
-                theirs = given.of(system)
-                for quantity, *rest in _differences(given, ours, theirs, system):
-                    found.ours[given.name, system, quantity].append((*rest,))
-                if dtype in FLOATS and defines(system, given.name):
-                    defined = given.by_definition(system)
-                    for quantity, *rest in _differences(given, defined, theirs, system):
-                        if quantity in ("value", "gradient"):
-                            found.definitions[system].append((*rest,))
+    found = Compared()
+    for dtype in FLOATS:
+        for given in of_floats(dtype):
+            found.add(given)
+    for dtype in INTEGERS:
+        for given in of_integers(dtype):
+            found.add(given)
     return found
 
 
@@ -196,6 +208,18 @@ def test_rows_and_definitions_belong_together(system: str) -> None:
         if defines(system, block):
             rows = [c for c in choices_of(block, system) if c.modelled]
             assert any(c.quantity in ("value", "gradient") for c in rows), block
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_reductions_of_nothing_are_refused_here_alone(dtype: str, installed: None) -> None:
+    from tests.runtime.calculus.peers.comparisons import of_nothing
+
+    for given in of_nothing(dtype):
+        with pytest.raises(ShapeError, match="no elements"):
+            given.of("Gradwire")
+        for system in given.systems:
+            assert not np.isfinite(given.of(system)["value", "", 1.0]).any(), (str(given), system)
+    assert "of no elements | is refused" in conventions()
 
 
 def test_jax_flushes_subnormal_numbers(installed: None) -> None:

@@ -11,6 +11,7 @@ from runtime.calculus.choices.points import (
     huge_half,
     infinite,
     length_zero,
+    lone_square_lost,
     no_length,
     not_finite,
     nothing_arrives,
@@ -138,6 +139,21 @@ REDUCTIONS = (
         ("Norm",), "second derivative", "the squares overflow", any_input(huge), "NaN",
         {"PyTorch": "0"},
         "The length is infinite.", extreme=True,
+    ),
+    Choice(
+        ("Norm",), "value", "a single element whose square overflows or vanishes",
+        lone_square_lost, "∞ or 0", {"PyTorch": "its size", "JAX": "its size"},
+        "√(x²), as of several elements.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Norm",), "gradient", "a single element whose square overflows or vanishes",
+        lone_square_lost, "0", {"PyTorch": "±1"},
+        "√(x²), as of several elements.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Norm",), "second derivative", "a single element whose square overflows or vanishes",
+        lone_square_lost, "0 or NaN", {"PyTorch": "NaN or 0"},
+        "√(x²), as of several elements.", extreme=True, modelled=False,
     ),
     Choice(
         ("BinaryCrossEntropy",), "value", "a logit is infinite (or overflows times the target)",

@@ -233,6 +233,8 @@ ALONG = (
     "Sum", "Mean", "Variance", "Prod", "Max", "Min", "LogSumExp", "Norm", "Softmax", "LogSoftmax",
     "CumulativeSum", "Sort", "ArgMax", "ArgMin", "AllTrue", "AnyTrue", "Flip",
 )  # fmt: skip
+OF_NOTHING = ("Sum", "Prod", "AllTrue", "AnyTrue", "CumulativeSum", "Sort", "Flip")
+"""Blocks that have a result for rows without elements in every dtype."""
 
 
 class Comparisons(list["Comparison"]):
@@ -264,8 +266,7 @@ def of_integers(dtype: str) -> Comparisons:
         found.add("Not", {"x": x})
     else:
         found.add("OneHot", {"indices": np.array([0, 1, 2, 1], dtype)}, depth=3)
-    if dtype == "int64":
-        _shapes(found, x)
+    _shapes(found, x)
     return found
 
 
@@ -299,8 +300,7 @@ def of_floats(dtype: str) -> Comparisons:
     for by in ("norm", "value"):
         found.add("GradientClip", {"x": x}, limit=0.5, by=by)
     found.add("StraightThrough", {"hard": x, "soft": other})
-    if dtype == "float32":
-        _shapes(found, specials(dtype))
+    _shapes(found, specials(dtype))
     return found
 
 
@@ -369,15 +369,34 @@ def _products(found: Comparisons, dtype: str) -> None:
 
 
 def _shapes(found: Comparisons, x: Array) -> None:
-    """Empty arrays and broadcast ones, and sums and products of nothing."""
-    rows = np.stack([x, x], axis=1)
-    wide = np.array([2, 3, 1], x.dtype)
+    """Empty arrays, one against many, rows of one element, and what rows of none add up to."""
+    rows, wide = np.stack([x, x], axis=1), x[x > 0][:3].copy()
     for name in UNARY:
         found.add(name, {"x": x[:0]})
     for name in BINARY:
-        found.add(name, {"a": x[:0], "b": x[:0]})
+        found.add(name, {"a": x[:0], "b": wide[:1]})
         found.add(name, {"a": x[:, None], "b": wide})
+    found.add("Where", {"condition": (x > 0)[:, None], "a": rows, "b": wide[:1]})
     for name in ALONG:
         found.add(name, {"x": rows[:0]}, axis=-1)
-    for name in ("Sum", "Prod"):
+    for name in OF_NOTHING:
         found.add(name, {"x": rows[:, :0]}, axis=-1)
+    if x.dtype.kind == "f":
+        for name in ALONG:
+            found.add(name, {"x": rows[:, :1]}, axis=-1)
+        found.add("Norm", {"x": rows[:, :0]}, axis=-1)
+        found.add("CosineSimilarity", {"a": rows[:, :0], "b": rows[:, :0]})
+        found.add("Dot", {"a": rows[:, :0], "b": rows[:, :0]})
+        found.add("MatMul", {"a": rows[:, None, :0], "b": rows[:, :0, None]})
+        for name in ("MeanSquaredError", "MeanAbsoluteError", "Huber"):
+            found.add(name, {"prediction": x[:0], "target": x[:0]}, reduction="sum")
+
+
+def of_nothing(dtype: str) -> Comparisons:
+    """Blocks that refuse to reduce no elements, which other systems do."""
+    found, rows = Comparisons(), np.ones((3, 0), dtype)
+    for name in ("Mean", "Variance", "LogSumExp", "Softmax", "LogSoftmax"):
+        found.add(name, {"x": rows}, axis=-1)
+    for name in ("MeanSquaredError", "MeanAbsoluteError", "Huber"):
+        found.add(name, {"prediction": rows, "target": rows}, reduction="mean")
+    return found

@@ -248,7 +248,7 @@ class Values:
             return Origin(path, what, reason, cure, then, losses)
         array = self._values[wild[0]]
         at, name = _first(array), self._program.block(path).type_name()
-        inputs = {port: value for port, value in self.inputs(path).items() if value.size}
+        inputs = _beside(wild[0], self.inputs(path))
         elements = [_element(port, value, array, at) for port, value in inputs.items()]
         reason = value_sentences.reason(name, what, elements, array.dtype.name)
         zeros = (element.port for element in elements if element.value == 0)
@@ -365,6 +365,17 @@ def is_finite(array: Array | None) -> bool:
 
 def _has_nan(array: Array | None) -> bool:
     return array is not None and array.dtype.kind in "fc" and bool(np.isnan(array).any())
+
+
+def _beside(port: PortPath, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The inputs that an output may be made of: for a leaf of a tree, the same leaf where it is."""
+    leaves = {name: PortPath(name).leaf for name in inputs}
+    own = port.leaf if port.leaf in leaves.values() else ""
+    return {
+        name: value
+        for name, value in inputs.items()
+        if value.size and (not own or leaves[name] in ("", own))
+    }
 
 
 def _first(array: Array) -> tuple[int, ...]:

@@ -95,8 +95,17 @@ class Slots:
                 cutter.block, f"the shape is {shape} before it and {target.shape} after it"
             )
         if soft.leaf or key.leaf:
-            return sentences.unfit(cutter.block, "it would have to act on one leaf of a tree")
+            hard = sources[key]
+            if soft.leaf == key.leaf == hard.leaf and self._same_leaves(soft, hard):
+                return sentences.whole_tree(cutter.block, hard.block, soft.block)
+            return sentences.one_leaf(cutter.block)
         return Bypass(cutter, sources[key], soft, key)
+
+    def _same_leaves(self, *leaves: PortPath) -> bool:
+        """Whether the trees that leaves belong to have the same leaves."""
+        ports = self.program.ports
+        trees = [{port.leaf for port in ports if port.whole == leaf.whole} for leaf in leaves]
+        return all(tree == trees[0] for tree in trees)
 
     def _leaf(self, edge: Edge) -> str:
         """The path of the leaf of a tree that a StopGradient block stops; empty for an array."""

@@ -187,7 +187,8 @@ def _errors(observed: ObservedFlow) -> list[Finding]:
     for loss in observed.losses if apart else (None,):
         for wire, state in observed.states(loss).items():
             complaint = state.row.complaint
-            if complaint is not None and complaint.is_error:
+            whole = wire in observed.program.wire_trees  # its leaves are wires as well
+            if complaint is not None and complaint.is_error and not whole:
                 verdict = observed.verdict(wire, loss)
                 found.setdefault(verdict.sentence, _of(complaint, verdict))
     origins = [finding for text, finding in found.items() if not text.endswith(VICTIM)]

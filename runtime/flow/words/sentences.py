@@ -136,6 +136,16 @@ def unfit(block: str, why: str) -> str:
     return f"A StraightThrough block cannot bypass {block} alone: {why}."
 
 
+def whole_tree(block: str, hard: str, soft: str) -> str:
+    """Where a StraightThrough gets past a block only for all leaves of a tree together."""
+    return f"Past {block} it takes the whole tree (hard: {hard}, soft: {soft})."
+
+
+def one_leaf(block: str) -> str:
+    """Where no StraightThrough gets past a block, as it would have to act on one leaf of a tree."""
+    return f"{unfit(block, 'it would have to act on one leaf of a tree')} Pick that leaf first."
+
+
 def unfit_choice(block: str, why: str) -> str:
     """The same of an ArgMax or ArgMin."""
     return (

@@ -12,7 +12,7 @@ from runtime.cli.arguments import Json
 from runtime.cli.contracts import contracts_for, outcomes_of, require_contracts
 from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, print_json, problems_code
 from runtime.cli.sessions import has_errors, open_session
-from runtime.flow import Check, Outcome, check_gradients
+from runtime.flow import Check, Outcome, check_gradients, contracts_of
 from runtime.flow.tools.contracts import SUFFIX
 from runtime.publish.contracts import contract_lines, contracts_json, junit
 from runtime.publish.gradient_check import gradient_lines, gradients_json
@@ -53,6 +53,7 @@ def check(
 ) -> None:
     """List all problems of diagrams, with places.
 
+    Lines of the diagram that are no contracts are problems, whether contracts are checked or not.
     Nothing is run, unless a contract or --gradients asks about numbers. Warnings and remarks are
     listed too, but only errors, broken contracts and wrong derivatives make the exit code 1.
     """
@@ -67,8 +68,10 @@ def check(
     for file in diagrams:
         checked: list[Outcome] = []
         compared: list[Check] = []
+        found: tuple[Problem, ...] = ()
         try:
             session, found = open_session(file)
+            contracts_of(session.diagram)
             if given or contracts:
                 if not given:
                     require_contracts(session, file)
@@ -76,7 +79,7 @@ def check(
             if gradients and not has_errors(found):
                 compared = check_gradients(session)
         except FileError as error:
-            found = (Problem.of_error(error, str(file)),)
+            found = (*found, Problem.of_error(error, str(file)))
             code = USAGE
         wrong = not all(outcome.kept for outcome in checked) or any(c.is_wrong for c in compared)
         code = code or problems_code(found) or (PROBLEMS if wrong else CLEAN)

@@ -13,6 +13,7 @@ from blocks.errors import BlockError, Location, UnknownBlockError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
+from blocks.nearest import did_you_mean
 from blocks.registry import registry
 from blocks.terms import term_index, term_name
 from runtime.diagram.bypass import passing_input
@@ -221,7 +222,7 @@ class _PageCheck:
                     "error",
                     Location(self._name, *target),
                     f"The wire from {source} {verb} at a block that does not exist: {end.block!r}.",
-                    next_step="Remove the wire.",
+                    next_step=_nearest_end(end.block, self._page.blocks),
                     code="dangling-wire",
                 )
                 return
@@ -232,15 +233,17 @@ class _PageCheck:
                 Location(self._name, *target),
                 f"The wire starts at an output that does not exist: {source}.",
                 expected="one of " + ", ".join(outputs) if outputs else "no output at all",
-                next_step="Remove the wire.",
+                next_step=_nearest_end(source.port, outputs),
                 code="unknown-port",
             )
         if not inputs:
+            known = self._inputs(target.block)
             yield Diagnostic(
                 "error",
                 Location(self._name, *target),
                 f"The wire from {source} ends at an input that does not exist.",
-                next_step="Remove the wire.",
+                expected="one of " + ", ".join(known) if known else "no input at all",
+                next_step=_nearest_end(target.port, known),
                 code="unknown-port",
             )
         elif isinstance(self._page.blocks[target.block], PageInput):
@@ -259,6 +262,14 @@ class _PageCheck:
             return self._page_blocks[block.page].outputs
         return None if isinstance(block, Opaque | PageBlock) else block.output_names()
 
+    def _inputs(self, name: str) -> list[str]:
+        """Names of a block's inputs, of any number of terms the first."""
+        block = self._page.blocks[name]
+        if isinstance(block, PageBlock) and block.page in self._page_blocks:
+            return [*self._page_blocks[block.page].inputs]
+        ports = () if isinstance(block, Opaque | PageBlock) else block.inputs
+        return [term_name(port.name, 0) if port.variadic else port.name for port in ports]
+
     def _has_input(self, port: PortName) -> bool:
         block = self._page.blocks[port.block]
         if isinstance(block, PageBlock) and block.page in self._page_blocks:
@@ -270,6 +281,11 @@ class _PageCheck:
         return found is not None and not (
             found.variadic and term_index(port.port, found.name) is None
         )
+
+
+def _nearest_end(name: str, known: Collection[str]) -> str:
+    """What to do about a wire whose end has a name that nothing has."""
+    return did_you_mean(name, known) or "Remove the wire."
 
 
 def _bad_name(name: str, kind: str, location: Location) -> Diagnostic:

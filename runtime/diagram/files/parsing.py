@@ -112,7 +112,9 @@ def parse(text: str, source: str | None = None) -> Any:
             parse_float=_finite if surveyed.may_overflow else None,
         )
     except json.JSONDecodeError as error:
-        raise file_error(f"Not JSON: {error.msg}.", text, error.pos, source) from None
+        raise file_error(
+            f"Not JSON: {error.msg.removesuffix(' at')}.", text, error.pos, source
+        ) from None
     except _Duplicate:
         key, offset = _duplicate(text, object_closed(text, objects.count, MAX_DEPTH))
         raise file_error(f"The key {key!r} appears twice.", text, offset, source) from None
@@ -123,13 +125,18 @@ def parse(text: str, source: str | None = None) -> Any:
         raise _number_error(text, _LONG_INTEGER, source) from None
 
 
+_NAMES = ("NaN", "Infinity", "-Infinity")
+"""What Python reads as numbers, and JSON has no numbers for."""
+
+
 def _number_error(text: str, number: str, source: str | None) -> FileError:
     """The error of the first number of a text that matches a pattern."""
     pattern = re.compile(rf"{number}(?![\w.+-])")
     offset = first_outside(text, pattern)
     token = pattern.match(text, offset)
+    found = token[0][:40] if token else "This"
     return file_error(
-        f"{token[0][:40] if token else 'This'} is not a JSON number.",
+        f"{found} is {'not a JSON number' if found in _NAMES else 'too large for a number'}.",
         text,
         offset,
         source,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 BROKEN = {"mul": {"type": "Mul"}, "odd": {"type": "NotInstalled"}}
@@ -43,6 +45,17 @@ def test_a_file_that_can_not_be_read_outweighs_a_problem(gradwire, diagram, tmp_
         done = gradwire("check", *files)
         assert done.code == 2
         assert f"{text}:1:1: error: " in done.out and f"{broken}: error: " in done.out
+
+
+def test_a_line_that_is_no_contract_is_a_problem_beside_the_others(gradwire, tmp_path):
+    file = tmp_path / "stated.gradwire.json"
+    page = {"blocks": {"mul": {"type": "Mul", "b": 2.0}}, "wires": {}}
+    stated = {"gradwire": 2, "contracts": ["flows(a"], "pages": {"main": page}}
+    file.write_text(json.dumps(stated), encoding="utf-8")
+    done = gradwire("check", file)
+    assert done.code == 2
+    assert f"{file}: error: mul.a: " in done.out
+    assert "Line 1 of the diagram's contracts is not a contract." in done.out
 
 
 def test_shapes_that_do_not_fit_are_found_without_a_run(gradwire, diagram):

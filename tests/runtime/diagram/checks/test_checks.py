@@ -145,3 +145,22 @@ def test_the_codes_are_listed():
     listed = (check.__doc__ or "").partition("Codes:")[2]
     for code in ("no-main-page", "cycle", "stray-layout", "driven-page-input"):
         assert code in listed
+
+
+def test_a_wire_with_a_mistyped_end_is_told_the_nearest_name():
+    drawn = draw(
+        {"weight": make("Variable"), "s": make("Sum"), "cat": make("Concat")},
+        {"s.y": "weight.out", "cat.part": "weight.outt", "t.x": "weight.out", "s.x": "wieght.out"},
+    )
+    said = {(str(d.location), d.what): (d.expected, d.next_step) for d in check(drawn)}
+    for place, what, expected, step in (
+        ("s.y", "The wire from weight.out ends at an input that does not exist.", "one of x",
+         "Remove the wire."),
+        ("cat.part", "The wire from weight.outt ends at an input that does not exist.",
+         "one of parts.0", "Did you mean parts.0?"),
+        ("cat.part", "The wire starts at an output that does not exist: weight.outt.",
+         "one of out", "Did you mean out?"),
+        ("s.x", "The wire from wieght.out starts at a block that does not exist: 'wieght'.", None,
+         "Did you mean weight?"),
+    ):  # fmt: skip
+        assert said[place, what] == (expected, step)

@@ -12,18 +12,23 @@ from runtime.flow.analyse import Flow, analyse
 from runtime.flow.lazy import MANY
 from runtime.flow.tools.interventions import CutWire
 from runtime.flow.tools.repairs import trial
+from runtime.flow.words import sentences
 from runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
     from runtime.engine import Session
     from runtime.engine.program import Program
 
+_TRIED = 4
+"""Places for a stop that are tried."""
+
 
 def stop_that_blocks(
     session: Session, flow: Flow, loss: PortPath, variable: str, blocked: Collection[str] = ()
 ) -> str:
     """``A StopGradient on mul1.a would block it.`` for a variable that gets a gradient of a loss;
-    empty where no single stop leaves all trained variables, but those ``blocked``, theirs.
+    empty where no single stop leaves all trained variables, but those ``blocked``, theirs. Where
+    uses of a page share the stop, so that other losses lose gradient as well, that is said instead.
     """
     program = flow.program
     states = flow.states(loss)
@@ -38,11 +43,14 @@ def stop_that_blocks(
         if variable not in left and kept <= left:
             fitting.append(wire)
     merging = [wire for wire in fitting if len(program.instances[wire.block].wires) > 1]
-    best = next(iter([*merging, *fitting]), None)
-    if best is None or not _works(session, best, loss, variable, kept):
-        return ""
-    others = " All others keep one." if kept else ""
-    return f"A StopGradient on {best} would block it.{others}"
+    also: list[PortPath] = []
+    for wire in list(dict.fromkeys([*merging, *fitting]))[:_TRIED]:
+        spoilt = _spoilt(session, flow, wire, loss, variable, kept)
+        if spoilt == []:
+            others = " All others keep one." if kept else ""
+            return f"A StopGradient on {wire} would block it.{others}"
+        also = also or spoilt or []
+    return sentences.shared_stop(variable, loss.block, [head.block for head in also])
 
 
 def _route(
@@ -76,17 +84,32 @@ def _reached(
     return found
 
 
-def _works(
-    session: Session, wire: WirePath, loss: PortPath, variable: str, kept: Iterable[str]
-) -> bool:
-    """Whether the diagram with the stop gives the variable no gradient, and the kept ones one."""
+def _spoilt(
+    session: Session,
+    flow: Flow,
+    wire: WirePath,
+    loss: PortPath,
+    variable: str,
+    kept: Iterable[str],
+) -> list[PortPath] | None:
+    """The other losses of which trained variables lose the gradient by a stop; None where it does
+    not keep that of the loss from the variable, and from it alone.
+    """
     try:
         stopped, _ = trial(session, (CutWire(wire),))
     except GradwireError:
-        return False
-    after = analyse(stopped.program, [loss])
+        return None
+    after = analyse(stopped.program, flow.losses)
 
-    def arrives(name: str) -> bool:
-        return after.arrives(InstancePath(name).port("out"), loss)
+    def arrives(flow: Flow, name: str, head: PortPath) -> bool:
+        return flow.arrives(InstancePath(name).port("out"), head)
 
-    return not arrives(variable) and all(map(arrives, kept))
+    if arrives(after, variable, loss) or not all(arrives(after, name, loss) for name in kept):
+        return None
+    trained = flow.program.trainable
+    return [
+        head
+        for head in flow.losses
+        if head != loss
+        if any(arrives(flow, name, head) and not arrives(after, name, head) for name in trained)
+    ]

@@ -196,6 +196,16 @@ def stopped_besides(before: Sequence[Cutter], loss: str) -> str:
     return _closed(before, f"every route to {loss} as well")
 
 
+def shared_stop(variable: str, loss: str, also: Sequence[str]) -> str:
+    """Where a stop would keep a variable from a loss, but from others too; empty without others."""
+    if not also:
+        return ""
+    return (
+        f"A StopGradient would keep it from {names(also)} too: let the optimiser that steps "
+        f"{loss} leave {variable} out, by wrt."
+    )
+
+
 def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
     """The sentence of OFF ROUTE."""
     if len(losses) == 1:

@@ -58,3 +58,23 @@ def test_a_wire_that_should_be_blocked_is_where_the_stop_belongs():
     diagram = b.build(leaking_advantage(), contracts="blocked(policy -> advantage.b)")
     (finding,) = [f for f in diagnose(Session(diagram)) if f.complaint is CONTRACT]
     assert finding.sentence.endswith("A StopGradient on advantage.b would block it.")
+
+
+def adversaries(independent):
+    @b.page("D")
+    def score(x):
+        return b.sum(b.mul(x, b.variable("weights", [0.3, -0.2])))
+
+    fake = b.mul(b.variable("generator", [0.1, 0.4]), 2.0)
+    judged = b.loss(score(b.stop_gradient(fake), name="judge"), name="L_D")
+    fooled = b.loss(b.neg(score(fake, name="fool", independent=independent)), name="L_G")
+    return b.build(judged, fooled, contracts=["blocked(L_G -> judge/weights)"])
+
+
+def test_a_stop_that_uses_of_a_page_share_is_not_said_to_spare_the_others():
+    (finding,) = [f for f in diagnose(Session(adversaries(False))) if f.complaint is CONTRACT]
+    assert finding.sentence.endswith(
+        "A StopGradient would keep it from L_D too: let the optimiser that steps L_G leave "
+        "judge/weights out, by wrt."
+    )
+    assert not [f for f in diagnose(Session(adversaries(True))) if f.complaint is CONTRACT]

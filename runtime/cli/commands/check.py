@@ -86,7 +86,8 @@ def check(
         problems += found
         outcomes[str(file)], checks[str(file)] = checked, compared
         if not json:
-            lines = [problem.text() for problem in found] or [visible(f"{file}: clean")]
+            verdict = "not clean" if wrong else "clean"
+            lines = [problem.text() for problem in found] or [visible(f"{file}: {verdict}")]
             typer.echo("\n".join([*lines, *contract_lines(checked), *gradient_lines(compared)]))
     if json:
         report = check_json(map(str, diagrams), problems)

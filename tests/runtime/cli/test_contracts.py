@@ -23,7 +23,8 @@ def test_a_broken_contract_fails_with_the_witness(gradwire, seed):
     write(seed.parent / "seed.contracts", "flows(loss -> b)\nblocked(loss -> a)\n")
     done = gradwire("check", seed, "--contracts")
     assert done.code == 1
-    assert done.out.splitlines()[1:] == [
+    assert done.out.splitlines() == [
+        f"{seed}: not clean",
         "BROKEN  flows(loss -> b)",
         "        b, for loss.out: stop stops every route to loss. [loss ← add ← stop ← mul ← b]",
         "BROKEN  blocked(loss -> a)",

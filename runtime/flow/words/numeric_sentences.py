@@ -219,9 +219,10 @@ class NumericSentences:
         """
         contributions, program = self._contributions, self._contributions.program
         name = program.block(culprit).type_name()
+        brought = contributions.run.contributions[wire]
         for at in contributions.route(wire):
             block, sent = program.wire_targets[at], contributions.run.contributions[at]
-            if sent is None or np.all(sent):
+            if sent is None or not _meets_zero(brought, sent):
                 continue
             kind = program.block(block).type_name()
             if kind == "Where":
@@ -265,6 +266,13 @@ class NumericSentences:
         if blame.cancelled:
             by = f"where the contributions to {blame.block} cancel"
         return f"{size.zeros} of {size.total} elements are 0, {by}."
+
+
+def _meets_zero(brought: Array | None, sent: Array) -> bool:
+    """Whether what is not finite came of a 0 that was sent, as far as places can be compared."""
+    if brought is None or brought.shape != sent.shape:
+        return not np.all(sent)
+    return bool(np.any(~np.isfinite(brought) & (sent == 0)))
 
 
 def _is_bad(array: Array) -> bool:

@@ -46,6 +46,7 @@ _CURES = {
     "Log1p": "Keep its input above −1.",
     "Div": "Add a small number to the denominator.",
     "Expm1": "Clip its input from above.",
+    "Mod": "Keep what it divides by away from 0.",
     "Pow": "Keep the base above 0.",
     "Sin": "Keep its input finite.",
     "Cos": "Keep its input finite.",
@@ -272,7 +273,7 @@ def not_taken(where: str) -> str:
 
 def _culprit(name: str, elements: Sequence[Element]) -> Element:
     """The input to look at: one that is not finite, a denominator of 0, else the largest."""
-    if name == "Div" and elements[-1].value == 0:
+    if name in ("Div", "Mod") and elements[-1].value == 0:
         return elements[-1]
     wild = [element for element in elements if not math.isfinite(element.value)]
     return wild[0] if wild else max(elements, key=lambda element: abs(element.value))

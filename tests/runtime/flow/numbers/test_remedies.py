@@ -254,3 +254,16 @@ def test_the_block_that_makes_nan_of_an_infinity_is_told_from_what_made_that():
 def test_tensorflow_is_named_only_where_it_differs(draw, said):
     q = x([0.0, 4.0], "q")
     assert said in findings(b.where(b.greater(q, 0.0), draw(q, name="f"), 0.0, name="choose"))
+
+
+def test_a_branch_that_is_taken_is_not_said_not_to_be():
+    safe, bad = x([1.0, 1.0], "safe"), b.div(1.0, x([1.0, 0.0]), name="ratio")
+    taken = findings(b.where([True, False], safe, bad, name="choice"))
+    assert "ratio is ∞: 1 ÷ 0 (element 1 of b)." in taken
+    assert "choice does not take" not in taken
+    assert "choice does not take" in findings(b.where([True, True], safe, bad, name="choice"))
+
+
+def test_the_divisor_of_a_remainder_is_named():
+    said = findings(b.mod(x(5.0), x(0.0, "by"), name="rest"))
+    assert "rest is NaN: 5 mod 0 (b). Keep what it divides by away from 0." in said

@@ -15,6 +15,7 @@ from blocks.library.gradient import Gradient
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import CAST, WIRE
 from runtime.flow.numbers.isolated import IsolatedBlock
+from runtime.lessons.rules import rules
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -64,6 +65,10 @@ class LocalBlock:
     def returned(self, arriving: Mapping[str, Array]) -> dict[str, Array | None]:
         """What goes back to each input for what arrives at outputs; None where nothing does."""
         return self._block.gradients(arriving)
+
+    def rules(self) -> dict[str, str | None]:
+        """The LaTeX of what goes back to each input; see ``runtime.lessons.rules``."""
+        return rules(self._block)
 
     def number(self, output: str, port: str) -> Array | None:
         """∂output/∂input where both have one element, in the shape of the input; None where they

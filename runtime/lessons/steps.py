@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.optimisers import SGD
 from runtime.flow.tools.ledger import Account, Entry, ledger
 from runtime.flow.words.states import State
 from runtime.lessons.local import LocalBlock, local_block
@@ -128,13 +129,14 @@ class Steps:
         run: Run,
         before: Mapping[str, Array],
         after: Mapping[str, Array],
-        rule: Optimiser,
+        rule: Optimiser | None = None,
     ) -> None:
         self.observed = observed
         self.program = observed.program
         self.run = run
         self.trained = frozenset(before)
-        self._before, self._after, self._rule = before, after, rule
+        self._before, self._after = before, after
+        self._rule = rule if rule is not None else SGD()
 
     def of(self, phase: Phase, path: InstancePath, port: PortPath | None = None) -> Step:
         """The step of a block in a phase; of the loss ``port`` where a seed starts."""

@@ -88,7 +88,7 @@ def _seed(step: Seed, losses: int) -> str:
 
 
 def _backward(steps: Steps, step: Backward) -> str:
-    parts = [_arrival(step, arrival) for arrival in step.arrivals]
+    parts = [arrival_text(step, arrival) for arrival in step.arrivals]
     if step.returns and all(back.wire in step.absorbs for back in step.returns):
         parts.append("It is thrown away:")
     local = steps.local(step.path) if step.returns else None
@@ -101,7 +101,8 @@ def _backward(steps: Steps, step: Backward) -> str:
     return " ".join(parts)
 
 
-def _arrival(step: Backward, arrival: Arrival) -> str:
+def arrival_text(step: Backward, arrival: Arrival) -> str:
+    """What arrives at an output: the sum, with its terms if there are several."""
     place = step.path if len(step.arrivals) == 1 else arrival.port
     if arrival.total is None:
         return f"Gradient arrives at {place}; it is too large to be kept."
@@ -117,6 +118,11 @@ def _arrival(step: Backward, arrival: Arrival) -> str:
 def _term(text: str) -> str:
     """A number in a sum or product: a negative one in brackets."""
     return f"({text})" if text.startswith("−") else text
+
+
+def return_text(step: Backward, back: Return, local: LocalBlock | None) -> str:
+    """What goes back over one wire, and how it follows from what arrives."""
+    return _returned(step, back, str(back.source.short), local)
 
 
 def _returned(step: Backward, back: Return, receiver: str, local: LocalBlock | None) -> str:

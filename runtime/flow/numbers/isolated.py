@@ -15,6 +15,7 @@ from runtime.engine import Session
 
 if TYPE_CHECKING:
     from blocks.block import Block, Source
+    from runtime.calculus import Value
 
 Array = NDArray[Any]
 NAME = InstancePath("block")
@@ -36,6 +37,17 @@ class IsolatedBlock:
             PortName(NAME, port): PortName(place, "out") for port, place in self._places.items()
         }
         self._session = Session(Diagram({MAIN: Page(blocks, wires)}))
+
+    def input_values(self) -> dict[str, Value]:
+        """The traced values of the inputs, by port."""
+        leaves = self._session.program.leaves
+        return {port: leaves[place].value for port, place in self._places.items()}
+
+    def output_values(self) -> list[Value]:
+        """The traced values of the outputs, in order."""
+        program = self._session.program
+        names = program.instances[NAME].block.output_names()
+        return [program.ports[NAME.port(name)] for name in names]
 
     def outputs(self, inputs: Mapping[str, Array], ports: list[str]) -> dict[str, Array]:
         """The values of output ports, with other values for some of the inputs."""

@@ -1,0 +1,111 @@
+"""The derivative card of a block: its formula, the rule of each input, and all of it in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from blocks.arguments import explained
+from blocks.errors import GradwireError, RunError
+from runtime.calculus.choices import notes
+from runtime.diagram.paths import InstancePath
+from runtime.flow.analyse import analyse
+from runtime.flow.numbers.gradient_check import Check, check_gradients
+from runtime.flow.observed import ObservedFlow
+from runtime.lessons.recording import record_run
+from runtime.lessons.steps import Backward, Phase, Steps
+from runtime.lessons.words import arrival_text, return_text
+
+if TYPE_CHECKING:
+    from runtime.engine import Session
+    from runtime.lessons.local import LocalBlock
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class InputRule:
+    """One input of a block.
+
+    ``rule`` is the LaTeX of what goes back, for ``g`` arriving; None where nothing goes back,
+    empty where it would be too long. ``jacobian`` has the shape of the output, then that of the
+    input; None for a large one. ``text`` says what goes back in this run.
+    """
+
+    port: str
+    rule: str | None
+    jacobian: Array | None
+    text: str
+
+
+@dataclass(frozen=True)
+class DerivativeCard:
+    """What there is to say about the derivative of a block at the values of a run.
+
+    ``formula`` is LaTeX. ``arrivals`` say what arrives at the outputs. ``check`` compares with a
+    central difference; None where there is nothing to compare. ``differences`` say where other
+    systems differ.
+    """
+
+    path: InstancePath
+    type_name: str
+    formula: str
+    summary: str
+    arrivals: tuple[str, ...]
+    inputs: tuple[InputRule, ...]
+    check: Check | None
+    differences: tuple[str, ...]
+
+
+@explained
+def derivative_card(
+    session: Session, block: str, losses: Sequence[str] | None = None
+) -> DerivativeCard:
+    """The card of the block at the path ``block``.
+
+    Raises RunError if there is no such block, and what ``Session.backward`` does.
+    """
+    program, path = session.program, InstancePath(block)
+    if path not in program.instances:
+        raise RunError("There is no such block.", got=block, expected="the path of a block")
+    flow = analyse(program, losses)
+    run = record_run(session, flow, None)
+    steps = Steps(ObservedFlow(flow, {"": run}, diagram=session.diagram), run, {}, {})
+    local = steps.local(path)
+    backward = steps.of(Phase.BACKWARD, path) if run.losses else None
+    assert backward is None or isinstance(backward, Backward)
+    kind = program.block(path)
+    return DerivativeCard(
+        path,
+        type(kind).type_name(),
+        type(kind).formula,
+        type(kind).summary(),
+        () if backward is None else tuple(arrival_text(backward, a) for a in backward.arrivals),
+        () if local is None else tuple(_inputs(local, backward)),
+        _check(session, path),
+        tuple(notes(type(kind).type_name())),
+    )
+
+
+def _inputs(local: LocalBlock, step: Backward | None) -> list[InputRule]:
+    rules = local.rules()
+    texts = {back.port: return_text(step, back, local) for back in step.returns} if step else {}
+    (output, *_) = local.outputs
+    return [
+        InputRule(port, rules[port], _jacobian(local, output, port), texts.get(port, ""))
+        for port in local.inputs
+    ]
+
+
+def _jacobian(local: LocalBlock, output: str, port: str) -> Array | None:
+    try:
+        return local.derivative(output, port).jacobian
+    except GradwireError:
+        return None  # such as of an output that is no float
+
+
+def _check(session: Session, path: InstancePath) -> Check | None:
+    return next(iter(check_gradients(session, [path])), None)

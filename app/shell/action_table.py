@@ -335,6 +335,10 @@ TABLE: tuple[Row, ...] = (
             shortcut="Shift+F5"),
     Command("step", "run", editor.noop("Gradient &Step"), lambda to: to.run.step(),
             editor.noop("Take one step of gradient descent"), shortcut="F10"),
+    Command("derivative", "run", editor.noop("Deri&vative Card"),
+            lambda to: to.panels.show_panel("derivative"),
+            editor.noop("Show the formula of the selected block, its rules, and its derivative in "
+                         "numbers"), shortcut="D", on_canvas=True),
     Command("timeline", "run", editor.noop("Ti&meline"), lambda to: to.timeline.toggle(),
             editor.noop("Play a training step: forward, seed, backward and update, event by event"),
             shortcut="F8", checkable=True),

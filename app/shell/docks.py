@@ -28,6 +28,7 @@ PLACES = {
     "inspector": Place(editor.noop("Inspector"), _Area.RightDockWidgetArea),
     "history": Place(editor.noop("History"), _Area.RightDockWidgetArea),
     "why": Place(editor.noop("Why"), _Area.RightDockWidgetArea),
+    "derivative": Place(editor.noop("Derivative"), _Area.RightDockWidgetArea),
     "variables": Place(editor.noop("Variables"), _Area.BottomDockWidgetArea),
     "problems": Place(editor.noop("Problems"), _Area.BottomDockWidgetArea),
     "doctor": Place(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
@@ -162,7 +163,9 @@ class Docks(QObject):
         frame.tabifyDockWidget(made["variables"], made["problems"])
         frame.tabifyDockWidget(made["problems"], made["doctor"])
         frame.tabifyDockWidget(made["doctor"], made["matrix"])
+        frame.tabifyDockWidget(made["why"], made["derivative"])
         made["variables"].raise_()
+        made["why"].raise_()
         frame.resize(1280, 820)
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         frame.resizeDocks(

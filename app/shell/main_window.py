@@ -163,6 +163,9 @@ class MainWindow(WindowParts):
         self.doctor.countChanged.connect(self.toolbar.show_count)
         self.docks.by_name["doctor"].visibilityChanged.connect(self.doctor.set_visible)
         self.docks.by_name["doctor"].visibilityChanged.connect(self.tour.check)
+        self.canvas.selectionChanged.connect(self.derivative.set_selection)
+        derivative = self.docks.by_name["derivative"]
+        derivative.visibilityChanged.connect(self.derivative.set_visible)
         self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_matrix.set_visible)
         self.explanation.panelRequested.connect(partial(self.docks.bring_up, "why"))
         self.explanation.wireShown.connect(partial(self.docks.raise_if_open, "why"))
@@ -198,7 +201,7 @@ class MainWindow(WindowParts):
         for result_view in (
             self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
             self.variables, self.problems, self.doctor, self.loss_matrix, self.costs,
-            self.timeline,
+            self.derivative, self.timeline,
         ):  # fmt: skip
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self._show_error)

@@ -20,6 +20,7 @@ from app.commands.run import RunCommands
 from app.commands.targets import TargetCommands
 from app.commands.view import ViewCommands
 from app.controllers.costs import CostController
+from app.controllers.derivative import DerivativeController
 from app.controllers.doctor import DoctorController
 from app.controllers.explanation import Explanation
 from app.controllers.gradient_check import GradientCheck
@@ -118,6 +119,7 @@ class WindowParts(QMainWindow):
         self.doctor = DoctorController(
             document, self.settings, canvas, self.explanation, self.reveal, self
         )
+        self.derivative = DerivativeController(canvas, self.losses, self)
         self.timeline = TimelineController(
             document, canvas, self.losses, self.trial, self.notice, self.settings, self
         )
@@ -125,7 +127,7 @@ class WindowParts(QMainWindow):
         self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
         self._controllers = (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
-            self.costs, self.timeline,
+            self.costs, self.derivative, self.timeline,
         )  # fmt: skip
         overlays = (self.losses.overlay, self.trial.overlay, self.gradient_check.overlay)
         self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
@@ -216,6 +218,7 @@ class WindowParts(QMainWindow):
                 "history": self.history,
                 "inspector": self.inspector,
                 "why": self.why,
+                "derivative": self.derivative.panel,
                 "variables": self.variables,
                 "problems": self.problems,
                 "doctor": self.doctor.panel,

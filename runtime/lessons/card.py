@@ -31,13 +31,15 @@ class InputRule:
     """One input of a block.
 
     ``rule`` is the LaTeX of what goes back, for ``g`` arriving; None where nothing goes back,
-    empty where it would be too long. ``jacobian`` has the shape of the output, then that of the
-    input; None for a large one. ``text`` says what goes back in this run.
+    empty where it would be too long. ``jacobian`` is that of the first output: it has its shape,
+    of ``output_rank`` axes, then that of the input; None for a large one. ``text`` says what goes
+    back in this run.
     """
 
     port: str
     rule: str | None
     jacobian: Array | None
+    output_rank: int
     text: str
 
 
@@ -95,7 +97,13 @@ def _inputs(local: LocalBlock, step: Backward | None) -> list[InputRule]:
     texts = {back.port: return_text(step, back, local) for back in step.returns} if step else {}
     (output, *_) = local.outputs
     return [
-        InputRule(port, rules[port], _jacobian(local, output, port), texts.get(port, ""))
+        InputRule(
+            port,
+            rules[port],
+            _jacobian(local, output, port),
+            local.outputs[output].ndim,
+            texts.get(port, ""),
+        )
         for port in local.inputs
     ]
 

@@ -51,7 +51,7 @@ def rules(block: IsolatedBlock) -> dict[str, str | None]:
         names[unwrap(value)], names[seed] = f"y{mark}", f"g{mark}"
         heads.append((value, seed))
     leaves = block.input_values()
-    names |= {leaf: _name(port) for port, leaf in leaves.items()}
+    names |= {leaf: port_name(port) for port, leaf in leaves.items()}
     found = sweep(heads, leaves.values())
     return {
         port: None if leaf not in found else _written(found[leaf], names)
@@ -59,7 +59,8 @@ def rules(block: IsolatedBlock) -> dict[str, str | None]:
     }
 
 
-def _name(port: str) -> str:
+def port_name(port: str) -> str:
+    """The name of a port as LaTeX."""
     letters, _, index = port.partition(".")
     text = letters if len(letters) == 1 else rf"\mathrm{{{letters}}}".replace("_", r"\_")
     return f"{text}_{{{index}}}" if index else text

@@ -63,10 +63,15 @@ def chart(array: NDArray[Any]) -> Chart | None:
     if picture is not None:
         return _packed(ChartKind.IMAGE, _shades(_sampled(picture)))
     if array.ndim == 2:
-        return _packed(ChartKind.HEAT, _signed(_sampled(array)))
+        return heatmap(array)
     if array.ndim == 1:
         return _packed(ChartKind.LINE, _signed(_sampled(array[None, :]))[0])
     return _packed(ChartKind.BARS, _histogram(array))
+
+
+def heatmap(table: NDArray[Any]) -> Chart:
+    """A table of two axes as a heatmap, whatever its size."""
+    return _packed(ChartKind.HEAT, _signed(_sampled(table)))
 
 
 def _packed(kind: ChartKind, levels: NDArray[np.uint8]) -> Chart:

@@ -53,9 +53,22 @@ class Check:
         """``✓ mul1``, or what differs from what, and the excuse if there is one."""
         if self.agrees:
             return f"✓ {self.block}"
-        mark = "✗" if self.is_wrong else "≈"
         slopes = f"its rule gives {number(self.rule)}, a difference {number(self.difference)}"
-        return f"{mark} {self.block}: {slopes}{f' ({self.excuse})' if self.excuse else ''}"
+        return f"{self.mark} {self.block}: {slopes}{f' ({self.excuse})' if self.excuse else ''}"
+
+    @property
+    def comparison(self) -> str:
+        """Both slopes, whether they agree or not, and the excuse if there is one."""
+        slopes = (
+            f"Along a random direction the rule gives {number(self.rule)}, "
+            f"a central difference {number(self.difference)}"
+        )
+        return f"{self.mark} {slopes}{f': {self.excuse}' if self.excuse else ''}."
+
+    @property
+    def mark(self) -> str:
+        """``✓`` where they agree, ``≈`` where something excuses that they do not, else ``✗``."""
+        return "✓" if self.agrees else "✗" if self.is_wrong else "≈"
 
 
 @explained

@@ -1,0 +1,77 @@
+"""Keeps the derivative card of the selected block up to date while it is visible."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.evaluation.worker import SessionWorker
+from app.panels.lessons.derivative import DerivativePanel
+from app.services.background import Cancelled
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram.paths import ROOT, InstancePath
+from runtime.lessons.card import DerivativeCard, derivative_card
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.canvas.state.view_state import Selection
+    from app.canvas.view import CanvasView
+    from app.evaluation.result import Result
+    from app.panels.tables.losses import Losses
+
+_CARD = "derivative"
+
+
+class DerivativeController(QObject):
+    """Writes cards on a thread: one for the selection, if it is a single block."""
+
+    def __init__(self, canvas: CanvasView, losses: Losses, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._canvas = canvas
+        self._losses = losses
+        self._result: Result | None = None
+        self._use = ROOT
+        self._visible = False
+        self.panel = DerivativePanel(parent)
+        self.worker = SessionWorker(self)
+        self.worker.finished.connect(self._take)
+
+    def set_result(self, result: Result, use: InstancePath) -> None:
+        """Follow another result, at once if the card is visible."""
+        self._result, self._use = result, use
+        self._update()
+
+    def set_selection(self, selection: Selection) -> None:
+        """Follow the selection, at once if the card is visible."""
+        self._update()
+
+    def set_visible(self, visible: bool) -> None:
+        """Record whether the card is visible, and write it if it is."""
+        self._visible = visible
+        self._update()
+
+    def _update(self) -> None:
+        result, chosen = self._result, self._canvas.selection()
+        if not self._visible or result is None:
+            return
+        self.worker.cancel(_CARD)
+        if len(chosen) != 1:
+            self.panel.show_text(self.tr("Select a block to see its derivative."))
+            return
+        (name,) = chosen
+        if isinstance(self._canvas.view.scene.page.blocks[name], PageBlock):
+            self.panel.show_text(self.tr("This is a page: open it to see the derivatives inside."))
+            return
+        loss = self._losses.chosen
+        losses = None if loss is None else [loss]
+        job = partial(derivative_card, block=self._use / name, losses=losses)
+        self.worker.query(_CARD, result.diagram, job)
+
+    def _take(self, kind: str, answer: object) -> None:
+        if isinstance(answer, DerivativeCard):
+            self.panel.show_card(answer)
+        elif not isinstance(answer, Cancelled):
+            self.panel.show_text(str(answer))

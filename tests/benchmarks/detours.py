@@ -1,19 +1,26 @@
 """Time of detours: ``python -m tests.benchmarks.detours [BLOCKS …]``.
 
 Pages of blocks that stand about at random, with one and a half wires a block. *check* is the time
-a wire takes to be found clear or not, *detour* that of a way around, with and without one found.
+a wire takes to be found clear or not, *detour* that of a way around, with and without one found,
+*search* that of the search that follows while idle where none was found.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.scene.obstacles import Obstacles
 from runtime.diagram.layout.measures import WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runtime.diagram.model import Route
 
 HEIGHT = 80.0
 PORT = 37.0
@@ -44,24 +51,44 @@ def measured(count: int) -> str:
     obstacles = Obstacles(rects)
     blocked = obstacles.blocked(ends, own)
     check = 1e6 * (time.process_time() - started) / len(own)
-    times, found = [], 0
-    for wire in np.flatnonzero(blocked)[:MOST].tolist():
-        started = time.process_time()
-        found += bool(obstacles.way(ends[wire], own[wire]))
-        times.append(1e3 * (time.process_time() - started))
-    middle, late = np.percentile(times, [50, 95])
-    share = found / max(len(times), 1)
+    tried = np.flatnonzero(blocked)[:MOST].tolist()
+    short, short_times = timed(obstacles.way, ends, own, tried)
+    stuck = [wire for wire, found in zip(tried, short, strict=True) if not found]
+    long, long_times = timed(obstacles.long_way, ends, own, stuck)
+    middle, late = np.percentile(short_times, [50, 95])
+    share, all_found = (
+        found / max(len(tried), 1) for found in (sum(short), sum(short) + sum(long))
+    )
+    searched = (
+        f"{np.median(long_times):.1f} ({np.percentile(long_times, 95):.1f}) ms" if stuck else "-"
+    )
     return (
         f"| {count:,} | {len(own):,} | {check:.0f} µs | {blocked.sum():,} | "
-        f"{middle:.2f} ({late:.2f}) ms | {share:.0%} |"
+        f"{middle:.2f} ({late:.2f}) ms | {share:.1%} | {searched} | {all_found:.1%} |"
     )
+
+
+def timed(
+    way: Callable[[NDArray[np.float64], NDArray[np.int32]], Route],
+    ends: NDArray[np.float64],
+    own: NDArray[np.int32],
+    wires: list[int],
+) -> tuple[list[bool], list[float]]:
+    """Which wires have found a way, and how many ms each took."""
+    found, times = [], []
+    for wire in wires:
+        started = time.process_time()
+        found.append(bool(way(ends[wire], own[wire])))
+        times.append(1e3 * (time.process_time() - started))
+    return found, times
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("blocks", nargs="*", type=int, default=[100, 1_000, 10_000])
-    print("| blocks | wires | check a wire | blocked | detour, median (p95) | found |")
-    print("|---:|---:|---:|---:|---:|---:|")
+    print("| blocks | wires | check a wire | blocked | detour, median (p95) | found "
+          "| search, median (p95) | found with it |")  # fmt: skip
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     for count in parser.parse_args().blocks:
         print(measured(count))
 

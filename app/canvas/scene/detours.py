@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.canvas.scene.arrays import NO_INDICES
-from app.canvas.scene.obstacles import REACH, Obstacles, clearance
+from app.canvas.scene.obstacles import LONGEST, REACH, Obstacles, clearance
 from app.canvas.scene.routes import ALIKE, square
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from runtime.diagram.model import Route
 
 AT_ONCE = 256
 """Wires that are checked at once when a page is shown or changed; the others follow when idle."""
+SEARCHED = 1
+"""Wires for which a long way is searched for in each step while idle."""
 LIVE = 24
 """Wires of moved blocks that are checked again in each step of a drag, at most."""
 _FEW = 64
@@ -34,10 +37,12 @@ class Detours:
         self._keys = keys
         self._sizes: Ints = np.zeros(len(keys), np.int32)
         """Numbers of stretches (m,) of the detours, 0 for wires that need none."""
-        self._stretches: Floats = np.zeros((len(keys), 3))
+        self._stretches: Floats = np.zeros((len(keys), LONGEST))
         self._ends: Floats = np.full((len(keys), 4), np.nan)
         """Ends of the wires (m, 4) when they were checked."""
         self._pending: Flags = np.ones(len(keys), bool)
+        self._stuck: Flags = np.zeros(len(keys), bool)
+        """Wires (m,) without a short way, for which a long one has not been searched for yet."""
         self._own: Ints = np.zeros((len(keys), 2), np.int32)
         self._rects: Floats = np.zeros((0, 4))
         self._obstacles: Obstacles | None = None
@@ -49,7 +54,7 @@ class Detours:
         new, known = Detours(keys), {key: i for i, key in enumerate(self._keys)}
         here = np.array([i for i, key in enumerate(keys) if key in known], np.intp)
         there = np.array([known[keys[i]] for i in here.tolist()], np.intp)
-        for name in ("_sizes", "_stretches", "_ends", "_pending", "_own"):
+        for name in ("_sizes", "_stretches", "_ends", "_pending", "_stuck", "_own"):
             getattr(new, name)[here] = getattr(self, name)[there]
         new._rects = self._rects
         return new
@@ -63,24 +68,31 @@ class Detours:
             self._pending |= _near(_changed(self._rects, rects), ends)
         else:
             self._ends += np.tile(shift, 2)
-            self._stretches += shift[[0, 1, 0]]
+            self._stretches += shift[np.arange(LONGEST) % 2]
         moved = ~(np.abs(ends - self._ends) < ALIKE).all(axis=1)
         self._pending |= moved | (clearance(own) != clearance(self._own))
         self._ends[moved] = ends[moved]
         self._sizes[moved | ~free] = 0
         self._pending &= free
+        self._stuck &= free & ~moved
         self._ends[~free] = np.nan
         self._rects, self._own, self._obstacles = rects.copy(), own, None
-        self.refine(AT_ONCE)
+        self._check(np.flatnonzero(self._pending)[:AT_ONCE])
 
     def refine(self, most: int | None = None) -> Indices:
-        """Check the next wires, at most so many; returns those that have found a detour."""
-        wires = np.flatnonzero(self._pending)[:most]
-        return self._check(wires) if len(wires) else wires
+        """Check the next wires, at most so many; returns those that have found a detour.
+
+        When all are checked, those without a short way are searched for a long one.
+        """
+        found = self._check(np.flatnonzero(self._pending)[:most])
+        if self._pending.any():
+            return found
+        stuck = np.flatnonzero(self._stuck)[: None if most is None else SEARCHED]
+        return np.concatenate([found, self._search(stuck)])
 
     def is_complete(self) -> bool:
-        """Whether all wires are checked."""
-        return not self._pending.any()
+        """Whether all wires are checked, and ways searched for."""
+        return not (self._pending.any() or self._stuck.any())
 
     def recheck(self, rects: Floats, wires: Indices, ends: Floats, free: Flags) -> None:
         """Check ``wires`` (k,) again, whose blocks have moved, unless there are many."""
@@ -88,7 +100,7 @@ class Detours:
             wires, ends = wires[free], ends[free]
             self._ends[wires], self._obstacles = ends, Obstacles(rects, _within(rects, ends))
             self._check(wires)
-            self._obstacles = None
+            self._stuck[wires], self._obstacles = False, None
 
     def followed(self, wires: Indices, ends: Floats) -> Ints:
         """Numbers of stretches (k,) of the detours that ``wires`` follow: 0 if their ends (k, 4)
@@ -103,15 +115,33 @@ class Detours:
         return square(self._stretches[wires, :size], (ends - self._ends[wires])[:, :2], ends)
 
     def _check(self, wires: Indices) -> Indices:
+        if not len(wires):
+            return wires
         if self._obstacles is None:
             self._obstacles = Obstacles(self._rects)
-        self._pending[wires], self._sizes[wires] = False, 0
+        self._pending[wires], self._stuck[wires], self._sizes[wires] = False, False, 0
         blocked = wires[self._obstacles.blocked(self._ends[wires], self._own[wires])]
         for wire in blocked.tolist():
-            way = self._obstacles.way(self._ends[wire], self._own[wire])
-            self._sizes[wire] = len(way)
-            self._stretches[wire, : len(way)] = way
-        return blocked[self._sizes[blocked] > 0]
+            self._lead(wire, self._obstacles.way(self._ends[wire], self._own[wire]))
+        found = self._sizes[blocked] > 0
+        self._stuck[blocked[~found]] = True
+        return blocked[found]
+
+    def _search(self, wires: Indices) -> Indices:
+        """Search for long ways of ``wires`` (k,), among all blocks."""
+        if not len(wires):
+            return wires
+        if self._obstacles is None:
+            self._obstacles = Obstacles(self._rects)
+        self._stuck[wires] = False
+        for wire in wires.tolist():
+            way = self._obstacles.long_way(self._ends[wire], self._own[wire])
+            self._lead(wire, way)
+        return wires[self._sizes[wires] > 0]
+
+    def _lead(self, wire: int, way: Route) -> None:
+        self._sizes[wire] = len(way)
+        self._stretches[wire, : len(way)] = way
 
 
 def _common_shift(before: Floats, after: Floats) -> Floats | None:

@@ -1,7 +1,8 @@
 """Obstacles: whether a wire would pass behind a block, and ways around for those that would.
 
 A way is a route of one or three stretches; see :data:`runtime.diagram.model.Route`. Among those on
-lines beside the edges of blocks near by, the shortest one is taken.
+lines beside the edges of blocks near by, the shortest one is taken. Where there is none, a search
+finds longer ones if there are any.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 from app.canvas.scene.bezier import flatten
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from runtime.diagram.model import Route
 
@@ -28,6 +31,14 @@ _STUB = 16.0
 """Least distance of a port from the first turn, scene units."""
 _INSET = 2.0
 """How far a wire may run inside the edge of a block, scene units."""
+LONGEST = 11
+"""Most stretches of a way."""
+_UNREACHED, _APART = 1e7, 3e7
+"""Length of a path to a point that none leads to, and of stretches that are hit, scene units."""
+_MOST_POINTS = 400_000
+"""Points of the grid of a search, at most."""
+_TURN_COST = 30.0
+"""Length that a search adds for each turn, scene units."""
 _LINES = 12
 """Number of lines that are considered in each direction."""
 _CELL = 160.0
@@ -100,6 +111,14 @@ class Obstacles:
 
         ``own`` (2,) are the blocks of the ports, which the wire may touch there.
         """
+        return next(filter(None, (near.best() for near in self._near(ends, own))), ())
+
+    def long_way(self, ends: Floats, own: Ints) -> Route:
+        """As :meth:`way`, of any shape: takes longer, but finds one near by if there is one."""
+        return next(filter(None, (near.shortest() for near in self._near(ends, own))), ())
+
+    def _near(self, ends: Floats, own: Ints) -> Iterator[_Search]:
+        """Searches among the blocks near by, at the usual distance and at the least."""
         x0, y0, x1, y1 = ends.tolist()
         left, top, right, bottom = self._sides.T
         near = np.flatnonzero(
@@ -109,11 +128,7 @@ class Obstacles:
         begins, arrives = (self._numbers[near] == end for end in own.tolist())
         outwards = np.array([-1.0, -1.0, 1.0, 1.0])
         for clear in (float(clearance(own)), _TIGHT):
-            sides = self._sides[near] + clear * outwards
-            found = _Search(sides, begins, arrives, ends).best()
-            if found:
-                return found
-        return ()
+            yield _Search(self._sides[near] + clear * outwards, begins, arrives, ends)
 
 
 def clearance(own: Ints) -> Floats:
@@ -126,6 +141,7 @@ class _Search:
 
     def __init__(self, sides: Floats, begins: Flags, ends: Flags, ports: Floats) -> None:
         self._left, self._top, self._right, self._bottom = sides.T
+        self._begins, self._ends = begins, ends
         x0, y0, x1, y1 = self._ports = ports.tolist()
         ahead = np.concatenate([self._left, self._right, [x0 + _STUB, x1 - _STUB, (x0 + x1) / 2]])
         ahead = _within(ahead, x0, x1)
@@ -173,12 +189,112 @@ class _Search:
         level_at, out, into = np.unravel_index(best, taken.shape)
         return float(outs[out]), float(levels[level_at]), float(ins[into])
 
+    def shortest(self) -> Route:
+        """The shortest way on the lines beside the edges of all blocks; turns count as length."""
+        x0, y0, x1, y1 = self._ports
+        stubs = (x0, x0 + _STUB, x1 - _STUB, x1)
+        xs = np.unique(_within(np.concatenate([self._left, self._right, stubs]), x0, x1))
+        ys = np.unique(_within(np.concatenate([self._top, self._bottom, (y0, y1)]), y0, y1))
+        if len(xs) * len(ys) > _MOST_POINTS:
+            return ()
+        start = int(xs.searchsorted(x0)), int(ys.searchsorted(y0))
+        end = int(xs.searchsorted(x1)), int(ys.searchsorted(y1))
+        turns = _Grid(xs, ys, *self._hit_stretches(xs, ys)).path(start, end)[1:-1]
+        return tuple(float(ys[y] if i % 2 else xs[x]) for i, (x, y) in enumerate(turns[:-1]))
+
+    def _hit_stretches(self, xs: Floats, ys: Floats) -> tuple[Flags, Flags]:
+        """Which stretches of a grid hit a block: from each of ``xs`` to the next (nx - 1, ny), and
+        from each of ``ys`` to the next (nx, ny - 1).
+        """
+        x0, y0, x1, y1 = self._ports
+        over = (self._left < xs[1:, None]) & (self._right > xs[:-1, None])
+        level = (self._top < ys[:, None]) & (self._bottom > ys[:, None])
+        along = _hits(over, level)
+        # The blocks of the ports are in the way of others, not of the stretches at the ports.
+        out, into = ys == y0, ys == y1
+        ahead, behind = xs[:-1] >= x0, xs[1:] <= x1
+        along[np.ix_(ahead, out)] = _hits(over[ahead], level[out] & ~self._begins)
+        along[np.ix_(behind, into)] = _hits(over[behind], level[into] & ~self._ends)
+        on = (self._left < xs[:, None]) & (self._right > xs[:, None])
+        beside = (self._top < ys[1:, None]) & (self._bottom > ys[:-1, None])
+        across = _hits(on, beside)
+        for near, y in (
+            ((xs >= x0) & (xs < x0 + _STUB), y0),
+            ((xs <= x1) & (xs > x1 - _STUB), y1),
+        ):
+            across[np.ix_(near, (ys[1:] == y) | (ys[:-1] == y))] = True
+        return along, across
+
     def _across(self, xs: Floats, levels: Floats, y: float) -> Flags:
         """Whether a stretch at each of ``xs`` (k,) from each level (l,) to ``y`` hits a block."""
         low, high = np.minimum(levels, y)[:, None], np.maximum(levels, y)[:, None]
         beside = (self._top < high) & (self._bottom > low)
         on = (xs[:, None] > self._left) & (xs[:, None] < self._right)
         return np.asarray(beside.astype(np.float32) @ on.T.astype(np.float32) > 0.5)
+
+
+def _hits(one: Flags, other: Flags) -> Flags:
+    """Which pairs of ``one`` (n, k) and ``other`` (m, k) have a block in common (n, m)."""
+    return np.asarray(one.astype(np.float32) @ other.T.astype(np.float32) > 0.5)
+
+
+class _Grid:
+    """A grid of lines at ``xs`` and ``ys``, of whose stretches some are ``along`` (nx - 1, ny) and
+    ``across`` (nx, ny - 1) hit.
+
+    Lengths (nx, ny) of paths with one more turn follow from those with one less by a sweep along
+    all lines of a direction; so the time does not depend on the way.
+    """
+
+    def __init__(self, xs: Floats, ys: Floats, along: Flags, across: Flags) -> None:
+        self.xs, self.ys = xs, ys
+        # Points of a line belong to different parts if a stretch between them is hit.
+        self._rows = np.zeros((len(xs), len(ys)))
+        self._columns = self._rows.copy()
+        self._rows[1:] = along.cumsum(axis=0)
+        self._columns[:, 1:] = across.cumsum(axis=1)
+
+    def path(self, start: tuple[int, int], end: tuple[int, int]) -> list[tuple[int, int]]:
+        """The points at which the shortest path turns, and its ends; empty if there is none.
+
+        It begins and ends along the x axis.
+        """
+        lengths = [np.full(self._rows.shape, _UNREACHED)]
+        lengths[0][start] = 0.0
+        best, fewest = _UNREACHED, -1
+        for turns in range(LONGEST + 2):
+            lengths.append(self._swept(lengths[-1], turns % 2))
+            found = lengths[-1][end] + _TURN_COST * turns
+            if turns % 2 == 0 and found < best:
+                best, fewest = found, turns
+            if lengths[-1].min() + _TURN_COST * turns > best:
+                break
+        points = [end]
+        for turns in range(fewest, -1, -1):
+            points.append(self._origin(lengths[turns], points[-1], turns % 2))
+        return points[::-1] if fewest >= 0 else []
+
+    def _swept(self, lengths: Floats, axis: int) -> Floats:
+        """The lengths after moves along an axis from where paths have these."""
+        at, parts = self._lines(axis)
+        ahead = _APART * parts
+        behind = _APART * (parts.max() - parts)
+        on = np.minimum.accumulate(lengths - at - ahead, axis=axis) + at + ahead
+        back = np.flip(np.minimum.accumulate(np.flip(lengths + at - behind, axis), axis), axis)
+        return np.asarray(np.minimum(np.minimum(on, back - at + behind), _UNREACHED))
+
+    def _origin(self, lengths: Floats, to: tuple[int, int], axis: int) -> tuple[int, int]:
+        """From where the shortest path with these lengths comes to a point along an axis."""
+        at, parts = self._lines(axis)
+        line = (slice(None), to[1]) if axis == 0 else (to[0], slice(None))
+        here, places = to[axis], np.broadcast_to(at, parts.shape)[line]
+        far = np.abs(places - places[here]) + _APART * (parts[line] != parts[to])
+        found = int((lengths[line] + far).argmin())
+        return (found, to[1]) if axis == 0 else (to[0], found)
+
+    def _lines(self, axis: int) -> tuple[Floats, Floats]:
+        """The places of points along an axis, and the parts of their lines."""
+        return (self.xs[:, None], self._rows) if axis == 0 else (self.ys, self._columns)
 
 
 def _within(values: Floats, begin: float, end: float) -> Floats:

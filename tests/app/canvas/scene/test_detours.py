@@ -228,6 +228,75 @@ def test_ways_are_clear_of_all_blocks(seed):
     assert square <= {scene.wire_keys[i] for i in np.flatnonzero(blocked).tolist()}
 
 
+WALLED = {
+    "a": (10, 10),
+    "b": (20, 90),
+    "t": (200, 20),
+    "c": (250, 80),
+    "d": (460, -10),
+    "w": (460, 90),
+}
+"""Blocks so close that no route of one or three stretches leads back from w to t."""
+
+
+@pytest.fixture
+def walled() -> Scene:
+    blocks = {name: block("Variable" if name == "w" else "Tanh") for name in WALLED}
+    return Scene(diagram(blocks, {KEY: "w.out"}, WALLED), "main")
+
+
+def test_a_long_way_is_searched_for_when_idle_where_there_is_no_short_one(walled):
+    assert walled.course_of(KEY).radius is None
+    assert not walled.is_refined()
+    assert walled.refine(1)
+    assert walled.is_refined()
+    assert walled.course_of(KEY).radius is not None
+    assert not behind(walled)
+    assert walled.course_of(KEY).waypoints.shape[1] == 2 * (5 + 3)
+
+
+def test_a_long_way_moves_along_with_all_blocks_and_is_dropped_with_its_cause(walled):
+    walled.refine()
+    before = walled.course_of(KEY).waypoints.reshape(-1, 2)
+    places = {name: Point(x + 30.0, y + 40.0) for name, (x, y) in WALLED.items()}
+    edited(walled, MoveBlocks(places))
+    assert walled.is_refined()
+    assert np.allclose(walled.course_of(KEY).waypoints.reshape(-1, 2) - before, (30.0, 40.0))
+    edited(walled, MoveBlocks({name: Point(0.0, 900.0) for name in "abcd"}))
+    walled.refine()
+    assert walled.course_of(KEY).radius is None
+
+
+def test_no_way_out_of_a_box_is_found():
+    rects = np.array(
+        [(0.0, 0.0, 160.0, 60.0), (600.0, 0.0, 160.0, 60.0), (162.0, -900.0, 90.0, 1_900.0)]
+    )
+    ends, own = np.array([160.0, 37.0, 600.0, 37.0]), np.array([0, 1], np.int32)
+    assert Obstacles(rects).long_way(ends, own) == ()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_long_way_is_no_longer_than_a_short_one_and_clear(seed):
+    random = np.random.default_rng(seed)
+    corners = np.array([(x, y) for x in range(0, 1_400, 280) for y in range(0, 450, 150)], float)
+    rects = np.column_stack([corners + random.integers(-40, 40, corners.shape),
+                             np.full((len(corners), 2), (160.0, 80.0))])  # fmt: skip
+    own = np.array([0, len(rects) - 1], np.int32)
+    ends = np.concatenate([rects[0, :2] + (160.0, 37.0), rects[-1, :2] + (0.0, 37.0)])
+    found = Obstacles(rects)
+    short, long = found.way(ends, own), found.long_way(ends, own)
+    assert not short or long
+    xs, ys = [ends[0], *long[::2], ends[2]], [ends[1], *long[1::2], ends[3]]
+    for x, y, next_x, next_y in zip(xs, ys, xs[1:], [*ys[1:], ys[-1]], strict=False):
+        for left, top, width, height in rects[1:-1].tolist() if long else ():
+            level = (
+                top < y < top + height and min(x, next_x) < left + width and max(x, next_x) > left
+            )
+            upright = (left < next_x < left + width and min(y, next_y) < top + height
+                       and max(y, next_y) > top)  # fmt: skip
+            assert not (level or upright)
+
+
 def test_a_page_without_blocks_has_no_detours():
     scene = Scene(diagram({}), "main")
     assert scene.is_refined() and not scene.refine()

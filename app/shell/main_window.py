@@ -157,6 +157,8 @@ class MainWindow(WindowParts):
         self.find_bar.pathRequested.connect(self.reveal.close_up)
         self.find_bar.closed.connect(self.canvas.setFocus)
         self.variables.blockRequested.connect(self.reveal.path)
+        self.variables.changeRequested.connect(self.edit.change)
+        self.variables.previewRequested.connect(self.document.preview)
         self.problems.placeRequested.connect(self.reveal.location)
         self.problems.countChanged.connect(partial(self.docks.show_count, "problems"))
         self.doctor.countChanged.connect(partial(self.docks.show_count, "doctor"))
@@ -195,6 +197,7 @@ class MainWindow(WindowParts):
             chosen.connect(presenter.show_result)
         for page_view in (
             self.canvas, self.inspector, self.why, self.find_bar, self.palette_panel,
+            self.variables,
         ):  # fmt: skip
             presenter.pageShown.connect(page_view.set_diagram)
         presenter.pageShown.connect(self._show_page)

@@ -2,32 +2,76 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QMargins,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
+from app.canvas.input.previews import Previews
+from app.canvas.paint.blocks.sliders import KNOB, draw_slider
 from app.canvas.state.formatting import dimensions
+from app.canvas.state.looks import SliderLook
+from app.document.numbers import Slider, array_of, read_number, slider_of
 from app.panels import labels, notation
-from app.panels.tables.lines import Table
+from app.panels.tables.scrubbing import ScrubTable
 from app.services.plain_text import tooltip
-from runtime.diagram.paths import PortPath
+from app.services.theme import LIGHT, Theme, follow_theme
+from blocks.values import Tensor
+from runtime.diagram import MAIN, Diagram, SetParameters
+from runtime.diagram.pages import Address, resolve
+from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow import dialects
+from runtime.flow.words.formatting import number as written
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
 
     from app.evaluation.result import Result
+    from blocks.block import Block
 
 _Index = QModelIndex | QPersistentModelIndex
+_VALUE = 2
+"""The column of values."""
+_OF_VALUES = frozenset(
+    {
+        Qt.ItemDataRole.EditRole,
+        Qt.ItemDataRole.ToolTipRole,
+        Qt.ItemDataRole.AccessibleTextRole,
+    }
+)
+_SLIDER, _PAD = 72, 4
+"""Width of a slider and room around it, px."""
 
 
 class VariableModel(QAbstractTableModel):
     """One row per variable: name, shape and dtype, value, gradient (or None and the reason)."""
 
+    typed = Signal(int, object)
+    """A row, and the number that was typed in place of its value."""
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._result: Result | None = None
+        self.diagram = Diagram()
+        """The diagram as it is now, which may be newer than the result."""
         self.names: tuple[str, ...] = ()
 
     def set_result(self, result: Result | None) -> None:
@@ -57,23 +101,86 @@ class VariableModel(QAbstractTableModel):
             return int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         return None
 
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        flags = super().flags(index)
+        is_number = index.column() == _VALUE and self.number(index.row()) is not None
+        return flags | Qt.ItemFlag.ItemIsEditable if is_number else flags
+
+    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        number = self.number(index.row())
+        try:
+            wanted = read_number(str(value), number.dtype)
+        except ValueError:
+            return False
+        if wanted != number:
+            self.typed.emit(index.row(), wanted)
+        return True
+
+    def number(self, row: int) -> Any:
+        """The one number of a variable as a numpy scalar; None if it has several, or none."""
+        block = self._block(row)
+        array = None if block is None else array_of(block, "value", self._shown(self.names[row]))
+        return None if array is None or array.shape else array[()]
+
+    def slider(self, row: int) -> Slider | None:
+        """The limits of the number of a variable, if it has any."""
+        block = self._block(row)
+        return None if block is None else slider_of(block)
+
+    def change(self, row: int, number: Any) -> SetParameters | None:
+        """The change that gives a variable another number; None if it is gone."""
+        address = self._address(row)
+        if address is None:
+            return None
+        values = address.parameters(self.diagram, {"value": Tensor(number)})
+        return SetParameters(address.name, dict(values), address.page)
+
+    def _address(self, row: int) -> Address | None:
+        return resolve(self.diagram, InstancePath(self.names[row]))
+
+    def _block(self, row: int) -> Block | None:
+        address = self._address(row)
+        return None if address is None else address.block(self.diagram)
+
+    def _shown(self, name: str) -> Any:
+        return self._result.values.get(PortPath.named(name)) if self._result else None
+
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         name = self.names[index.row()]
+        if index.column() == _VALUE and role in _OF_VALUES:
+            return self._about_value(index.row(), role)
         if role == Qt.ItemDataRole.DisplayRole:
             return (self._name, self._kind, self._value, self._gradient)[index.column()](name)
         if role == Qt.ItemDataRole.ToolTipRole and index.column() == 3:
             return tooltip("\n".join([self._gradient(name), *self._fates(name)]))
         return None
 
+    def _about_value(self, row: int, role: int) -> Any:
+        number = self.number(row)
+        if number is None:
+            return None
+        if role == Qt.ItemDataRole.EditRole:
+            return written(number)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self.tr(
+                "Drag to change (Shift fine, Ctrl coarse), Left, Right and the wheel step, a "
+                "double-click or F2 types."
+            )
+        slider, text = self.slider(row), f"{self.names[row]} = {written(number)}"
+        if slider is None:
+            return text
+        ends = written(slider.least), written(slider.largest)
+        return self.tr("{0}, slider from {1} to {2}").format(text, *ends)
+
     def _name(self, name: str) -> str:
         return name
 
     def _kind(self, name: str) -> str:
-        value = self._result.values.get(PortPath.named(name)) if self._result else None
+        value = self._shown(name)
         return "" if value is None else f"{dimensions(value.shape)} · {value.dtype}"
 
     def _value(self, name: str) -> str:
-        value = self._result.values.get(PortPath.named(name)) if self._result else None
+        value = self._shown(name)
         return "" if value is None else notation.glimpse(value)
 
     def _gradient(self, name: str) -> str:
@@ -93,11 +200,44 @@ class VariableModel(QAbstractTableModel):
         return [labels.fate(fate) for fate in fates]
 
 
-class Variables(Table):
-    """The table of variables; a click or Enter requests the block."""
+class _ValueDelegate(QStyledItemDelegate):
+    """Draws a number with its slider before it."""
+
+    def __init__(self, table: Variables) -> None:
+        super().__init__(table)
+        self._table = table
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        slider, number = self._table.slider_of(index.row()), self._table.number_of(index.row())
+        if slider is None or number is None:
+            super().paint(painter, option, index)
+            return
+        place = QRect(option.rect)
+        option.rect = place.adjusted(_SLIDER + 2 * _PAD, 0, 0, 0)
+        super().paint(painter, option, index)
+        look = SliderLook(slider.share(number), slider.has(number))
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        room = QRectF(self._table.track_in(place)).adjusted(-KNOB, 0.0, KNOB, 0.0)
+        draw_slider(painter, look, room, self._table.theme)
+        painter.restore()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        size = super().sizeHint(option, index)
+        has_slider = self._table.slider_of(index.row()) is not None
+        return size.grownBy(QMargins(_SLIDER + 2 * _PAD, 0, 0, 0)) if has_slider else size
+
+
+class Variables(ScrubTable):
+    """The table of variables; a click or Enter requests the block, and numbers are dragged."""
 
     blockRequested = Signal(str)
     """Instance path of a variable."""
+    changeRequested = Signal(object)
+    previewRequested = Signal(object)
+    """A Change to show without making it, or None to show the diagram without one."""
+    numbers = _VALUE
+    theme = LIGHT
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -109,6 +249,10 @@ class Variables(Table):
         self.setAccessibleName(self.tr("Variables"))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        triggers = QAbstractItemView.EditTrigger
+        self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
+        self.setMouseTracking(True)
+        self.setItemDelegateForColumn(_VALUE, _ValueDelegate(self))
         self.verticalHeader().hide()
         self.fit_rows()
         self.set_placeholder(
@@ -119,18 +263,56 @@ class Variables(Table):
         header.setResizeContentsPrecision(0)  # measures visible rows only
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
-        self.clicked.connect(self._request)
+        self._previews = Previews(self, self.previewRequested.emit)
+        self.previewed.connect(self._preview)
+        self.committed.connect(self._commit)
+        self.table.typed.connect(self._commit)
+        self.clicked.connect(self._click)
         self.activated.connect(self._request)
+        follow_theme(self)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self.theme = theme
+        self.viewport().update()
+
+    def number_of(self, row: int) -> Any:
+        return self.table.number(row) if 0 <= row < len(self.table.names) else None
+
+    def slider_of(self, row: int) -> Slider | None:
+        return self.table.slider(row)
+
+    def track_in(self, cell: QRect) -> QRect:
+        knob = math.ceil(KNOB)
+        return QRect(cell.left() + _PAD + knob, cell.top(), _SLIDER - 2 * knob, cell.height())
+
+    def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
+        """Change the numbers of another diagram."""
+        self.table.diagram = diagram
 
     def set_result(self, result: Result | None) -> None:
         """Show another result."""
         self._result = result
+        self._previews.result_shown()
         if self.isVisible():
             self.table.set_result(result)
 
     def showEvent(self, event: QShowEvent) -> None:
         self.table.set_result(self._result)
         super().showEvent(event)
+
+    def _preview(self, row: int, number: Any) -> None:
+        self._previews.put(None if number is None else self.table.change(row, number))
+
+    def _commit(self, row: int, number: Any) -> None:
+        self._previews.stop()
+        if (change := self.table.change(row, number)) is not None:
+            self.changeRequested.emit(change)
+
+    def _click(self, index: QModelIndex) -> None:
+        """A click on a number prepares it for keys; one elsewhere in the row shows the block."""
+        if index.column() != _VALUE or self.number_of(index.row()) is None:
+            self._request(index)
 
     def _request(self, index: QModelIndex) -> None:
         self.blockRequested.emit(self.table.names[index.row()])

@@ -27,16 +27,16 @@ def tool_icon(name: str, theme: Theme, size: int, *, marked: bool = False) -> QI
         QIcon.Mode.Disabled: theme.hairline,
     }
     for mode, colour in colours.items():
+        drawing = QSvgRenderer(QByteArray(_text(name).replace("currentColor", colour).encode()))
         for ratio in _RATIOS:
-            made.addPixmap(_drawn(_text(name), colour, round(size * ratio), ratio), mode)
+            made.addPixmap(_drawn(drawing, round(size * ratio), ratio), mode)
     return made
 
 
-def _drawn(text: str, colour: str, width: int, ratio: float) -> QPixmap:
-    """The picture of an SVG text, ``width`` physical pixels wide and high."""
+def _drawn(drawing: QSvgRenderer, width: int, ratio: float) -> QPixmap:
+    """The picture of a drawing, ``width`` physical pixels wide and high."""
     picture = QPixmap(QSize(width, width))
     picture.fill(QColor(Qt.GlobalColor.transparent))
-    drawing = QSvgRenderer(QByteArray(text.replace("currentColor", colour).encode()))
     with QPainter(picture) as painter:
         drawing.render(painter, QRectF(0.0, 0.0, width, width))
     picture.setDevicePixelRatio(ratio)

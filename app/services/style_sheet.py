@@ -1,19 +1,38 @@
-"""The style sheet of the panels, in addition to the theme's: fields, tabs, headers, scroll bars."""
+"""The style sheet of the application: what a palette can't express."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFontDatabase
 
 from app.services.examples import ASSETS
-from app.services.theme import BODY, SMALL, Theme, scaled
+
+if TYPE_CHECKING:
+    from app.services.theme import Theme
 
 
-def sheet(theme: Theme) -> str:
-    """The style sheet for a window and its panels."""
+def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
+    """The style sheet in the colours of ``theme``, with three sizes of text in px."""
     icons = (ASSETS / "icons").as_posix()
     fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     ground = "dark" if theme.dark else "light"
     return f"""
+    QMenuBar, QMenu, QDockWidget, QToolTip, QMessageBox, QStatusBar, QPushButton, QToolButton {{
+        font-size: {body}px;  /* some desktops use other fonts for these */
+    }}
+    QMainWindow::separator {{ background: {theme.hairline}; width: 1px; height: 1px; }}
+    QToolBar {{ background: {theme.surface}; border: none; spacing: 1px; padding: 0; }}
+    QStatusBar {{ background: {theme.surface}; border-top: 1px solid {theme.hairline}; }}
+    QStatusBar::item {{ border: none; }}
+    QDockWidget {{ titlebar-close-icon: url("{icons}/close_{ground}.svg"); }}
+    QDockWidget::title {{ background: {theme.surface}; padding: 6px 8px; }}
+    QToolTip {{ background: {theme.field}; color: {theme.ink};
+                border: 1px solid {theme.hairline}; padding: 4px 6px; }}
+    QLabel[type="caption"] {{ font-size: {small}px; }}
+    QLabel[type="heading"] {{ font-size: {small}px; font-weight: bold; }}
+    QLabel[type="strong"] {{ font-weight: bold; }}
+    QLabel[type="title"] {{ font-size: {title}px; font-weight: bold; }}
     QMessageBox {{
         messagebox-information-icon: url("{icons}/information_{ground}.svg");
         messagebox-question-icon: url("{icons}/question_{ground}.svg");
@@ -27,7 +46,7 @@ def sheet(theme: Theme) -> str:
         placeholder-text-color: {theme.ink_faint};
     }}
     QPlainTextEdit[type="numbers"] {{
-        font-family: "{fixed.family()}"; font-size: {scaled(BODY) - 1}px;
+        font-family: "{fixed.family()}"; font-size: {body - 1}px;
     }}
     QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{ border-color: {theme.accent}; }}
     QComboBox {{
@@ -72,7 +91,7 @@ def sheet(theme: Theme) -> str:
     QTableView QLineEdit {{ border-radius: 0; padding: 0 2px; border-color: {theme.accent}; }}
     QHeaderView {{ background: {theme.surface}; border: none; }}
     QHeaderView::section {{
-        background: {theme.surface}; color: {theme.ink_soft}; font-size: {scaled(SMALL)}px;
+        background: {theme.surface}; color: {theme.ink_soft}; font-size: {small}px;
         border: none; padding: 3px 8px;
     }}
     QHeaderView::section:horizontal {{ border-bottom: 1px solid {theme.hairline}; }}
@@ -92,7 +111,7 @@ def sheet(theme: Theme) -> str:
     #qt_dockwidget_closebutton:hover {{ background: {theme.accent_wash}; }}
     QToolButton[type="switch"] {{
         border: 1px solid {theme.hairline}; border-radius: 4px; padding: 1px 7px;
-        color: {theme.ink_soft}; font-size: {scaled(SMALL)}px;
+        color: {theme.ink_soft}; font-size: {small}px;
     }}
     QToolButton[type="switch"]:checked {{ background: {theme.accent_wash}; color: {theme.ink}; }}
     QToolButton[type="switch"]:focus {{ border-color: {theme.accent}; }}
@@ -105,7 +124,6 @@ def sheet(theme: Theme) -> str:
     #tools QToolButton:pressed {{ background: {theme.accent}; color: {theme.on_accent}; }}
     #tools QToolButton:disabled {{ color: {theme.ink_faint}; }}
     #tools QToolButton::menu-indicator {{ image: none; }}
-    QToolBar[type="edge"] {{ padding: 0; spacing: 1px; }}
     QToolBar[type="edge"] QToolButton {{
         border: none; border-radius: 4px; padding: 1px 8px; color: {theme.ink_soft};
     }}

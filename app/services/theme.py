@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QPalette
 
+from app.services import style_sheet
 from app.services.colours import oklch
-from app.services.examples import ASSETS
 from runtime.flow.words.states import ColourRole
 
 if TYPE_CHECKING:
@@ -307,7 +307,8 @@ def apply(theme: Theme, app: QApplication, text: str = "normal") -> None:
     used.setPixelSize(TEXT_SIZES.get(text, BODY))
     used.setFeature(QFont.Tag("tnum"), 1)
     app.setFont(used)
-    sheet = stylesheet(theme)  # uses the text size, so the font comes first
+    # The sheet uses the text size, so the font comes first.
+    sheet = style_sheet.sheet(theme, small=scaled(SMALL), body=scaled(BODY), title=scaled(TITLE))
     if sheet == app.styleSheet() and theme is _current.theme:
         return
     app.setStyleSheet(sheet)
@@ -347,29 +348,6 @@ def palette(theme: Theme) -> QPalette:
     for target in (role.WindowText, role.Text, role.ButtonText):
         made.setColor(disabled, target, QColor(theme.ink_faint))
     return made
-
-
-def stylesheet(theme: Theme) -> str:
-    """What a palette can't express: flat bars, hairlines, no bevels, close icons of docks."""
-    ground = "dark" if theme.dark else "light"
-    cross = (ASSETS / "icons" / f"close_{ground}.svg").as_posix()
-    return f"""
-    QMenuBar, QMenu, QDockWidget, QToolTip, QMessageBox, QStatusBar, QPushButton, QToolButton {{
-        font-size: {scaled(BODY)}px;  /* some desktops use other fonts for these */
-    }}
-    QMainWindow::separator {{ background: {theme.hairline}; width: 1px; height: 1px; }}
-    QToolBar {{ background: {theme.surface}; border: none; spacing: 4px; padding: 4px; }}
-    QStatusBar {{ background: {theme.surface}; border-top: 1px solid {theme.hairline}; }}
-    QStatusBar::item {{ border: none; }}
-    QDockWidget {{ titlebar-close-icon: url("{cross}"); }}
-    QDockWidget::title {{ background: {theme.surface}; padding: 6px 8px; }}
-    QToolTip {{ background: {theme.field}; color: {theme.ink};
-                border: 1px solid {theme.hairline}; padding: 4px 6px; }}
-    QLabel[type="caption"] {{ font-size: {scaled(SMALL)}px; }}
-    QLabel[type="heading"] {{ font-size: {scaled(SMALL)}px; font-weight: 600; }}
-    QLabel[type="strong"] {{ font-weight: 600; }}
-    QLabel[type="title"] {{ font-size: {scaled(TITLE)}px; font-weight: 600; }}
-    """
 
 
 @cache

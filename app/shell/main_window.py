@@ -13,7 +13,6 @@ from app.canvas.state.wire_numbers import WireNumbers
 from app.commands.files import dropped_files
 from app.services import theme
 from app.services.plain_text import window_title
-from app.services.style_sheet import sheet
 from app.shell.context_menus import context_menu
 from app.shell.parts import WindowParts
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from app.evaluation.result import Result
     from app.services.settings import Settings
-    from app.services.theme import Theme
     from app.shell.windows import Windows
     from runtime.diagram import Diagram
 
@@ -44,7 +42,6 @@ class MainWindow(WindowParts):
         self._connect_panels()
         self._connect_presenter()
         self.setAcceptDrops(True)
-        theme.follow_theme(self)
         self.restyle()
         self._show_document(self.document.diagram)
         self.presenter.show_diagram(self.document.diagram)
@@ -79,10 +76,6 @@ class MainWindow(WindowParts):
         self.toolbar.setVisible(self.settings.toolbar)
         self.doctor.set_counted(self.settings.toolbar)
         self.evaluator.judge(self.settings.thresholds)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the style sheet of ``theme``."""
-        self.setStyleSheet(sheet(theme))
 
     # ---- events -------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels import labels
-from app.services.icons import tool_icon
+from app.panels.bars.icons import tool_icon
 from app.services.theme import LIGHT, follow_theme, scaled
 from runtime.lessons.steps import Phase
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QToolBar, QToolButton
 
+from app.panels.bars.icons import tool_icon
 from app.services import theme
-from app.services.icons import tool_icon
 from app.services.translation import editor
 
 if TYPE_CHECKING:

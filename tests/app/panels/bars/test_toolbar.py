@@ -3,9 +3,9 @@
 import pytest
 from PySide6.QtCore import QSize, Qt
 
+from app.panels.bars.icons import tool_icon
 from app.panels.bars.toolbar import TOOLS
 from app.services import theme
-from app.services.icons import tool_icon
 from app.services.settings import Settings
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import SetParameters

@@ -39,6 +39,8 @@ _ROUND = 0.5523
 """Distance of the control points of a quarter of a circle, in radii."""
 _OVERLAP = 1.5
 """Largest overlap of two lines that are drawn for one curve, px."""
+_SEAM = 0.5
+"""Largest distance of two labels that are drawn for one text, in two fonts, px."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,25 +236,32 @@ def _pixels(given: Mapping[str, str], transform: _Affine) -> Iterator[Outline]:
 
 
 def _joined(marks: Iterator[Mark]) -> Iterator[Mark]:
-    """The marks, with the overlapping lines that Qt draws for a curve as one line."""
-    current: Outline | None = None
+    """The marks, with the lines that Qt draws for a curve as one, and the parts of a text."""
+    current: Mark | None = None
     for mark in marks:
-        longer = _continued(current, mark) if current is not None else None
-        if longer is not None:
-            current = longer
-            continue
-        if current is not None:
+        longer = _continued(current, mark) or _lengthened(current, mark)
+        if current is not None and longer is None:
             yield current
-        current = mark if isinstance(mark, Outline) else None
-        if current is None:
-            yield mark
+        current = longer or mark
     if current is not None:
         yield current
 
 
-def _continued(line: Outline, mark: Mark) -> Outline | None:
+def _lengthened(label: Mark | None, mark: Mark) -> Label | None:
+    """One label for two, if the second starts where the first ends and looks the same."""
+    if not isinstance(label, Label) or not isinstance(mark, Label):
+        return None
+    start = replace(mark, x=label.x, text=label.text, width=label.width)
+    if start != label or abs(label.x + label.width - mark.x) > _SEAM:
+        return None
+    return replace(label, text=label.text + mark.text, width=mark.x + mark.width - label.x)
+
+
+def _continued(line: Mark | None, mark: Mark) -> Outline | None:
     """One line for two, if the second starts on the end of the first and goes on the same way."""
-    if not isinstance(mark, Outline) or not _is_line(mark) or not _is_line(line):
+    if not isinstance(line, Outline) or not isinstance(mark, Outline):
+        return None
+    if not _is_line(mark) or not _is_line(line):
         return None
     if replace(mark.ink, join="") != replace(line.ink, join=""):
         return None

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPointF, QRectF, QSizeF
-from PySide6.QtGui import QColor, QImage, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPen
 
 from app.pictures.marks import Ink, Label, Outline, marks_of
 from app.services.theme import font
@@ -55,6 +55,19 @@ def test_a_label_has_its_place_its_size_and_its_width(qapp):
     xs = [x for _, numbers in label.outline().steps for x in numbers[::2]]
     assert min(xs) >= label.x - 1.0
     assert max(xs) == pytest.approx(label.x + label.width, abs=3.0)
+
+
+def test_a_text_in_two_fonts_is_one_label(qapp):
+    def paint(painter):
+        painter.setFont(font(11))
+        painter.drawText(QPointF(5.0, 15.0), "x 日本 y")
+        painter.drawText(QPointF(5.0, 35.0), "x")
+        painter.drawText(QPointF(90.0, 35.0), "y")
+
+    labels = marks_of(Drawing(paint))
+    assert [label.text for label in labels] == ["x 日本 y", "x", "y"]
+    whole = QFontMetricsF(font(11)).horizontalAdvance("x 日本 y")
+    assert labels[0].width == pytest.approx(whole, abs=1.0)
 
 
 def test_lines_that_overlap_on_a_curve_are_one_line(qapp):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QPalette
 
-from app.services import style_sheet
+from app.services import style_sheet, typeface
 from app.services.colours import oklch
 from runtime.flow.words.states import ColourRole
 
@@ -111,13 +111,13 @@ class Theme:
 
 
 def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:
-    """The application's font at ``size`` px, unhinted so that it scales, with tabular figures."""
-    return QFont(_font(tuple(QGuiApplication.font().families()), size, bold, italic))
+    """The typeface at ``size`` px, unhinted so that it scales, with tabular figures."""
+    return QFont(_font(typeface.families(), size, bold, italic))
 
 
 @cache
 def _font(families: tuple[str, ...], size: int, bold: bool, italic: bool) -> QFont:
-    weight = QFont.Weight.DemiBold if bold else QFont.Weight.Normal
+    weight = QFont.Weight.Bold if bold else QFont.Weight.Normal
     made = QFont(families, -1, weight, italic)
     made.setPixelSize(size)
     made.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
@@ -129,8 +129,7 @@ def text_width(text: str, size: int, *, bold: bool = False) -> float:
     """Width of ``text`` in :func:`font`, px. All figures are equally wide, so a number that changes
     in place is measured once.
     """
-    families = tuple(QGuiApplication.font().families())
-    return _text_width(text.translate(_FIGURES), families, size, bold)
+    return _text_width(text.translate(_FIGURES), typeface.families(), size, bold)
 
 
 @lru_cache(maxsize=8192)
@@ -304,6 +303,7 @@ def apply(theme: Theme, app: QApplication, text: str = "normal") -> None:
         app.setStyle("Fusion")
     app.setPalette(palette(theme))
     used = app.font()
+    used.setFamilies(typeface.families())
     used.setPixelSize(TEXT_SIZES.get(text, BODY))
     used.setFeature(QFont.Tag("tnum"), 1)
     app.setFont(used)

@@ -32,6 +32,9 @@ def run(path: Path | None) -> int:
     if reason := why_no_window(unseen=True):
         raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
     # Import Qt only now that it is known to be available.
+    from app.services import typeface
+
+    typeface.preload()
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
@@ -52,10 +55,23 @@ def run(path: Path | None) -> int:
     windows = Windows(Settings())
     sys.excepthook = _hook(windows)
     window = windows.new()
+    if not typeface.is_carried():
+        window.document.problem.emit(_without_typeface())
     if path is not None:
         window.open_path(path)
     windows.offer_recovery()
     return application.exec()
+
+
+def _without_typeface() -> str:
+    """What to do about a typeface that is missing."""
+    from app.services.translation import editor
+    from app.services.typeface import PACKAGE, TEXT
+
+    return editor.tr(
+        "The typeface {0} is not installed, so text and pictures look different on each computer. "
+        "Install it with: pip install {1}"
+    ).format(TEXT, PACKAGE)
 
 
 def _spare_cores() -> None:

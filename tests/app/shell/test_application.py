@@ -29,6 +29,7 @@ from app.shell import application, main_window, windows
 class Window(main_window.MainWindow):
     def show(self):
         super().show()
+        self.document.problem.connect(problems.append)
         self.evaluator.resultChanged.connect(self.report)
         QTimer.singleShot(60_000, QApplication.quit)  # rather than wait for what never comes
 
@@ -52,9 +53,10 @@ class Window(main_window.MainWindow):
     def closeEvent(self, event):
         super().closeEvent(event)
         found = self.findings | {"recovery offered": offered, "translators": translators}
+        found["problems"] = problems
         print(json.dumps(found), flush=True)
 
-offered, translators = [], []
+offered, translators, problems = [], [], []
 offer, wait = windows.Windows.offer_recovery, QApplication.exec
 QApplication.exec = lambda self: wait() or 7
 windows.Windows.offer_recovery = lambda self: offered.append(len(self.listed)) or offer(self)
@@ -96,7 +98,17 @@ def test_it_opens_a_file_runs_it_and_ends_with_the_code_of_the_window(tmp_path):
         "hook": "app.shell.application",
         "recovery offered": [1],
         "translators": [1],
+        "problems": [],
     }
+
+
+def test_without_its_typeface_it_starts_and_says_what_to_install(tmp_path):
+    without = "from app.services import typeface; typeface.find_spec = lambda name: None\n"
+    environment = {"QT_QPA_PLATFORM": "offscreen", "XDG_STATE_HOME": str(tmp_path)}
+    ended = start(without + SHORT_LIFE, str(examples()[0].path), str(tmp_path), **environment)
+    (problem,) = json.loads(ended.stdout)["problems"]
+    assert "Noto Sans is not installed" in problem
+    assert problem.endswith("pip install pymupdf-fonts")
 
 
 def test_without_a_display_it_points_to_the_headless_command(monkeypatch):

@@ -1,0 +1,56 @@
+"""The typeface that the editor brings, and life without it."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QByteArray
+from PySide6.QtGui import QFontInfo, QFontMetricsF, QGuiApplication, QRawFont
+
+from app.services import theme, typeface
+from app.services.theme import SMALL
+from blocks import registry
+from runtime.flow import State
+from runtime.flow.badges import Mark
+
+
+@pytest.fixture
+def missing(monkeypatch):
+    """The package with the fonts is not installed."""
+    monkeypatch.setattr(typeface, "find_spec", lambda name: None)
+    typeface.install.cache_clear()
+    yield
+    typeface.install.cache_clear()
+
+
+@pytest.mark.parametrize("bold", [False, True])
+@pytest.mark.parametrize("italic", [False, True])
+def test_everything_is_drawn_with_it(bold, italic):
+    info = QFontInfo(theme.font(SMALL, bold=bold, italic=italic))
+    assert info.family() == typeface.TEXT
+    assert (info.bold(), info.italic()) == (bold, italic)
+    assert QGuiApplication.font().families() == list(typeface.FAMILIES)
+
+
+@pytest.mark.parametrize("bold", [False, True])
+def test_numbers_stand_in_columns(bold):
+    measure = QFontMetricsF(theme.font(SMALL, bold=bold)).horizontalAdvance
+    assert len({measure(digit) for digit in "0123456789"}) == 1
+
+
+def test_it_has_every_sign_that_diagrams_show(qapp):
+    fonts = [QRawFont(QByteArray(face.content()), SMALL) for face in typeface.FACES]
+    shown = {
+        *"∇∂Σ√ᵀ⊙ℒθ⊣∅×·−…⁰⁹⁻₀₉→",
+        *(sign for block in registry().classes.values() for sign in block.symbol),
+        *(sign for state in State for sign in state.row.glyph),
+        *(sign for mark in Mark for sign in mark.value),
+    }
+    assert not {sign for sign in shown if not any(f.supportsCharacter(ord(sign)) for f in fonts)}
+
+
+def test_the_application_s_own_typeface_stands_in(missing, qapp):
+    own = qapp.font()
+    qapp.setFont("serif")
+    assert not typeface.is_carried()
+    assert theme.font(SMALL).families() == list(typeface.families()) == ["serif"]
+    qapp.setFont(own)

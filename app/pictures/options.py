@@ -24,11 +24,13 @@ class LegendChoice(StrEnum):
 class Lettering(StrEnum):
     """How a vector picture holds its text.
 
-    ``SHAPES`` look the same everywhere. ``TEXT`` can be selected and searched; it is set in the
-    reader's own sans-serif typeface, each label stretched to its width in the editor.
+    ``SHAPES`` look the same everywhere. Text can be selected and searched. ``EMBEDDED`` text
+    brings its fonts, which browsers use and some drawing programs ignore. ``TEXT`` is set in the
+    reader's own sans-serif typeface. Each label is stretched to its width in the editor.
     """
 
     SHAPES = "shapes"
+    EMBEDDED = "embedded"
     TEXT = "text"
 
 

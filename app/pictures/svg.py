@@ -1,4 +1,4 @@
-"""Writes a picture as SVG: no links, no scripts, no style sheets."""
+"""Writes a picture as SVG: no links, no scripts, no style sheets but that of embedded fonts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from app.pictures.embedding import FAMILIES, can_embed, font_faces
 from app.pictures.marks import Label, marks_of
 from app.pictures.options import Lettering
 from runtime.publish.printable import xml_text
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
 def svg(picture: PagePicture, title: str, pulse: Pulse | None = None) -> str:
     """The picture as the text of an SVG file."""
-    marks = marks_of(picture, pulse)
-    if picture.options.lettering is Lettering.SHAPES:
+    marks, lettering = marks_of(picture, pulse), picture.options.lettering
+    embedded = lettering is Lettering.EMBEDDED and can_embed()
+    if lettering is not Lettering.TEXT and not embedded:
         marks = [mark.outline() if isinstance(mark, Label) else mark for mark in marks]
+    labels = [mark for mark in marks if isinstance(mark, Label)]
     width, height = picture.size.width(), picture.size.height()
     on_paper = picture.options.width is not None
     unit, scale = ("cm", picture.scale) if on_paper else ("", 1.0)
@@ -32,18 +35,22 @@ def svg(picture: PagePicture, title: str, pulse: Pulse | None = None) -> str:
         f'height="{_short(scale * height, 4)}{unit}" '
         f'viewBox="0 0 {_short(width)} {_short(height)}" role="img">',
         f"<title>{escape(title)}</title>",
-        *_groups(marks),
+        *([f"<style>{font_faces(labels)}</style>"] if embedded else []),
+        *_groups(marks, FAMILIES if embedded else "sans-serif"),
         "</svg>",
     ]
     return xml_text("\n".join(lines)) + "\n"
 
 
-def _groups(marks: Iterable[Mark]) -> Iterator[str]:
+def _groups(marks: Iterable[Mark], families: str) -> Iterator[str]:
     """The marks, those that follow each other in the same ink as one group."""
     for ink, alike in groupby(marks, lambda mark: mark.ink):
         yield f"<g {' '.join(f'{name}={quoteattr(value)}' for name, value in _attributes(ink))}>"
         for mark in alike:
-            yield _text(mark) if isinstance(mark, Label) else f'<path d="{_path(mark.steps)}"/>'
+            if isinstance(mark, Label):
+                yield _text(mark, families)
+            else:
+                yield f'<path d="{_path(mark.steps)}"/>'
         yield "</g>"
 
 
@@ -95,12 +102,12 @@ def _list(numbers: Iterable[float]) -> str:
                    for place, text in enumerate(short))  # fmt: skip
 
 
-def _text(label: Label) -> str:
-    style = ' font-weight="600"' if label.bold else ""
+def _text(label: Label, families: str) -> str:
+    style = ' font-weight="700"' if label.bold else ""
     style += ' font-style="italic"' if label.italic else ""
     fitted = f' textLength="{_short(label.width)}" lengthAdjust="spacingAndGlyphs"'
     return (
-        f'<text x="{_short(label.x)}" y="{_short(label.y)}" font-family="sans-serif" '
+        f'<text x="{_short(label.x)}" y="{_short(label.y)}" font-family="{families}" '
         f'font-size="{_short(label.size)}"{style}{fitted if len(label.text) > 1 else ""} '
         f'xml:space="preserve">{escape(label.text)}</text>'
     )

@@ -127,6 +127,7 @@ class ExportSheet(QDialog):
     def _letterings(self) -> dict[Lettering, str]:
         return {
             Lettering.SHAPES: self.tr("As shapes, the same everywhere"),
+            Lettering.EMBEDDED: self.tr("As text, with its fonts"),
             Lettering.TEXT: self.tr("As text, in the reader's sans-serif"),
         }
 

@@ -42,6 +42,7 @@ class Text(StrEnum):
     """How SVG holds text."""
 
     SHAPES = "shapes"
+    EMBEDDED = "embedded"
     TEXT = "text"
 
 
@@ -96,7 +97,8 @@ def picture(
         Text,
         typer.Option(
             "--text",
-            help="Text in SVG: shapes, the same everywhere, or text in the reader's sans-serif.",
+            help="Text in SVG: shapes, the same everywhere; text with its fonts embedded; or text"
+            " in the reader's sans-serif.",
         ),
     ] = Text.SHAPES,
 ) -> None:

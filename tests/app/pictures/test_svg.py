@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from io import BytesIO
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from fontTools.ttLib import TTFont
 from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
@@ -21,7 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 KNOWN = {f"{SVG}{tag}" for tag in ("svg", "title", "g", "path", "text")}
 
 
-@pytest.mark.parametrize("lettering", Lettering)
+@pytest.mark.parametrize("lettering", [Lettering.SHAPES, Lettering.TEXT])
 def test_it_is_xml_without_links_scripts_or_styles(picture, lettering):
     text = svg(picture(lettering=lettering), "a<&\x1b\ufffe")
     root = ElementTree.fromstring(text)
@@ -42,6 +45,39 @@ def test_text_is_text_in_a_family_that_browsers_know(picture):
     for element in texts:
         has_width = float(element.get("textLength", "0")) > 0.0
         assert has_width is (len(element.text) > 1)
+
+
+def test_embedded_fonts_have_the_letters_shown_and_no_others(picture):
+    root = ElementTree.fromstring(svg(picture(lettering=Lettering.EMBEDDED), ""))
+    assert {element.tag for element in root.iter()} <= KNOWN | {f"{SVG}style"}
+    texts = root.findall(f".//{SVG}text")
+    (families,) = {element.get("font-family") for element in texts}
+    sheet = root.findtext(f"{SVG}style")
+    faces = re.findall(r"font-family:('[^']+');font-weight:(\d+)[^@]+base64,([^)]+)", sheet)
+    held: dict[tuple[bool, bool], set[str]] = {}
+    for family, weight, content in faces:
+        assert family in families
+        letters = map(chr, TTFont(BytesIO(base64.b64decode(content))).getBestCmap())
+        held.setdefault((family == "'Noto Sans'", weight == "700"), set()).update(letters)
+    shown = {(c, t.get("font-weight") == "700") for t in texts for c in t.text}
+    assert set().union(*held.values()) == {c for c, _ in shown} - set("日本")  # which it lacks
+    signs = held[False, False]
+    assert "∇" in signs
+    assert held[True, True] | signs >= {c for c, bold in shown if bold}
+    assert families.endswith("sans-serif")
+
+
+def test_embedded_fonts_take_less_room_than_shapes(picture):
+    shapes, embedded = (
+        len(svg(picture(lettering=each), "")) for each in (Lettering.SHAPES, Lettering.EMBEDDED)
+    )
+    assert embedded < shapes
+
+
+def test_without_the_typeface_text_to_embed_becomes_shapes(picture, monkeypatch):
+    drawn = picture(lettering=Lettering.EMBEDDED)
+    monkeypatch.setattr("app.pictures.svg.can_embed", lambda: False)
+    assert svg(drawn, "") == svg(picture(lettering=Lettering.SHAPES), "")
 
 
 def test_shapes_need_no_font(picture):

@@ -37,11 +37,16 @@ def badge_width(label: BadgeLabel) -> float:
     return max(HEIGHT, metrics.horizontalAdvance(label.text)) + _PAD
 
 
-def _draw_badge(painter: QPainter, label: BadgeLabel, box: QRectF, theme: Theme) -> None:
-    colour = QColor(theme.warning if label.serious else theme.ink_soft)
-    painter.setPen(QPen(colour, 1.0))
+def draw_pill(painter: QPainter, box: QRectF, colour: str, theme: Theme) -> None:
+    """Draw the ground of a badge with its outline."""
+    painter.setPen(QPen(QColor(colour), 1.0))
     painter.setBrush(QColor(theme.canvas))
-    painter.drawRoundedRect(box, HEIGHT / 2.0, HEIGHT / 2.0)
-    painter.setPen(colour)
+    painter.drawRoundedRect(box, box.height() / 2.0, box.height() / 2.0)
+
+
+def _draw_badge(painter: QPainter, label: BadgeLabel, box: QRectF, theme: Theme) -> None:
+    colour = theme.warning if label.serious else theme.ink_soft
+    draw_pill(painter, box, colour, theme)
+    painter.setPen(QColor(colour))
     painter.setFont(font(SMALL, bold=True))
     painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextDontClip), label.text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from app.canvas.state.looks import Look
     from app.services.theme import Theme
 
-MARGIN = 11.0
+MARGIN = 14.0
 """Room around a face for ports and badges, px at 100 %."""
 _AT_LEAST = 4
 """Number of faces that a frame always draws."""

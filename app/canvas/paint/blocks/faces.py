@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from app.canvas.paint import glyphs
-from app.canvas.paint.blocks.badges import draw_badges
+from app.canvas.paint.blocks.badges import draw_badges, draw_pill
 from app.canvas.paint.blocks.grids import draw_section
 from app.canvas.paint.blocks.sliders import draw_slider
 from app.canvas.paint.blocks.summaries import draw_summary
@@ -36,6 +36,10 @@ _FOLD, _FOLD_INSET = 2.0, 7.0
 """Where the line below a collapsed block runs, from its lower edge and from its sides."""
 _SLIDER_SHARE, _BESIDE = 0.6, 4.0
 """Width of a slider as a share of the room for numbers, and its distance from its number."""
+_RIM = 1.5
+"""From the sign of what is inside a page to the outline around it."""
+_LOWER = 2.5
+"""From the lower edge to the middle of the badges, clear of the names of ports."""
 
 
 def draw_face(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
@@ -234,14 +238,16 @@ class _Face:
         self.painter.scale(scale, scale)
         place = QRectF(-wide, -glyphs.SIZE / 2.0, wide, glyphs.SIZE)
         colour = self.theme.lane(state).name()
-        glyphs.draw(self.painter, sign, place, colour, self.theme.canvas)
+        if self.zoom >= NUMBERS:  # on the lower edge, which the sign must not seem to erase
+            draw_pill(self.painter, place.adjusted(-_RIM, -_RIM, _RIM, _RIM), colour, self.theme)
+        glyphs.draw(self.painter, sign, place, colour)
         self.painter.restore()
 
     def _badges(self) -> None:
         self.painter.save()
         self.painter.translate(GUTTER, self.look.height - 0.5)
         self.painter.scale(self.sign_scale, self.sign_scale)
-        draw_badges(self.painter, self.look.badges, QPointF(0.0, 0.0), self.theme)
+        draw_badges(self.painter, self.look.badges, QPointF(0.0, _LOWER), self.theme)
         self.painter.restore()
 
     def _text(

@@ -249,7 +249,17 @@ class TestPlaces:
             (badge,) = [each for each in shown if each.words == "STALE"]
             assert badge.pixels * zoom >= LEAST - 1e-6
             assert 10.0 <= badge.ink.left() <= 20.0
-            assert badge.ink.center().y() == pytest.approx(LOOK.height - 0.5, abs=1.5)
+            below = badge.ink.center().y() - LOOK.height
+            assert 0.0 <= below <= 4.0  # clear of the names of ports
+
+    @pytest.mark.parametrize("look", [{"inside": State.STOPPED}, {"badges": (BadgeLabel("≈"),)}])
+    def test_what_lies_on_the_edge_has_an_outline(self, qapp, look):
+        """A bare ground would look like a hole in the edge."""
+        plain, marked = drawn(LOOK), drawn(replace(LOOK, **look))
+        (_, pill) = marked.drawn("drawRoundedRect")
+        assert len(plain.drawn("drawRoundedRect")) == 1
+        assert pill.pen.style() == Qt.PenStyle.SolidLine
+        assert pill.brush.color() == QColor(LIGHT.canvas)
 
     def test_from_afar_only_the_name_and_one_number_are_written(self, qapp):
         painter = drawn(replace(LOOK, summary=("rms 2.12", "2.12")), zoom=0.5)

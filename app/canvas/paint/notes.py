@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from runtime.diagram.model import Note
 
 _PAD, _RISE = 10.0, 7.0
+_TIGHT = 1.2
+"""Distance of lines relative to their letters, where these are larger than they should be."""
 _FLAGS = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 
 
@@ -108,16 +110,18 @@ def _paint_text(painter: QPainter, view: ViewState, text: str, room: QRectF) -> 
     metrics = QFontMetricsF(letters)
     layout = QTextLayout(text.replace("\n", "\u2028"), letters)
     layout.beginLayout()
+    pitch = min(_TIGHT * letters.pixelSize(), metrics.height())
     top = 0.0
     while (line := layout.createLine()).isValid():
         line.setLineWidth(room.width())
-        if top + line.height() > room.height() + 1.0:
+        if top + pitch > room.height() + 1.0:
             break
-        place = QRectF(room.left(), room.top() + top, room.width(), line.height())
-        top += line.height()
+        place = QRectF(room.left(), room.top() + top, room.width(), pitch)
+        top += pitch
         words = text[line.textStart() : line.textStart() + line.textLength()].strip()
-        if top + line.height() > room.height() + 1.0:  # the last one shows that more follows
+        if top + pitch > room.height() + 1.0:  # the last one shows that more follows
             words = " ".join(text[line.textStart() :].split())
         shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft), shown)
+        flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextDontClip
+        painter.drawText(place, int(flags), shown)
     layout.endLayout()

@@ -121,3 +121,16 @@ def test_from_afar_the_edge_stays_and_the_text_goes(monkeypatch):
 )
 def test_only_what_lies_in_the_area_is_painted(monkeypatch, area, seen):
     assert bool(painted(monkeypatch, view_of(), frames=False, area=area).calls) == seen
+
+
+def test_lines_come_closer_where_letters_are_larger_than_they_should_be(monkeypatch):
+    """From a little further off they stay legible, so that less fits in a line."""
+    words = "recon_loss trains encoder and decoder. quantised has the value of code and hands on."
+    page = diagram({}, notes={"n": Note(words, Point(0, 0), 250, note_height(words, 220.0))})
+    scene = Scene(page, "main")
+    view = ViewState(scene, resolve(scene, None), Camera(0.69), LIGHT)
+    drawn = painted(monkeypatch, view, frames=False).drawn("drawText")
+    assert " ".join(call.arguments[-1] for call in drawn) == words
+    tops = [call.arguments[0].top() for call in drawn]
+    assert len(tops) > 2
+    assert max(np.diff(tops)) <= 1.2 * 14 + 1e-6

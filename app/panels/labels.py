@@ -111,10 +111,17 @@ def _wrapping(text: str) -> QLabel:
     return label
 
 
-def losses(result: Result) -> str:
-    """``loss 0.693``; the sum if a loss has several elements."""
-    shown = [name for name in result.losses if name in result.values][:3]
-    return "   ".join(f"{name.block} {number(result.values[name].sum())}" for name in shown)
+def losses(result: Result, *, numbered: bool = False) -> str:
+    """``loss 0.693``; the sum if a loss has several elements.
+
+    ``numbered`` as the lanes of several are: ``1 D_loss 1.5   2 G_loss 0.49``.
+    """
+    shown = [
+        (f"{place} " if numbered else "") + f"{name.block} {number(result.values[name].sum())}"
+        for place, name in enumerate(result.losses, start=1)
+        if name in result.values
+    ]
+    return "   ".join(shown[:3])
 
 
 def fate(fate: Fate) -> str:

@@ -89,6 +89,8 @@ class Theme:
     warning: str
     note: str
     lanes: Mapping[ColourRole, str]
+    losses: tuple[str, ...]
+    """Gradient of each of several losses whose lanes lie side by side."""
     tint: Tone
     edge: Tone
     glyph: Tone
@@ -105,9 +107,16 @@ class Theme:
         """Symbol of a block of ``family``."""
         return _toned(family, self.glyph)
 
-    def lane(self, state: State) -> QColor:
-        """Colour of the gradient lane in ``state``."""
-        return QColor(self.lanes[state.row.colour])
+    def lane(self, state: State, loss: int | None = None) -> QColor:
+        """Colour of the gradient lane in ``state``.
+
+        Of several losses, that with the number ``loss`` gives its colour to gradient; what is wrong
+        with a gradient looks the same for all.
+        """
+        role = state.row.colour
+        if loss is not None and role is ColourRole.GRADIENT:
+            return QColor(self.losses[loss % len(self.losses)])
+        return QColor(self.lanes[role])
 
 
 def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:
@@ -178,6 +187,7 @@ LIGHT = Theme(
             ColourRole.PLAIN: "#848b93",
         }
     ),
+    losses=("#0a5fc4", "#1a7a3c", "#7a3ec8", "#6b6a00"),
     tint=Tone(0.968, 0.016),
     edge=Tone(0.80, 0.045),
     glyph=Tone(0.46, 0.095),
@@ -213,6 +223,7 @@ DARK = Theme(
             ColourRole.PLAIN: "#727a83",
         }
     ),
+    losses=("#6cb0ff", "#66cc88", "#c39bff", "#cfcf5a"),
     tint=Tone(0.265, 0.018),
     edge=Tone(0.43, 0.045),
     glyph=Tone(0.80, 0.085),
@@ -248,6 +259,7 @@ HIGH_CONTRAST = Theme(
             ColourRole.PLAIN: "#c8c8c8",
         }
     ),
+    losses=("#ffe14d", "#5dff9b", "#cdb0ff", "#8fb8ff"),
     tint=Tone(0.0, 0.0),
     edge=Tone(0.90, 0.09),
     glyph=Tone(0.92, 0.10),

@@ -200,16 +200,23 @@ def _paint_badges(painter: QPainter, theme: Theme, content: LegendContent) -> No
         if place < len(content.losses):
             chosen = shades(theme, content.colours[place]) if content.colours else None
             ground = chosen.ground.name() if chosen else ""
-            _paint_lane(painter, State.CARRIES, y, theme, str(place + 1), ground)
+            _paint_lane(painter, State.CARRIES, y, theme, str(place + 1), ground, loss=place)
         _paint_text(painter, _SAMPLE + _GAP, y - 1.0, loss, theme, middle=True)
 
 
 def _paint_lane(
-    painter: QPainter, state: State, y: float, theme: Theme, text: str = "", ground: str = ""
+    painter: QPainter,
+    state: State,
+    y: float,
+    theme: Theme,
+    text: str = "",
+    ground: str = "",
+    loss: int | None = None,
 ) -> None:
     """Paint a lane in a state, with wire and glyphs; with ``text``, the lane alone, at ``y``.
 
-    ``ground`` is the colour behind the text where the user chose one.
+    ``ground`` is the colour behind the text where the user chose one, ``loss`` the number of the
+    loss whose lane it is.
     """
     row = state.row
     left, right = _PAD - 4.0, _PAD + _SAMPLE
@@ -217,8 +224,8 @@ def _paint_lane(
         left, right, y = 0.0, _SAMPLE + 6.0, y - GAP
     ends = np.array([[left, y, right, y]])
     bundle = Bundle(Courses(ends), np.array([CODES[state]], np.int8), np.array([2.4]))
-    lanes.draw_curves(painter, bundle, theme, 1.0, bare=bool(text))
-    colour = theme.lane(state).name()
+    lanes.draw_curves(painter, bundle, theme, 1.0, bare=bool(text), loss=loss)
+    colour = theme.lane(state, loss).name()
     lane = y + GAP
     if glyph := text or row.glyph or row.label_of(zeros=_ZEROS):
         width = glyphs.width(glyph)

@@ -215,6 +215,7 @@ class _PagePainter:
         for alike, courses in view.scene.courses(wires):
             points = courses.to_widget(view.camera)
             parts = view.scene.partings(alike) * view.camera.zoom
+            several = len(annotations.lanes) > 1
             for number, loss in enumerate(annotations.lanes):
                 bundle = Bundle(points, loss.drawn[alike], loss.widths[alike], parts)
                 for position in np.unique(loss.positions[alike]).tolist():
@@ -227,6 +228,7 @@ class _PagePainter:
                         phase=phase,
                         position=position,
                         bare=number > 0,
+                        loss=number if several else None,
                     )
 
     def _labels(self, wires: Indices) -> None:

@@ -70,13 +70,15 @@ class Losses(QWidget):
         if result is not self._result:
             self._result, self._overlaid = result, None
             self._fill(result.losses, apart=result.is_by_loss)
-            lossless = bool(result.states) and result.is_lossless
-            self.label.setText(
-                self.tr("No loss, so no gradient") if lossless else labels.losses(result)
-            )
         if self._overlaid is None:
+            self._show_values(result)
             self._overlaid = result.side_by_side() if self.apart else result.of(self.chosen)
         return self._overlaid
+
+    def _show_values(self, result: Result) -> None:
+        lossless = bool(result.states) and result.is_lossless
+        values = labels.losses(result, numbered=self.apart)
+        self.label.setText(self.tr("No loss, so no gradient") if lossless else values)
 
     def _fill(self, losses: tuple[str, ...], *, apart: bool = False) -> None:
         single = losses if len(losses) > 1 else ()

@@ -101,6 +101,7 @@ class TestSwitch:
         assert window.losses.chosen == "L1.out"
         menu.actions()[1].trigger()
         assert window.losses.apart
+        assert window.losses.label.text().startswith("1 ")  # as its lanes are numbered
         assert window.losses.chosen is None
 
     def test_the_choice_outlives_an_edit_and_not_its_loss(self, window, qtbot):

@@ -5,6 +5,7 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QColor, QFontMetricsF, QPalette
 from PySide6.QtWidgets import QApplication, QMenuBar
 
+from app.evaluation.result import MAX_SIDE_BY_SIDE
 from app.services import theme
 from app.services.colours import contrast, oklch
 from app.services.theme import (
@@ -89,6 +90,17 @@ def test_gradient_stop_and_alarm_differ_for_the_colour_blind(shown, kind):
     for i, one in enumerate(seen):
         for other in seen[:i]:
             assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 0.2
+
+
+@each
+def test_losses_have_colours_of_their_own(shown):
+    carries = [shown.lane(State.CARRIES, loss) for loss in range(MAX_SIDE_BY_SIDE)]
+    assert carries[0] == shown.lane(State.CARRIES)
+    others = {shown.lane(state).name() for state in State if state is not State.CARRIES}
+    assert len({colour.name() for colour in carries} - others) >= MAX_SIDE_BY_SIDE - 1
+    for colour in carries:
+        assert contrast(colour, shown.canvas) >= 4.5
+    assert shown.lane(State.NONFINITE, 2) == shown.lane(State.NONFINITE)  # wrong for any loss
 
 
 def test_three_sizes_of_type():

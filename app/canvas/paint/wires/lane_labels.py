@@ -76,7 +76,8 @@ class _LaneLabels:
         centre = paths.lengths / 2.0 - self._shift() * unit
         middle, along = paths.at(order, centre), paths.direction(order, centre)
         end = paths.at(order, paths.lengths)
-        numbered = paths.at(order, paths.lengths - (_FIRST + _NEXT * self.number) * unit)
+        before = _FIRST + _NEXT * self.lanes.positions[wires]
+        numbered = paths.at(order, paths.lengths - before * unit)
         near = self.pen.is_near(np.stack([middle, end, numbered], axis=1)).any(axis=1)
         is_numbered = self._are_numbered(wires)
         for i in np.flatnonzero(near).tolist():
@@ -139,5 +140,6 @@ class _LaneLabels:
             self.pen.paint(text, theme.ink, x, y, ground=chosen.ground.name())
 
     def _paint(self, glyph: str, state: State, at: Floats, *, grounded: bool = False) -> None:
+        colour = self.view.theme.lane(state, self.number if self.several else None).name()
         x, y = at.tolist()
-        self.pen.paint(glyph, self.view.theme.lane(state).name(), x, y, grounded=grounded)
+        self.pen.paint(glyph, colour, x, y, grounded=grounded)

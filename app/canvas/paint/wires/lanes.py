@@ -34,6 +34,8 @@ _CHEVRONS = 34.0
 """From one chevron to the next, px at 100 %."""
 _LAST = 11.0
 """From the last arrowhead to the end of its lane, px at 100 %, at least."""
+_ECHO = 5.0
+"""From one head of an arrow to the next, px at 100 %, where a lane has several."""
 _SQUARE = Qt.PenCapStyle.SquareCap
 
 
@@ -76,11 +78,13 @@ def draw_curves(
     phase: float = 0.0,
     position: int = 0,
     bare: bool = False,
+    loss: int | None = None,
 ) -> None:
     """Draw wires as curves with their lanes; ``unit`` is widget px per px of style.
 
     ``phase`` 0 … 1 is how far each chevron has moved to the place of the next. ``position`` is the
-    number of lanes between these and the wires; ``bare`` lanes are drawn without the wires.
+    number of lanes between these and the wires; ``bare`` lanes are drawn without the wires. The
+    lanes of one of several losses, numbered from 0, have its colour and that many more arrowheads.
     """
     if not len(bundle.courses):
         return
@@ -89,7 +93,7 @@ def draw_curves(
     for count in more:
         draw_curves(
             painter, bundle.only(steps == count), theme, unit,
-            faded=faded, phase=phase, position=position, bare=bare,
+            faded=faded, phase=phase, position=position, bare=bare, loss=loss,
         )  # fmt: skip
     bundle = bundle.only(steps == first) if more else bundle
     points = bundle.courses.flatten(first)
@@ -101,10 +105,10 @@ def draw_curves(
         if state is None or state.row.form is Form.NONE:
             continue
         chosen = bundle.codes == code
-        colour = theme.lane(state)
+        colour = theme.lane(state, loss)
         if faded:
             colour = mixed(colour, QColor(theme.canvas), 0.5)
-        pen = _Pen(painter, colour, unit)
+        pen = _Pen(painter, colour, unit, heads=1 + (loss or 0))
         lane = lane_points(points[chosen], unit, position)
         parts = np.zeros(len(lane)) if bundle.partings is None else bundle.partings[chosen]
         _draw_lane(pen, lane, bundle.widths[chosen], parts, state, phase)
@@ -117,6 +121,8 @@ class _Pen:
     painter: QPainter
     colour: QColor
     unit: float
+    heads: int = 1
+    """Arrowheads behind each other at each place."""
 
     def set_width(self, width: float, cap: Qt.PenCapStyle = Qt.PenCapStyle.FlatCap) -> None:
         """Set the width of the lines that follow, at least one widget px."""
@@ -126,6 +132,13 @@ class _Pen:
 
     def draw(self, lines: Floats) -> None:
         draw_lines(self.painter, lines)
+
+    def arrows(self, path: Polylines, widths: Floats, every: float, first: Floats) -> None:
+        """Draw arrowheads ``every`` px of style, from ``first`` (m,) widget px on."""
+        self.set_width(1.5, _SQUARE)
+        for head in range(self.heads):
+            after = first + _ECHO * head * self.unit
+            self.draw(_chevrons(path, widths, self.unit, every, after))
 
     def dash(self, path: Polylines, *pattern: float) -> None:
         """Draw a dash pattern: lengths on, off, on, off, …."""
@@ -156,14 +169,12 @@ def _draw_lane(
                 pen.draw(strokes(lane[chosen]))
             else:
                 pen.dash(Polylines(lane[chosen]), 11.0, 5.0)
-        pen.set_width(1.5, _SQUARE)
         every = _CHEVRONS * max(1.0, 0.85 / unit)
-        pen.draw(_chevrons(path, widths, unit, every, first + (1.0 - phase) * every * unit))
+        pen.arrows(path, widths, every, first + (1.0 - phase) * every * unit)
     else:
         _draw_form(pen, lane, path, form)
     if state.row.passes:
-        pen.set_width(1.5, _SQUARE)
-        pen.draw(_chevrons(path, widths, unit, 1e6, first))
+        pen.arrows(path, widths, 1e6, first)
 
 
 def _draw_form(pen: _Pen, lane: Floats, path: Polylines, form: Form) -> None:

@@ -142,8 +142,9 @@ def test_each_state_is_shown_by_its_lane_its_glyph_and_its_cut(painted):
 def test_what_labels_a_lane_is_shown_on_a_lane_without_a_wire(painted):
     carries = LIGHT.lane(State.CARRIES).name()
     texts = {drawn.arguments[2]: drawn.arguments[0] for drawn in painted.drawn("drawText")}
-    for label in ("1/4", "1", "2"):
-        assert texts[label].center().y() in middles(painted.strokes, carries), label
+    for label, loss in (("1/4", None), ("1", 0), ("2", 1)):
+        colour = LIGHT.lane(State.CARRIES, loss).name()
+        assert texts[label].center().y() in middles(painted.strokes, colour), label
     meanings = {text: y for _, y, text in words(painted)}
     assert texts["2"].center().y() == meanings["gradient of L2"]
     assert texts["1/4"].center().y() == meanings["leaves of a tree that carry gradient"]

@@ -103,8 +103,14 @@ class TestOnTheCanvas:
         places = [lanes.positions[canvas.view.scene.wire_index["t.x"]] for lanes in
                   canvas.view.annotations.lanes]  # fmt: skip
         assert (places[1], places[3]) == (0, 1)
-        assert LIGHT.lane(State.CARRIES).rgb() in self.ink(canvas, 0)
+        assert LIGHT.lane(State.CARRIES, 1).rgb() in self.ink(canvas, 0)
         assert self.ink(canvas, 2) == {QColor(LIGHT.canvas).rgb()}
+
+    def test_each_has_the_colour_of_its_loss(self, canvas):
+        canvas = self.show(canvas, apart(S.CARRIES, S.CARRIES, S.CARRIES, S.CARRIES))
+        colours = [LIGHT.lane(State.CARRIES, loss).rgb() for loss in range(4)]
+        for place in range(4):
+            assert set(colours) & self.ink(canvas, place) == {colours[place]}
 
     def test_each_bears_its_number_even_in_grey(self, canvas):
         one, two = apart(S.CARRIES, S.OFF_ROUTE), apart(S.OFF_ROUTE, S.CARRIES)

@@ -214,6 +214,15 @@ class TestChevrons:
         first = drawn(monkeypatch, state, partings=np.array([parting]))[-1]
         assert ends(first.lines)[0][:, 0] == pytest.approx(tip, abs=0.5)
 
+    def test_there_are_as_many_as_the_number_of_the_loss(self, monkeypatch):
+        once = drawn(monkeypatch, State.CARRIES)
+        for loss in range(4):
+            _, *heads = drawn(monkeypatch, State.CARRIES, loss=loss)
+            assert len(heads) == (loss + 1) * (len(once) - 1)
+            assert {stroke.colour for stroke in heads} == {LIGHT.lane(State.CARRIES, loss).name()}
+            places = [ends(head.lines)[0][0, 0] for head in heads[-loss - 1 :]]
+            assert np.diff(places) == pytest.approx(5.0 * UNIT)
+
     def test_others_follow_after_that(self, monkeypatch):
         *_, chevrons, first = drawn(monkeypatch, State.CARRIES, partings=np.array([100.0]))
         assert ends(chevrons.lines)[0][:, 0].min() > ends(first.lines)[0][:, 0].max()

@@ -6,8 +6,9 @@ from itertools import combinations
 import pytest
 from PySide6.QtGui import QColor
 
+from app.services.colours import contrast
 from app.services.palette import NAMES, colour_icon, shades
-from app.services.theme import THEMES, contrast
+from app.services.theme import THEMES
 from runtime.diagram.model import COLOURS
 
 each = pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)

@@ -91,18 +91,19 @@ class FaceCache:
 
         While numbers change, drawing them over such a picture takes less time than a new one.
         """
-        bare = look if look in self._pictures or not look.sections else look.bare()
-        if bare is look or bare not in self._bare:
-            return self.picture(look), False
-        now = time.perf_counter()
-        if now - self._since.setdefault(look, now) < _SETTLED:
-            return self.picture(bare), True
-        del self._since[look]
-        return self.picture(look), False
+        known = self._pictures.get(look)
+        if known is None and look.sections:
+            bare, now = look.bare(), time.perf_counter()
+            if bare in self._bare and now - self._since.setdefault(look, now) < _SETTLED:
+                return self.picture(bare), True
+            self._since.pop(look, None)
+        return self._picture(look, known), False
 
     def picture(self, look: Look) -> Picture | None:
         """The picture of a look, if need be of another zoom; None if there was no time for any."""
-        known = self._pictures.get(look)
+        return self._picture(look, self._pictures.get(look))
+
+    def _picture(self, look: Look, known: Picture | None) -> Picture | None:
         if known is not None and known.zoom == self._zoom and known.ratio == self._ratio:
             return known
         if self._drawn >= _AT_LEAST and self._spent > self.budget:

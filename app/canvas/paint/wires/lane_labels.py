@@ -123,11 +123,11 @@ class _LaneLabels:
         if self.several:
             self._paint(text, state, middle, grounded=True)
             return
-        unit = self.pen.text_scale
-        box = np.array([glyphs.width(text), glyphs.SIZE]) * unit
-        side = np.array([-along[1], along[0]])
-        distance = 0.5 * np.abs(side) @ box + 3.0 * unit
-        self._paint(text, state, middle + distance * side)
+        (x, y), (dx, dy) = middle.tolist(), along.tolist()
+        extent = abs(dy) * glyphs.width(text) + abs(dx) * glyphs.SIZE
+        away = (0.5 * extent + 3.0) * self.pen.text_scale
+        colour = self.view.theme.lane(state).name()
+        self.pen.paint(text, colour, x - away * dy, y + away * dx)
 
     def _paint_number(self, state: State, at: Floats) -> None:
         """Paint the number of the loss, on the colour that the user gave it."""

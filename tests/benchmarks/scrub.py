@@ -13,6 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
+from unittest.mock import patch
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -24,6 +25,7 @@ from PySide6.QtWidgets import QApplication
 from app.canvas.paint.blocks.numbers import number_box
 from app.canvas.view import CanvasView
 from app.document.numbers import Number
+from app.evaluation.evaluator import evaluate
 from app.services.garbage import GarbageCollector
 from app.services.settings import Settings
 from app.shell import main_window, parts
@@ -79,8 +81,11 @@ class Hand:
         self.window = window
         self.canvas = window.canvas
         self._start = self._at = QPoint()
+        # Events that are only sent don't press the application's button.
+        self._held = patch("app.services.garbage.QGuiApplication")
 
     def press(self) -> None:
+        self._held.start().mouseButtons.return_value = Qt.MouseButton.LeftButton
         box = number_box(self.canvas.view, NUMBER)
         assert box is not None, "the number is not shown"
         self._start = box.center().toPoint()
@@ -102,6 +107,7 @@ class Hand:
         return 1e3 * (time.perf_counter() - start), 1e3 * (time.process_time() - spent)
 
     def release(self) -> None:
+        self._held.stop()
         self._send(QEvent.Type.MouseButtonRelease, self._at)
 
     def _shows(self, diagram) -> bool:
@@ -158,6 +164,7 @@ def measure(window: main_window.MainWindow, diagram, zoom: float | None) -> str:
         time.sleep(0.005)
     hand.release()
     assert window.document.undo_stack.count() == 1
+    assert window.evaluator.result.states == evaluate(window.document.diagram).states
     columns = [sorted(column) for column in zip(*times, strict=True)]
     found = [f"{statistics.median(c):7.1f} {c[int(0.95 * len(c))]:7.1f}" for c in columns]
     return f"{'  '.join(found)}   {len(states):4d}"

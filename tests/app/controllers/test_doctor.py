@@ -186,3 +186,14 @@ def test_a_cancelled_diagnosis_leaves_no_findings_of_another_diagram(opened, qtb
         permits.release()
     window.actions_by_name["evaluate"].trigger()
     qtbot.waitUntil(lambda: bool(window.doctor.panel.causes))
+
+
+def test_it_waits_until_a_hand_that_drags_a_number_rests(opened, qtbot):
+    window = opened(ill())
+    looked(qtbot, window)
+    name = next(n for n, b in window.document.diagram.main.blocks.items() if hasattr(b, "value"))
+    window.document.preview(SetParameters(name, {"value": 7.0}))
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    assert not window.doctor.worker.is_pending("doctor")
+    window.document.apply(SetParameters(name, {"value": 7.0}))
+    qtbot.waitUntil(lambda: window.doctor._diagnosed is window.document.diagram)

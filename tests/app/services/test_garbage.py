@@ -3,7 +3,9 @@ import threading
 
 import pytest
 import shiboken6
+from PySide6.QtCore import Qt
 
+from app.services import garbage
 from app.services.garbage import GarbageCollector
 
 CYCLES = 5000
@@ -41,6 +43,24 @@ def test_the_event_loop_collects(collector, qtbot):
     for _ in range(CYCLES):
         Cycle(ended)
     qtbot.waitUntil(lambda: len(ended) == CYCLES)
+
+
+def test_garbage_waits_while_a_mouse_button_is_held(collector, monkeypatch):
+    held = [Qt.MouseButton.LeftButton]
+    monkeypatch.setattr(garbage.QGuiApplication, "mouseButtons", lambda: held[0])
+    ended = []
+    for _ in range(CYCLES):
+        Cycle(ended)
+    collector.collect()
+    assert ended == []
+    monkeypatch.setattr(garbage, "_MOST", CYCLES)
+    collector.collect()
+    assert len(ended) == CYCLES, "more than so much does not wait"
+    for _ in range(CYCLES - 1000):
+        Cycle(ended)
+    held[0] = Qt.MouseButton.NoButton
+    collector.collect()
+    assert len(ended) == 2 * CYCLES - 1000
 
 
 def test_a_little_garbage_is_left_alone(collector):

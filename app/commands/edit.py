@@ -21,6 +21,7 @@ from runtime.diagram import (
     StyleBlocks,
 )
 from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
+from runtime.diagram.layout.graph import Shown
 from runtime.diagram.model import PLAIN
 from runtime.formulas.adding import add_formula
 
@@ -169,5 +170,6 @@ class EditCommands(QObject):
         """Arrange the page, or only the selected blocks if there are several."""
         chosen = self._canvas.selection()
         names = tuple(sorted(chosen)) if len(chosen) > 1 else ()
-        lines = self._canvas.view.scene.face_lines()
-        self._document.apply(Arrange(self._navigation.page, names, lines))
+        view = self._canvas.view
+        shown = Shown(view.scene.face_lines(), view.annotations.lane_counts())
+        self._document.apply(Arrange(self._navigation.page, names, shown))

@@ -10,6 +10,7 @@ from blocks.errors import BuildError
 from blocks.library.sources import Input, Variable
 from runtime.build import names_of, reached
 from runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
+from runtime.diagram.layout.graph import Shown
 from runtime.diagram.model import MAIN, Diagram, Page, Point, ports
 from runtime.diagram.paths import InstancePath, PortName
 from runtime.engine.lowering import lower
@@ -98,5 +99,5 @@ def _change(
     changes: list[Change] = [AddBlock(name, block, at, page) for name, block in blocks.items()]
     changes += [Connect(source, target, page) for target, source in wires.items()]
     variables = [name for name, block in blocks.items() if isinstance(block, Variable)]
-    changes.append(Arrange(page, tuple(blocks), dict.fromkeys(variables, _VARIABLE_LINES)))
+    changes.append(Arrange(page, tuple(blocks), Shown(dict.fromkeys(variables, _VARIABLE_LINES))))
     return Batch("Add formula", tuple(changes))

@@ -156,7 +156,7 @@ def drawing(
     """
     graph = Graph.of(diagram, page)
     corners = np.array([places[name] for name in graph.names], np.float64).reshape(-1, 2)
-    sizes = np.column_stack([np.full(len(corners), WIDTH), graph.heights])
+    sizes = np.column_stack([np.full(len(corners), WIDTH), [node.height for node in graph.nodes]])
     lines = []
     for target, line in zip(graph.targets, graph.lines, strict=True):
         begin = corners[line.tail] + (WIDTH, line.leaves)
@@ -178,7 +178,9 @@ def framed_blocks(content: Page, graph: Graph) -> dict[str, frozenset[int]]:
     """The numbers of the blocks inside each frame that has some."""
     boxes = [
         (number, block_box(*content.layout[name], height))
-        for number, (name, height) in enumerate(zip(graph.names, graph.heights, strict=True))
+        for number, (name, height) in enumerate(
+            zip(graph.names, [node.height for node in graph.nodes], strict=True)
+        )
         if name in content.layout
     ]
     found = {

@@ -81,7 +81,7 @@ def elk(diagram: Diagram, page: str) -> tuple[Drawing, float] | None:
     children = [
         {"id": f"n{i}", "width": WIDTH, "height": height, "ports": list(_elk_ports(graph, i)),
          "layoutOptions": {"elk.portConstraints": "FIXED_POS"}}
-        for i, height in enumerate(graph.heights)
+        for i, height in enumerate([node.height for node in graph.nodes])
     ]  # fmt: skip
     job = {"id": "root", "layoutOptions": _ELK_OPTIONS, "children": children, "edges": edges}
     answer = _answer(["node", "--stack-size=60000", "-e", _ELK], json.dumps(job))
@@ -111,7 +111,13 @@ def _elk_ports(graph: Graph, node: int) -> Iterator[dict[str, Any]]:
 def dot(diagram: Diagram, page: str) -> tuple[Drawing, float] | None:
     """Graphviz dot with splines; None where it is not installed or fails."""
     graph = Graph.of(diagram, page)
-    text = [_DOT_HEAD, *(f"n{i} [label=<{_table(h)}>];" for i, h in enumerate(graph.heights))]
+    text = [
+        _DOT_HEAD,
+        *(
+            f"n{i} [label=<{_table(h)}>];"
+            for i, h in enumerate([node.height for node in graph.nodes])
+        ),
+    ]
     for i, line in enumerate(graph.lines):
         ends = (f"n{line.tail}:o{_row(line.leaves)}:e", f"n{line.head}:i{_row(line.enters)}:w")
         text.append(f"{ends[0]} -> {ends[1]} [id={i}];")
@@ -124,7 +130,7 @@ def dot(diagram: Diagram, page: str) -> tuple[Drawing, float] | None:
     for thing in answer["objects"]:
         x, y = map(float, thing["pos"].split(","))
         node = int(thing["name"][1:])
-        corners[node] = x - WIDTH / 2.0, -y - graph.heights[node] / 2.0
+        corners[node] = x - WIDTH / 2.0, -y - [node.height for node in graph.nodes][node] / 2.0
     lines: list[Any] = [None] * len(graph.lines)
     for edge in answer["edges"]:
         points = [p.split(",") for p in edge["pos"].split() if p[0] not in "es"]
@@ -174,7 +180,7 @@ def _answer(command: list[str], text: str) -> Any:
 
 
 def _drawn(graph: Graph, corners: Any, lines: list[Any]) -> Drawing:
-    sizes = np.column_stack([np.full(len(corners), WIDTH), graph.heights])
+    sizes = np.column_stack([np.full(len(corners), WIDTH), [node.height for node in graph.nodes]])
     ends = np.array([line[:2] for line in graph.lines], np.intp).reshape(-1, 2)
     return Drawing(
         np.concatenate([corners, corners + sizes], axis=1), ends, outputs_of(graph), lines

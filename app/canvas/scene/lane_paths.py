@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from app.canvas.scene.polylines import Polylines, offset
+from runtime.diagram.layout.measures import LANE_PITCH
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -20,8 +21,6 @@ Groups: TypeAlias = list[tuple["Indices", Polylines]]
 
 GAP = 6.0
 """From a wire to its first lane, px at 100 %."""
-PITCH = 9.0
-"""From one lane to the next, px at 100 %."""
 STEPS = 32
 """Segments that each section of a wire is flattened into."""
 INSET = 9.0
@@ -44,7 +43,7 @@ def lane_points(points: Floats, unit: float, position: int) -> Floats:
 
 def lane_offset(position: int) -> float:
     """From a wire to its lane number ``position``, px at 100 %."""
-    return GAP + PITCH * position
+    return GAP + LANE_PITCH * position
 
 
 class LanePaths:

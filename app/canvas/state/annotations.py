@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from app.canvas.state.badge_labels import Status
-from app.canvas.state.lanes import Lanes, lanes_of, side_by_side
+from app.canvas.state.lanes import Lanes, lane_counts, lanes_of, side_by_side
 from app.canvas.state.looks import Look, look_of, summary_of
 from app.canvas.state.page_result import PageResult
 from app.evaluation.outdated import outdated_blocks
 from runtime.diagram.model import PLAIN
 from runtime.diagram.pages import resolve as address_of
-from runtime.diagram.paths import ROOT, InstancePath, PortPath
+from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Scene
@@ -56,6 +56,14 @@ class Annotations:
         if computing and (block in self.outdated or not self.page.stale):
             return Status.COMPUTING
         return Status.STALE if block in self.outdated else Status.CURRENT
+
+    def lane_counts(self) -> dict[PortName, int]:
+        """The number of lanes beside each wire that has several, by its target."""
+        counts = lane_counts(self.lanes)
+        return {
+            PortName.parse(self.scene.wire_keys[wire]): int(counts[wire])
+            for wire in (counts > 1).nonzero()[0].tolist()
+        }
 
     def forget(self, i: int) -> None:
         """Create the looks of block ``i`` anew, since its parameters have changed."""

@@ -199,9 +199,19 @@ def side_by_side(losses: Sequence[Lanes]) -> tuple[Lanes, ...]:
     absent = ~shared & (codes == CODES[State.OFF_ROUTE])
     absent[1:] |= shared
     drawn = np.where(absent, CODES[State.NOTHING_TO_TRAIN], codes).astype(np.int8)
-    visible = (~np.isin(drawn, _INVISIBLE)).astype(np.int32)
+    visible = _visible(drawn)
     positions = np.cumsum(visible, axis=0, dtype=np.int32) - visible
     return tuple(
         replace(lanes, drawn=drawn[i], positions=positions[i], shared=shared)
         for i, lanes in enumerate(losses)
     )
+
+
+def lane_counts(lanes: Sequence[Lanes]) -> Ints:
+    """The number of lanes (m,) that are drawn beside each wire."""
+    return np.asarray(_visible(np.stack([loss.drawn for loss in lanes])).sum(axis=0))
+
+
+def _visible(drawn: Codes) -> Ints:
+    """1 where a lane is drawn, else 0."""
+    return (~np.isin(drawn, _INVISIBLE)).astype(np.int32)

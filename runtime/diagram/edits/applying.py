@@ -136,9 +136,9 @@ def _perform(draft: Draft, change: Change) -> None:
                 draft.page(page).give_route(target, require_route(route, Location(page, *target)))
         case SetNote(name, note, page):
             _set_note(draft.page(page), page, name, note)
-        case Arrange(page, names, face_lines):
+        case Arrange(page, names, shown):
             require_blocks(draft.page(page), page, names)
-            arrange_blocks(draft, page, names, face_lines)
+            arrange_blocks(draft, page, names, shown)
         case Batch(_, changes):
             for part in changes:
                 _perform(draft, part)

@@ -8,21 +8,20 @@ from runtime.diagram.edits.routes import settle_routes
 from runtime.diagram.layout.arranging import arrangement
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from runtime.diagram.edits.draft import Draft
+    from runtime.diagram.layout.graph import Shown
 
 
-def arrange_blocks(
-    draft: Draft, name: str, names: Collection[str], face_lines: Mapping[str, int]
-) -> None:
+def arrange_blocks(draft: Draft, name: str, names: Collection[str], shown: Shown) -> None:
     """Arrange the blocks called ``names`` of a page, or all if it is empty, and route their wires.
 
     Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks, and
     notes stay beside them.
     """
     page = draft.page(name)
-    places, routes, notes, bends = arrangement(draft, name, names, face_lines)
+    places, routes, notes, bends = arrangement(draft, name, names, shown)
     for block, at in places.items():
         if page.layout.get(block) != at:
             page.place(block, at)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from runtime.diagram.layout.graph import NOTHING_SHOWN, Shown
 from runtime.diagram.model import MAIN, Note, Page, Point, View
 
 if TYPE_CHECKING:
@@ -111,12 +112,12 @@ class SetNote:
 class Arrange:
     """Arrange a page, or some of its blocks, and route their wires.
 
-    ``face_lines`` are the numbers of text lines that faces show, where known.
+    ``shown`` is what needs more room on the canvas than usual.
     """
 
     page: str = MAIN
     names: Collection[str] = ()
-    face_lines: Mapping[str, int] = field(default_factory=dict)
+    shown: Shown = NOTHING_SHOWN
 
 
 @dataclass(frozen=True, slots=True)

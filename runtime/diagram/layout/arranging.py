@@ -12,7 +12,7 @@ from runtime.diagram.layout.drawn import Drawn
 from runtime.diagram.layout.frames.compound import moved, sketch
 from runtime.diagram.layout.frames.groups import groups_of
 from runtime.diagram.layout.frames.notes import Surroundings
-from runtime.diagram.layout.graph import Graph
+from runtime.diagram.layout.graph import NOTHING_SHOWN, Graph, Shown
 from runtime.diagram.layout.placing import block_box, free_shift, notes_of_others, stretches
 from runtime.diagram.layout.routes import route_of
 from runtime.diagram.model import MAIN, Diagram, Point
@@ -58,21 +58,21 @@ def arrangement(
     diagram: DiagramView,
     page: str,
     names: Collection[str] = (),
-    face_lines: Mapping[str, int] | None = None,
+    shown: Shown = NOTHING_SHOWN,
 ) -> Arrangement:
     """A layout for the blocks called ``names``, or all if it is empty.
 
     It begins where these blocks begin now, or where it lies on no other block. Wires with bends
-    get no route. ``face_lines`` are numbers of text lines that faces show, where known.
+    get no route. ``shown`` is what needs more room on the canvas than usual.
     """
     content = diagram.pages[page]
-    graph = Graph.of(diagram, page, names, face_lines)
+    graph = Graph.of(diagram, page, names, shown)
     drawn = Drawn(content, graph)
     was = _boxes(content, graph)
     others = {}
     if names:
         rest = set(content.blocks).difference(graph.names)
-        others = _boxes(content, Graph.of(diagram, page, rest, face_lines)) if rest else {}
+        others = _boxes(content, Graph.of(diagram, page, rest, shown)) if rest else {}
     group = groups_of(content.notes, [was.get(name) for name in graph.names], others.values())
     found = sketch(group, graph, drawn)
     x, y = _shift(content, graph, drawn, found, list(was.values()), list(others.values()))
@@ -86,8 +86,8 @@ def arrangement(
         if target not in content.bends and (route := route_of(path))
     }
     now = {
-        name: block_box(*at, height)
-        for (name, at), height in zip(places.items(), graph.heights, strict=True)
+        name: block_box(*at, node.height)
+        for (name, at), node in zip(places.items(), graph.nodes, strict=True)
     }
     boxes = {
         id: (x + left, y + top, x + right, y + bottom)
@@ -98,15 +98,17 @@ def arrangement(
         if target in paths:
             points = bends.get(target, content.bends[target])
             paths[target] = [paths[target][0], *points, paths[target][-1]]
-    around = Surroundings(content, was, now, others, boxes, paths)
+    rooms = [graph.nodes[line.tail].lanes_room(line.leaves) for line in graph.lines]
+    wires = list(zip(paths.values(), rooms, strict=True))
+    around = Surroundings(content, was, now, others, boxes, wires)
     return Arrangement(places, routes, around.moved_notes(), bends)
 
 
 def _boxes(page: PageView, graph: Graph) -> dict[str, Box]:
     """The blocks of a graph by name, as far as the page has positions for them."""
     return {
-        name: block_box(*at, height)
-        for name, height in zip(graph.names, graph.heights, strict=True)
+        name: block_box(*at, node.height)
+        for name, node in zip(graph.names, graph.nodes, strict=True)
         if (at := page.layout.get(name)) and all(map(math.isfinite, at))
     }
 
@@ -147,7 +149,7 @@ def _shift(
     if not others:
         return x, y
     obstacles = [*others, *notes_of_others(page.notes.values(), own, others)]
-    boxes = [block_box(*at, graph.heights[i]) for i, at in found.corners.items()]
+    boxes = [block_box(*at, graph.nodes[i].height) for i, at in found.corners.items()]
     boxes += [*found.boxes.values()]
     boxes += [stretch for path in found.paths.values() for stretch in stretches(path)]
     return free_shift(boxes, obstacles, (x, y))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.diagram.layout.measures import (
     HEADER,
+    LANE_PITCH,
     VALUE_LINES,
+    WIDTH,
     block_height,
     collapsed_offset,
     port_offset,
@@ -19,6 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from runtime.diagram.model import DiagramView
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the canvas shows on a page: numbers of text lines on faces by block, where known, and of
+    lanes beside wires by target, where there are several.
+    """
+
+    face_lines: Mapping[str, int] = field(default_factory=dict)
+    lanes: Mapping[PortName, int] = field(default_factory=dict)
+
+
+NOTHING_SHOWN = Shown()
 
 
 class Line(NamedTuple):
@@ -36,13 +52,19 @@ class Node(NamedTuple):
     """What a layout places: a block, a frame with what is in it, or a note; sizes in px.
 
     A frame's wires to and from outside pass its border in nodes without a size: they are ``first``
-    or ``last`` of the nodes inside it.
+    or ``last`` of the nodes inside it. ``lanes`` are how many run beside the wires of an output, by
+    its distance from the top, if there are several.
     """
 
     width: float
     height: float
     first: bool = False
     last: bool = False
+    lanes: Mapping[float, int] = MappingProxyType({})
+
+    def lanes_room(self, leaves: float) -> float:
+        """How much more room than others the wires of an output need beside them, px."""
+        return LANE_PITCH * (self.lanes.get(leaves, 1) - 1)
 
 
 class Part(NamedTuple):
@@ -54,10 +76,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """Blocks by name with their heights in px, and lines with the targets of their wires."""
+    """Blocks by name as nodes, and lines with the targets of their wires."""
 
     names: list[str]
-    heights: list[float]
+    nodes: list[Node]
     lines: list[Line]
     targets: list[PortName]
 
@@ -67,13 +89,12 @@ class Graph:
         diagram: DiagramView,
         page: str,
         names: Collection[str] = (),
-        face_lines: Mapping[str, int] | None = None,
+        shown: Shown = NOTHING_SHOWN,
     ) -> Graph:
         """The graph of the blocks called ``names``, or all if it is empty, and of wires between
         them.
 
-        Ports are where the canvas shows them. ``face_lines`` are numbers of text lines of faces,
-        where more are known than :data:`VALUE_LINES`.
+        Ports are where the canvas shows them.
         """
         content = diagram.pages[page]
         chosen = [name for name in content.blocks if not names or name in names]
@@ -82,7 +103,7 @@ class Graph:
         entry: dict[PortName, float] = {}
         leave: dict[PortName, float] = {}
         for name in chosen:
-            face = Face.of(diagram, page, name, (face_lines or {}).get(name, VALUE_LINES))
+            face = Face.of(diagram, page, name, shown.face_lines.get(name, VALUE_LINES))
             heights.append(face.height)
             entry |= {PortName(name, port): face.enters(port) for port in face.inputs}
             leave |= {PortName(name, port): face.leaves(port) for port in face.outputs}
@@ -94,7 +115,15 @@ class Graph:
         lines = [
             Line(number[s.block], number[t.block], leave[s], entry[t]) for t, s in inner.items()
         ]
-        return cls(chosen, heights, lines, list(inner))
+        lanes: list[dict[float, int]] = [{} for _ in chosen]
+        for line, target in zip(lines, inner, strict=True):
+            known = lanes[line.tail].get(line.leaves, 1)
+            lanes[line.tail][line.leaves] = max(known, shown.lanes.get(target, 1))
+        nodes = [
+            Node(WIDTH, height, lanes=several)
+            for height, several in zip(heights, lanes, strict=True)
+        ]
+        return cls(chosen, nodes, lines, list(inner))
 
 
 def parts_of(count: int, lines: Sequence[Line]) -> list[Part]:

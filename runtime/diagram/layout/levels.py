@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from runtime.diagram.layout.measures import PITCH, ROW_GAP
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from runtime.diagram.layout.graph import Line
     from runtime.diagram.layout.ordering import Layering
@@ -35,13 +36,19 @@ _DUMMY_GAP = ROW_GAP / 2.0
 
 
 def tops_of(
-    graph: Layering, heights: Sequence[float], satellites: Collection[int], *, rough: bool = False
+    graph: Layering,
+    heights: Sequence[float],
+    satellites: Collection[int],
+    rooms: Mapping[int, float] = MappingProxyType({}),
+    *,
+    rough: bool = False,
 ) -> list[int]:
     """The y of each node and dummy, in whole px from 0 down; keeps the order of the layers.
 
-    ``heights`` are those of the nodes. ``rough`` takes less time, to compare layouts.
+    ``heights`` are those of the nodes, ``rooms`` what dummies need below their wires for lanes.
+    ``rough`` takes less time, to compare layouts.
     """
-    levels = _Levels(graph, heights, satellites)
+    levels = _Levels(graph, heights, satellites, rooms)
     levels.align(6 if rough else max(_ONE_SIDED_PASSES + 2, min(16, 6_000 // max(len(graph), 1))))
     levels.snap()
     levels.round()
@@ -68,14 +75,19 @@ class _Levels:
     """The tops of all nodes, improved step by step."""
 
     def __init__(
-        self, graph: Layering, heights: Sequence[float], satellites: Collection[int]
+        self,
+        graph: Layering,
+        heights: Sequence[float],
+        satellites: Collection[int],
+        rooms: Mapping[int, float],
     ) -> None:
-        dummies = len(graph) - graph.real
+        dummies = range(graph.real, len(graph))
         self._graph = graph
         self._layers = [np.array(layer, np.intp) for layer in graph.layers]
         self._satellites = satellites
-        self._sizes = [*heights, *[0.0] * dummies]
-        self._gaps = [ROW_GAP if size else _DUMMY_GAP for size in self._sizes]
+        self._sizes = [*heights, *[rooms.get(dummy, 0.0) for dummy in dummies]]
+        self._gaps = [ROW_GAP if height else _DUMMY_GAP for height in heights]
+        self._gaps += [_DUMMY_GAP] * len(dummies)
         self._steps = [self._least_steps(layer) for layer in graph.layers]
         self.tops: _Floats = np.zeros(len(graph))
         for nodes, steps in zip(self._layers, self._steps, strict=True):
@@ -222,7 +234,7 @@ class _Levels:
         if above is not None:
             low = self.tops[above] + self._sizes[above] + self._clearance(above)
         if below is not None:
-            high = self.tops[below] - self._clearance(below)
+            high = self.tops[below] - self._clearance(below) - self._sizes[dummy]
         return min(low, y), max(high, y)
 
     def _clearance(self, neighbour: int) -> float:

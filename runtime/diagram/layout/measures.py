@@ -30,6 +30,8 @@ PART_GAP = 72.0
 """Distance between parts that no wire joins, and between rows that no wire runs between."""
 PITCH = 14.0
 """From one track of a channel to the next: room for a wire and its lane."""
+LANE_PITCH = 9.0
+"""From one lane of a wire to the next."""
 MARGIN = 30.0
 """From a block to the nearest track beside it."""
 _PORT_EDGE = 2.0

@@ -8,7 +8,7 @@ its row; if it goes further it runs down the margin on the left, and enters from
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from runtime.diagram.layout.measures import (
@@ -92,6 +92,8 @@ class _Channel:
         self.nets: dict[Output, Net] = {}
         self.tracks = 0
         self.first = 0.0
+        self._room = 0.0
+        self._places: list[float] = []
 
     def net(self, output: Output) -> Net:
         """The net of an output, made on first use."""
@@ -105,17 +107,31 @@ class _Channel:
         if far is not None and far not in net.far:
             net.far.append(far)
 
-    def settle(self, apart: float) -> None:
-        """Assign the tracks."""
+    def settle(self, apart: float, nodes: Sequence[Node], *, is_column: bool = False) -> None:
+        """Assign the tracks, with room for the lanes of their wires.
+
+        Lanes are on the right of wires: in the channel beside a column it is known on which side of
+        the track that is.
+        """
         self.tracks = assign_tracks(self.nets.values(), apart)
+        before, after = [0.0] * self.tracks, [0.0] * self.tracks
+        for (node, leaves), net in self.nets.items():
+            room = nodes[node].lanes_room(leaves)
+            if room and net.track is not None:
+                falls, rises = net.directions() if is_column else (True, True)
+                before[net.track] = max(before[net.track], room * falls)
+                after[net.track] = max(after[net.track], room * rises)
+        rooms = [PITCH + one + other for one, other in zip(after, before[1:], strict=False)]
+        self._places = list(accumulate(rooms, initial=before[0])) if before else []
+        self._room = self._places[-1] + after[-1] if before else 0.0
 
     def room(self) -> float:
-        """From the first track to the last."""
-        return PITCH * max(self.tracks - 1, 0)
+        """From the first track to the last, and their lanes."""
+        return self._room
 
     def track(self, output: Output) -> float:
         """Where the track of an output is, across the channel; the first if it has none."""
-        return self.first + PITCH * (self.nets[output].track or 0)
+        return self.first + (self._places[self.nets[output].track or 0] if self._places else 0.0)
 
 
 class _Router:
@@ -196,7 +212,7 @@ class _Router:
             x, lefts, widths = 0.0, [], self._column_widths[r]
             for c in range(row.columns + 1):
                 channel = self._channels[r, c]
-                channel.settle(_CHANNEL_APART)
+                channel.settle(_CHANNEL_APART, self._nodes, is_column=True)
                 before, after = (bool(width) for width in [0.0, *widths, 0.0][c : c + 2])
                 sides = before + after if 0 < c < row.columns else 2
                 room = sides * MARGIN + channel.room() if channel.tracks else 0.0
@@ -219,13 +235,13 @@ class _Router:
         for i, doors in self._doors.items():
             self._join_gaps(_output(self._lines[i]), doors)
         for gap in self._gaps.values():
-            gap.settle(_GAP_APART)
+            gap.settle(_GAP_APART, self._nodes)
         y = 0.0
         for r in range(len(self._rows) + 1):
             inside = 0 < r < len(self._rows)
             gap = self._gaps[r]
             if gap.tracks:
-                space = (ROW_GAP if inside else 0.0) + PITCH * gap.tracks + 0.8 * MARGIN
+                space = (ROW_GAP if inside else 0.0) + gap.room() + PITCH + 0.8 * MARGIN
                 gap.first = round(y + (space - gap.room()) / 2.0)
             else:
                 space = PART_GAP if inside else 0.0
@@ -297,7 +313,7 @@ class _Router:
                 output = _output(self._lines[i])
                 for gap in (doors.leaves, doors.enters):
                     self._margin.join(output, far=self._gaps[gap].track(output))
-        self._margin.settle(_GAP_APART)
+        self._margin.settle(_GAP_APART, self._nodes)
         if self._margin.nets:
             self._margin.first = -MARGIN - self._margin.room()
 

@@ -124,6 +124,12 @@ class PartLayout:
     def _level(self, row: Row, *, rough: bool) -> None:
         heights = [self.nodes[node].height for node in row.nodes]
         satellites = {i for i, node in enumerate(row.nodes) if node in self._layers.hosts}
-        row.tops = tops_of(row.graph, heights, satellites, rough=rough)
+        rooms = {
+            dummy: room
+            for (tail, leaves), chain in row.graph.chains.items()
+            if (room := self.nodes[row.nodes[tail]].lanes_room(leaves))
+            for dummy in chain
+        }
+        row.tops = tops_of(row.graph, heights, satellites, rooms, rough=rough)
         ends = [top + height for top, height in zip(row.tops, heights, strict=False)]
         row.height = float(max([*ends, *row.tops]))

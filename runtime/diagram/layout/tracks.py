@@ -52,6 +52,12 @@ class Net:
         ends = self.near + self.far
         return -_ENDLESS if self.low else min(ends), _ENDLESS if self.high else max(ends)
 
+    def directions(self) -> tuple[bool, bool]:
+        """Whether wires run along the channel towards its end, and towards its start."""
+        if self.low or self.high:
+            return True, True
+        return max(self.far) > min(self.near), min(self.far) < max(self.near)
+
     def is_straight(self) -> bool:
         """Whether the net runs straight through the channel."""
         low, high = self.span()

@@ -22,7 +22,6 @@ from runtime.diagram.layout.measures import (
     TITLE_LINE,
     TITLE_PAD,
     TITLE_WIDTH,
-    WIDTH,
 )
 from runtime.diagram.layout.placing import note_box
 from runtime.diagram.layout.routes import XY, Drawing, Output, draw_routes
@@ -109,11 +108,13 @@ class _Level:
         return self._framed(corners, paths, width, height)
 
     def _add_items(self, inner: Sequence[Sketch]) -> None:
-        heights, places = self._graph.heights, self._drawn.places
-        found = [(i, _Item(Node(WIDTH, heights[i]), places[i], i)) for i in self._group.blocks]
+        nodes, places = self._graph.nodes, self._drawn.places
+        found = [(i, _Item(nodes[i], places[i], i)) for i in self._group.blocks]
         for group, child in zip(self._group.groups, inner, strict=True):
             at = self._drawn.note(group.frame).at
-            found.append((min(child.corners), _Item(Node(child.width, child.height), at, child)))
+            lanes = {y: self._lanes_of(output) for output, y in child.leaves.items()}
+            node = Node(child.width, child.height, lanes=lanes)
+            found.append((min(child.corners), _Item(node, at, child)))
         for _, item in sorted(found, key=lambda pair: pair[0]):
             held = item.holds.corners if isinstance(item.holds, Sketch) else (item.holds,)
             self._item_of |= {i: len(self._items) for i in held if isinstance(i, int)}
@@ -151,8 +152,14 @@ class _Level:
             assert frame is not None
             x = frame.at.x + (frame.width if is_exit else 0.0)
             place = self._drawn.crossing(wire, x, last=not is_exit)
-            self._items.append(_Item(Node(0.0, 0.0, not is_exit, is_exit), place))
+            lanes = {0.0: self._lanes_of(output)}
+            self._items.append(_Item(Node(0.0, 0.0, not is_exit, is_exit, lanes), place))
         return found
+
+    def _lanes_of(self, output: Output) -> int:
+        """The number of lanes beside the wires of a block's output."""
+        block, leaves = output
+        return self._graph.nodes[block].lanes.get(leaves, 1)
 
     def _draw_part(self, part: Part, lines: Sequence[Line]) -> Drawing:
         nodes = [self._items[node].node for node in part.nodes]

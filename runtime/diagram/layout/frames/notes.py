@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from runtime.diagram.layout.placing import XY, Box
     from runtime.diagram.model import Note, PageView
-    from runtime.diagram.paths import PortName
 
 _TOGETHER = 40.0
 """Notes at this distance from each other, in px, move as one."""
@@ -32,7 +31,8 @@ _TOGETHER = 40.0
 
 class Surroundings:
     """A page that is arranged: boxes of its blocks as they were and are now, and of those that
-    stay; boxes of the frames and notes that were laid out with them; and the paths of wires.
+    stay; boxes of the frames and notes that were laid out with them; and the paths of wires,
+    with the room that these need for lanes.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class Surroundings:
         now: Mapping[str, Box],
         others: Mapping[str, Box],
         boxes: Mapping[str, Box],
-        paths: Mapping[PortName, Sequence[XY]],
+        wires: Sequence[tuple[Sequence[XY], float]],
     ) -> None:
         self._page, self._was, self._now = page, was, now
-        self._others, self._boxes, self._paths = others, boxes, paths
+        self._others, self._boxes, self._paths = others, boxes, wires
 
     def moved_notes(self) -> dict[str, Note]:
         """The frames and notes that are elsewhere now, by id."""
@@ -119,8 +119,9 @@ class Surroundings:
 
     def _wires(self) -> Iterator[Box]:
         """The stretches of all wires, as boxes; those between bends as large as these are apart."""
-        for path in self._paths.values():
-            yield from stretches(path)
+        for path, room in self._paths:
+            for left, top, right, bottom in stretches(path):
+                yield left - room, top - room, right + room, bottom + room
 
 
 def _clusters(boxes: Mapping[str, Box]) -> list[list[str]]:

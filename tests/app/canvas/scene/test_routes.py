@@ -99,7 +99,9 @@ def test_the_layout_has_ports_where_the_canvas_shows_them(diagram):
     for name in diagram.pages:
         scene, graph = Scene(diagram, name), Graph.of(diagram, name)
         assert graph.names == scene.names
-        assert (np.array(graph.heights).reshape(-1) >= scene.rects[:, 3]).all()
+        assert (
+            np.array([node.height for node in graph.nodes]).reshape(-1) >= scene.rects[:, 3]
+        ).all()
         offsets = scene.wire_ends[:, 1::2] - scene.rects[scene.wire_blocks, 1]
         known = dict(zip(scene.wire_keys, offsets.tolist(), strict=True))
         for target, line in zip(graph.targets, graph.lines, strict=True):

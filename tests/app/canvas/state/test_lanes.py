@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor
 from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import LANE_MARGIN, Scene
 from app.canvas.scene.hits import WIRE_HIT_DISTANCE
-from app.canvas.scene.lane_paths import GAP, PITCH
+from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.annotations import resolve
 from app.canvas.state.codes import CODES, STATE_OF
 from app.canvas.state.spoken import describe
@@ -16,6 +16,8 @@ from app.canvas.state.tooltips import wire_tip
 from app.evaluation.badges import Badges
 from app.evaluation.result import MAX_SIDE_BY_SIDE, Result
 from app.services.theme import LIGHT
+from runtime.diagram.layout.measures import LANE_PITCH as PITCH
+from runtime.diagram.paths import PortName
 from runtime.flow import State
 from tests.app.canvas.pages import block, diagram
 from tests.app.mouse import LEFT
@@ -55,6 +57,15 @@ def drawn(*states):
 
 
 class TestWhatIsDrawn:
+    def test_lanes_are_counted_where_there_are_several(self):
+        target, after = PortName("t", "x"), PortName("u", "x")
+        for states, expected in (
+            ((S.CARRIES, S.STOPPED, S.ZERO), {target: 3, after: 3}),
+            ((S.CARRIES, S.OFF_ROUTE), {after: 2}),
+            ((S.CARRIES,), {}),
+        ):
+            assert lanes_beside(*states)[0].lane_counts() == expected
+
     def test_each_loss_has_its_lane(self):
         assert drawn(S.CARRIES, S.STOPPED) == [S.CARRIES, S.STOPPED]
         assert drawn(S.ZERO, S.FAINT, S.FLOOD, S.NO_RULE) == [S.ZERO, S.FAINT, S.FLOOD, S.NO_RULE]

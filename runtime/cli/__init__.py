@@ -35,6 +35,7 @@ COMMANDS = (
     "whatif",
     "doctor",
     "timeline",
+    "quiz",
     "check",
     "bench",
     "diff",

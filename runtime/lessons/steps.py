@@ -135,7 +135,9 @@ class Steps:
         self.program = observed.program
         self.run = run
         self.trained = frozenset(before)
-        self._before, self._after = before, after
+        self.before = before
+        """The values of the trained variables before the update."""
+        self._after = after
         self._rule = rule if rule is not None else SGD()
 
     def of(self, phase: Phase, path: InstancePath, port: PortPath | None = None) -> Step:
@@ -149,7 +151,7 @@ class Steps:
             case Phase.BACKWARD:
                 return self._backward(path)
             case Phase.UPDATE:
-                before = self._before[path]
+                before = self.before[path]
                 after = self._after.get(path, before)
                 return Update(path, before, self.run.gradients[path], after, self._rule)
 
@@ -274,7 +276,7 @@ class Steps:
     ) -> Array | None:
         """What goes back over a wire that only leads to a cut: no contribution shows it."""
         source = self.program.wire_sources[wire]
-        if self._readers[source] == 1 and source not in self.run.losses:
+        if self.readers[source] == 1 and source not in self.run.losses:
             return self.run.adjoints.get(source)
         local = self.local(path)
         arriving = {a.port.port: a.total for a in arrivals if a.total is not None}
@@ -283,7 +285,7 @@ class Steps:
         return local.returned(arriving).get(port)
 
     @cached_property
-    def _readers(self) -> Counter[PortPath]:
+    def readers(self) -> Counter[PortPath]:
         """How many wires bring gradient back to each port."""
         flow, sources = self.observed.flow, self.program.wire_sources
         return Counter(sources[wire] for wire in self.program.wires if flow.passes(wire))

@@ -122,7 +122,8 @@ def _commands(rng: Random, path: str, report: str, data: dict[str, Any]) -> tupl
         ("check", path, "--contracts", "--gradients", "--json", "--junit", report),
         ("check", path, "--contracts", "--junit", report),
         ("whatif", path, "--open", known), ("whatif", path, "--freeze", known, "--json"),
-        ("timeline", path), ("timeline", path, "--json"), ("timeline", path, "--block", known),
+        ("quiz", path, "--answers"), ("timeline", path), ("timeline", path, "--json"),
+        ("timeline", path, "--block", known),
         ("blocks", known), ("run", path + text(rng)), (known, path),
     ))  # fmt: skip
 

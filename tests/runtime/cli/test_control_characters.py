@@ -22,6 +22,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
              ["FILE", "--run", "--ledger", "--dialects"]],
     "whatif": [["FILE", "--open", "stop"], ["FILE", "--freeze", BAD]],
     "doctor": [["FILE"], ["FILE", "--json"], ["FILE", "--loss", BAD]],
+    "quiz": [["FILE", "--answers"], ["FILE", "--json"], ["FILE", "--loss", BAD]],
     "timeline": [["FILE"], ["FILE", "--json"], ["FILE", "--block", BAD], ["FILE", "--phase", BAD]],
     "check": [["FILE"], ["FILE", "--contracts", "--gradients"],
               ["FILE", "--contracts", "--json", "--junit", "JUNIT"]],

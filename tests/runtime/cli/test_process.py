@@ -66,7 +66,7 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 EVERY = [
     "run {0}", "flow {0} --json", "whatif {0} --cut loss.x", "doctor {0}", "check {0} --gradients",
-    "timeline {0} --json",
+    "timeline {0} --json", "quiz {0} --answers",
     "bench {0} --seconds 0", "diff {0} {0}", "picture {0} -o {0}.svg", "blocks", "schema",
     "demo --no-window", "--help", "run --help",
 ]  # fmt: skip

@@ -29,6 +29,8 @@ class ScrolledPage:
     def __init__(self) -> None:
         self._view: ViewState | None = None
         self._picture = QPixmap()
+        self._missing: list[QRect] = []
+        """Parts of the picture for which there was no time yet."""
         self._wanted = False
 
     def pan(self) -> None:
@@ -55,10 +57,13 @@ class ScrolledPage:
             self._picture = QPixmap(size * ratio)
             self._picture.setDevicePixelRatio(ratio)
         fresh = QRect(QPoint(), size)
-        complete = all([self._fill(part, draw) for part in _exposed(fresh, moved)])
-        self._view = view if complete else None
+        parts = _exposed(fresh, moved)
+        if moved is not None:
+            parts += [part.translated(moved) & fresh for part in self._missing]
+        self._missing = [part for part in parts if part.isValid() and not self._fill(part, draw)]
+        self._view = view
         painter.drawPixmap(QPoint(), self._picture)
-        return complete
+        return not self._missing
 
     def _moved(self, view: ViewState, size: QSize, ratio: float) -> QPoint | None:
         """Scroll the picture with the camera; returns by how much, in widget px, or None if all

@@ -289,14 +289,15 @@ class Stage(Positions):
         """Draw over the page."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        view, ratio = self.view, self.devicePixelRatioF()
-        pixels = self.width() * self.height() * ratio**2
-        self._faces.begin(view.camera.zoom, ratio, view.theme, round(8 * pixels))
+        view, ratio, hurried = self.view, self.devicePixelRatioF(), self._page.is_panning
+        most = round(8 * self.width() * self.height() * ratio**2)
+        self._faces.begin(view.camera.zoom, ratio, view.theme, most, hurried=hurried)
         self._ground.begin(self.size(), ratio)
 
         def draw(to: QPainter, area: QRectF) -> bool:
             ground = None if self._page.is_panning else self._ground  # it would be painted whole
-            return paint(to, view, area, self._faces, ratio, self._limits, ground)
+            complete = paint(to, view, area, self._faces, ratio, self._limits, ground)
+            return complete and not self._faces.behind
 
         with QPainter(self) as painter:
             complete = self._page.paint(painter, view, event.rect(), self.size(), ratio, draw)
@@ -306,8 +307,8 @@ class Stage(Positions):
                 stale = badge_label(Mark.STALE)
                 left = self.width() / self._actual - 12.0 - badge_width(stale)
                 draw_badges(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)
-        if self._faces.behind or not complete:
-            QTimer.singleShot(0, self, self.update)
+        if not complete:  # the next frame goes on, of a picture that pans where parts are missing
+            QTimer.singleShot(0, self, super().update if self._page.is_panning else self.update)
         if not (view.scene.is_refined() or self._page.is_panning):
             self._refine_timer.start(0)
 

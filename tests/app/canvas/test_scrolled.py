@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QPainter, QPixmap
 from PySide6.QtTest import QTest
 
 from app.canvas.paint import painter
@@ -92,6 +93,32 @@ def test_only_what_comes_into_view_is_painted(canvas, shell, painted):
     pixels(canvas)
     ((width, height),) = painted
     assert width < canvas.width() / 4 and height >= canvas.height()
+
+
+def test_a_part_without_time_is_painted_again_and_nothing_else(canvas, shell):
+    page, size, done, areas = ScrolledPage(), QSize(200, 100), [True], []
+
+    def draw(painter, area):
+        areas.append(area.toAlignedRect().adjusted(24, 24, -24, -24))
+        return done[0]
+
+    def frame(pixels: float) -> bool:
+        areas.clear()
+        view = replace(canvas.view, camera=canvas.view.camera.panned(pixels, 0.0))
+        with QPainter(target) as painter:
+            return page.paint(painter, view, QRect(QPoint(), size), size, 1.0, draw)
+
+    target = QPixmap(size)
+    page.pan()
+    assert frame(0.0)
+    done[0] = False
+    assert not frame(-10.0)
+    assert areas == [QRect(190, 0, 10, 100)]
+    done[0] = True
+    assert frame(-15.0)
+    assert areas == [QRect(195, 0, 5, 100), QRect(185, 0, 10, 100)]
+    assert frame(-15.0)
+    assert areas == []
 
 
 @pytest.mark.parametrize(

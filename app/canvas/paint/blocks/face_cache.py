@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MARGIN = 14.0
 """Room around a face for ports and badges, px at 100 %."""
+_HURRIED = 0.3
+"""Share of the budget that a hurried frame has."""
 _AT_LEAST = 4
 """Number of faces that a frame always draws."""
 _MOST_CHANGING = 4_000
@@ -49,7 +51,7 @@ class FaceCache:
     """
 
     def __init__(self, budget: float = math.inf) -> None:
-        self.budget = budget
+        self.budget = self._allowed = budget
         self.behind = False
         self._pictures: dict[Look, Picture] = {}
         self._bare: set[Look] = set()
@@ -62,8 +64,14 @@ class FaceCache:
         self._drawn = 0
         self._spent = 0.0
 
-    def begin(self, zoom: float, ratio: float, theme: Theme, limit: int) -> None:
-        """Start a frame; beyond ``limit`` bytes all pictures are dropped."""
+    def begin(
+        self, zoom: float, ratio: float, theme: Theme, limit: int, *, hurried: bool = False
+    ) -> None:
+        """Start a frame; beyond ``limit`` bytes all pictures are dropped.
+
+        A ``hurried`` frame has less time for drawing, since the view moves.
+        """
+        self._allowed = self.budget * (_HURRIED if hurried else 1.0)
         if theme is not self._theme or self._bytes > limit:
             self._pictures, self._bare, self._since, self._bytes = {}, set(), {}, 0
         self._zoom, self._ratio, self._theme = zoom, ratio, theme
@@ -106,7 +114,7 @@ class FaceCache:
     def _picture(self, look: Look, known: Picture | None) -> Picture | None:
         if known is not None and known.zoom == self._zoom and known.ratio == self._ratio:
             return known
-        if self._drawn >= _AT_LEAST and self._spent > self.budget:
+        if self._drawn >= _AT_LEAST and self._spent > self._allowed:
             self.behind = True
             return known
         start = time.perf_counter()

@@ -17,15 +17,16 @@ from typing import Any
 
 from blocks.arguments import explained
 from blocks.errors import BuildError, Location
+from blocks.formulas.array_syntax import block_class
+from blocks.formulas.expressions import Expression, Operand, OwnVariable, block
+from blocks.formulas.nodes import Node, Scope, require_scope
+from blocks.names import snake_case
 from blocks.nearest import did_you_mean
 from blocks.registry import registry
-from runtime.array_syntax import block_class
 from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.names import fresh_names, snake_case
+from runtime.diagram.names import fresh_names
 from runtime.diagram.paths import PortName
-from runtime.expressions import Expression, Operand, OwnVariable, block
-from runtime.nodes import Node, Scope, require_scope
 from runtime.page_functions import PageFunction, page
 
 __all__ = [

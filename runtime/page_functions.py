@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 from blocks.arguments import explained
 from blocks.errors import BuildError
+from blocks.formulas.expressions import Expression, as_literal, first_output, split_operands
+from blocks.formulas.nodes import Scope, caller, current_scope, make_node, valid_name
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from runtime.diagram.model import MAIN
-from runtime.expressions import Expression, as_literal, first_output, split_operands
-from runtime.nodes import Scope, caller, current_scope, make_node, valid_name
 
 if TYPE_CHECKING:
     from blocks.block import Block
-    from runtime.expressions import Operand
+    from blocks.formulas.expressions import Operand
 
 _NO_PORTS = frozenset({"type", *PageBlock.model_fields})
 """Names of arguments that can't be ports: a use stores other things under them."""

@@ -13,11 +13,11 @@ from app.canvas.input.frames import with_frame_contents
 from app.canvas.input.room import in_vacancy, with_room
 from app.services.background import Cancelled
 from blocks.errors import GradwireError
+from blocks.formulas.reading import looks_like_formula
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import AddBlock, InsertPage, Point
 from runtime.diagram.edits.clipboard import STEP, Paste, copied, pasted
 from runtime.formulas.adding import add_formula
-from runtime.formulas.reading import looks_like_formula
 from runtime.formulas.writing import formula_of, python_of
 
 if TYPE_CHECKING:

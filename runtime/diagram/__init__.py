@@ -1,5 +1,6 @@
 """The diagram model, and how diagrams are edited, checked, stored and laid out."""
 
+from blocks.names import NAME_RULE, is_name
 from runtime.diagram.checks.checks import check
 from runtime.diagram.checks.diagnostics import Diagnostic, Severity
 from runtime.diagram.edits.applying import Edit, apply, can_connect
@@ -48,7 +49,7 @@ from runtime.diagram.model import (
     ports,
     same_meaning,
 )
-from runtime.diagram.names import NAME_RULE, fresh_name, fresh_names, is_name
+from runtime.diagram.names import fresh_name, fresh_names
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 __all__ = [

@@ -9,11 +9,9 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
+from blocks.names import MAIN as MAIN
 from blocks.terms import term_name
 from runtime.diagram.paths import PortName
-
-MAIN = "main"
-"""The page that runs."""
 
 
 class Point(NamedTuple):

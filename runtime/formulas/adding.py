@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from blocks.errors import BuildError
+from blocks.formulas.expressions import Expression
+from blocks.formulas.nodes import Node
+from blocks.formulas.reading import read
 from blocks.library.sources import Input, Variable
 from runtime.build import names_of, reached
 from runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
@@ -14,10 +17,7 @@ from runtime.diagram.layout.graph import Shown
 from runtime.diagram.model import MAIN, Diagram, Page, Point, ports
 from runtime.diagram.paths import InstancePath, PortName
 from runtime.engine.lowering import lower
-from runtime.expressions import Expression
-from runtime.formulas.reading import read
 from runtime.formulas.shapes import with_shapes
-from runtime.nodes import Node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from blocks.block import Block, Shape
+    from blocks.formulas.reading import Formula
     from runtime.diagram.model import Diagram
     from runtime.engine.program import Program
-    from runtime.formulas.reading import Formula
 
 _MOST_TRIES = 200
 """Shapes that are tried at most."""

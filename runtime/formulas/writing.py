@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Source
 from blocks.library.pages import Page as PageBlock
+from blocks.names import snake_case
 from runtime.diagram.bypass import passing_input
 from runtime.diagram.model import ports
-from runtime.diagram.names import snake_case
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class _Text:
 def formula_of(diagram: Diagram, page: str, names: Collection[str]) -> str:
     """Blocks of a page as a formula: a line for each that is named or read more than once.
 
-    Sources appear by name only. ``runtime.formulas.reading`` reads the text again, except blocks of
+    Sources appear by name only. ``blocks.formulas.reading`` reads the text again, except blocks of
     pages. Empty if there is nothing to compute.
     """
     return "\n".join(_Writer(diagram, page, names, prefix="").lines())

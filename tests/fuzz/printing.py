@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from blocks.errors import FileError
+from blocks.names import is_name
 from runtime.cli import main
 from runtime.diagram import load
-from runtime.diagram.names import is_name
 from tests.fuzz.runner import Program
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from runtime.array_syntax import block_class
+from blocks.formulas.array_syntax import block_class
 from runtime.build import block
 
 OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {

@@ -13,6 +13,7 @@ from blocks.errors import BlockError, Location, UnknownBlockError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
+from blocks.names import NAME_RULE, is_name
 from blocks.nearest import did_you_mean
 from blocks.registry import registry
 from blocks.terms import term_index, term_name
@@ -22,7 +23,6 @@ from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.checks.expansion import Expansion
 from runtime.diagram.files.records import strict_block
 from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
-from runtime.diagram.names import NAME_RULE, is_name
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:

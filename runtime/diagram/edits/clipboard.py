@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from blocks.errors import FileError
 from blocks.library.pages import Page as PageBlock
+from blocks.names import MAX_LENGTH, snake_case
 from blocks.terms import split_term
 from runtime.diagram.edits.applying import apply
 from runtime.diagram.edits.changes import (
@@ -32,7 +33,6 @@ from runtime.diagram.files.storage import dumps, loads
 from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.measures import WIDTH, block_height
 from runtime.diagram.model import MAIN, Diagram, Page, Point
-from runtime.diagram.names import MAX_LENGTH, snake_case
 from runtime.diagram.paths import PortName
 
 STEP = Point(24.0, 24.0)

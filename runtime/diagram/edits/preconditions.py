@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from blocks.errors import ChangeError, Location
+from blocks.names import NAME_RULE, is_name
 from blocks.nearest import did_you_mean
 from runtime.diagram.edits.draft import no_block, no_page
 from runtime.diagram.model import COLOURS, MAIN
-from runtime.diagram.names import NAME_RULE, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -7,9 +7,9 @@ from reprlib import Repr
 from typing import Any, TypeVar
 
 from blocks.limits import MAX_CONTRACTS
+from blocks.names import NAME_RULE, is_name
 from runtime.diagram.files.parsing import Flaw, Path
 from runtime.diagram.model import Point
-from runtime.diagram.names import NAME_RULE, is_name
 
 _T = TypeVar("_T")
 _SHORT = Repr()

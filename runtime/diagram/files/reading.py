@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import FileError, Location
+from blocks.names import PORT_RULE, is_port
 from runtime.diagram.files.fields import (
     described,
     limit,
@@ -27,7 +28,6 @@ from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
 from runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
 from runtime.diagram.model import COLOURS, MAIN, Diagram, Note, Page, Point, Route, Style, View
-from runtime.diagram.names import PORT_RULE, is_port
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:

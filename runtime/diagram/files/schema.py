@@ -8,11 +8,11 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from blocks.library.pages import Page as PageBlock
 from blocks.library.sources import Variable
+from blocks.names import MAX_LENGTH
 from blocks.registry import registry
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.reading import FARTHEST, MAX_ROUTE
 from runtime.diagram.model import COLOURS
-from runtime.diagram.names import MAX_LENGTH
 
 if TYPE_CHECKING:
     from pydantic_core import core_schema

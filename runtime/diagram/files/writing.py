@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from blocks.block import Block, Opaque
 from blocks.errors import FileError, Location
 from blocks.limits import MAX_CONTRACTS
+from blocks.names import NAME_RULE, is_name, is_port
 from blocks.values import Tensor
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.reading import (
@@ -29,7 +30,6 @@ from runtime.diagram.files.reading import (
 from runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
 from runtime.diagram.files.tensors import reference
 from runtime.diagram.model import MAIN, PLAIN, Diagram, Note, Page, Point, Route, Style, View
-from runtime.diagram.names import NAME_RULE, is_name, is_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,6 +19,8 @@ OWNERS = {
 JUSTIFIED = {
     "blocks/errors.py": "locations and places in files, as messages show them",
     "blocks/block.py": "names of modules, and places in a file's record",
+    "blocks/formulas/expressions.py": "methods of numpy's functions",
+    "blocks/formulas/nodes.py": "lines of source files, and a port in a message",
     "blocks/library/convolution.py": "a fraction",
     "blocks/library/parts.py": "slices",
     "blocks/registry.py": "names of modules",
@@ -29,8 +31,6 @@ JUSTIFIED = {
     "runtime/diagram/files/writing.py": "names of arrays in files",
     "runtime/engine/plan/native/machine.py": "numbers of versions",
     "runtime/engine/plan/native/writer.py": "names of functions of the compiler",
-    "runtime/expressions.py": "methods of numpy's functions",
-    "runtime/nodes.py": "lines of source files",
     "runtime/flow/tools/contracts.py": "a sentence after another",
     "runtime/publish/problems.py": "places in files",
     "app/canvas/state/lanes.py": "a fraction",

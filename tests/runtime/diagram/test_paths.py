@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blocks.names import is_name
 from blocks.paths import parse_path, path_text
-from runtime.diagram.names import is_name
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 names = st.text("abzW_ 0-é", min_size=1, max_size=4).filter(is_name)

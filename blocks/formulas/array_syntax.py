@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from blocks.errors import BuildError
+from blocks.names import snake_case
 from blocks.nearest import did_you_mean
 from blocks.registry import registry
-from runtime.diagram.names import snake_case
 
 if TYPE_CHECKING:
     from blocks.block import Block

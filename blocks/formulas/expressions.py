@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 
 from blocks.arguments import explained
 from blocks.errors import BuildError
-from blocks.registry import registry
-from blocks.terms import term_name
-from blocks.values import PortLiteral, Tensor
-from runtime.array_syntax import (
+from blocks.formulas.array_syntax import (
     WRITE_INSTEAD,
     Index,
     block_class,
@@ -28,8 +25,11 @@ from runtime.array_syntax import (
     own_parameter_names,
     parse_index,
 )
-from runtime.nodes import Node, Output, make_node, valid_name
-from runtime.unevaluated import Unevaluated
+from blocks.formulas.nodes import Node, Output, make_node, valid_name
+from blocks.formulas.unevaluated import Unevaluated
+from blocks.registry import registry
+from blocks.terms import term_name
+from blocks.values import PortLiteral, Tensor
 
 if TYPE_CHECKING:
     from blocks.block import Block, Source

@@ -10,16 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blocks.errors import BuildError
-from runtime.diagram.model import MAIN
-from runtime.diagram.names import NAME_RULE, is_name
-from runtime.diagram.paths import PortName
+from blocks.names import MAIN, NAME_RULE, is_name
 
 if TYPE_CHECKING:
     from blocks.block import Block
 
 _OWN_MODULES = (
     __name__,
-    "runtime.expressions",
+    "blocks.formulas.expressions",
     "runtime.page_functions",
     "runtime.build",
     "blocks.arguments",
@@ -39,7 +37,7 @@ class Output:
         self.port = port
 
     def __repr__(self) -> str:
-        return str(PortName(self.node.name or self.node.kind, self.port))
+        return f"{self.node.name or self.node.kind}.{self.port}"
 
 
 @dataclass(eq=False)

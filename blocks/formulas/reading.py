@@ -14,10 +14,10 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, cast
 
 from blocks.errors import BuildError, GradwireError
-from runtime.array_syntax import block_class, nearest_functions
-from runtime.diagram.names import is_name
-from runtime.expressions import Expression, OwnVariable, block
-from runtime.formulas.places import blamed, offset_of
+from blocks.formulas.array_syntax import block_class, nearest_functions
+from blocks.formulas.expressions import Expression, OwnVariable, block
+from blocks.formulas.places import blamed, offset_of
+from blocks.names import is_name
 
 if TYPE_CHECKING:
     from blocks.block import Block

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from blocks.formulas.reading import MAX_NUMBERS, FormulaError, is_data, looks_like_formula, read
 from runtime.build import build
-from runtime.formulas.reading import MAX_NUMBERS, FormulaError, is_data, looks_like_formula, read
 
 
 def kinds(text: str) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Blocks written as code: expressions, and formulas that are read as such."""

@@ -1,0 +1,43 @@
+"""The rules for names of blocks, pages, notes and ports, and the names of types in code."""
+
+from __future__ import annotations
+
+import re
+
+from blocks.limits import MAX_LEAF_PATH
+from blocks.paths import UNWRITTEN
+
+MAIN = "main"
+"""The page that runs."""
+
+MAX_LENGTH = 100
+"""Maximum number of characters of a name."""
+NAME_RULE = f'1 to {MAX_LENGTH} printable characters other than . / : = ", no space at either end'
+"""The rule for names: ``.`` and ``/`` separate names in paths, ``:`` ends a page's name in
+messages, ``=`` ends a name on the command line, ``"`` ends it in programs and files."""
+
+PORT_RULE = f"1 to {MAX_LEAF_PATH:,} characters other than : and control characters"
+"""The rule for names of ports; the outputs of an Unpack are named like paths of leaves."""
+
+_FORBIDDEN = frozenset('./:="')
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
+
+
+def is_name(text: str) -> bool:
+    """Whether this is a valid name of a block, page or note; see ``NAME_RULE``."""
+    return (
+        0 < len(text) <= MAX_LENGTH
+        and text.isprintable()
+        and _FORBIDDEN.isdisjoint(text)
+        and text == text.strip()
+    )
+
+
+def is_port(text: str) -> bool:
+    """Whether this is a valid name of a port; see ``PORT_RULE``."""
+    return 0 < len(text) <= MAX_LEAF_PATH and ":" not in text and UNWRITTEN.search(text) is None
+
+
+def snake_case(type_name: str) -> str:
+    """``StopGradient`` → ``stop_gradient``, ``Conv2D`` → ``conv2d``."""
+    return _WORD_START.sub("_", type_name).lower()

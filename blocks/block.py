@@ -134,6 +134,10 @@ class Block(BaseModel):
         """
         return {}
 
+    def input_ports(self) -> tuple[InputPort, ...]:
+        """This block's input ports; by default those of its class."""
+        return self.inputs
+
     def output_names(self) -> tuple[str, ...]:
         """Names of this block's output ports; by default those of its class."""
         return self.outputs

@@ -1,8 +1,10 @@
-"""The rules for names of blocks, pages, notes and ports, and the names of types in code."""
+"""The rules for names of blocks, pages, notes and ports, and names for new blocks."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterator
+from itertools import count
 
 from blocks.limits import MAX_LEAF_PATH
 from blocks.paths import UNWRITTEN
@@ -41,3 +43,17 @@ def is_port(text: str) -> bool:
 def snake_case(type_name: str) -> str:
     """``StopGradient`` → ``stop_gradient``, ``Conv2D`` → ``conv2d``."""
     return _WORD_START.sub("_", type_name).lower()
+
+
+def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:
+    """Unused names for blocks of a type: ``mul1``, ``mul2``, …, ``arctan2_1``, ….
+
+    The first Loss is ``loss``, the next ``loss2``: most diagrams have one, and reports name it.
+    """
+    base = snake_case(type_name)
+    if type_name == "Loss" and base not in taken:
+        yield base
+    joint = "_" if base[-1:].isdigit() else ""
+    for number in count(2 if type_name == "Loss" else 1):
+        if f"{base}{joint}{number}" not in taken:
+            yield f"{base}{joint}{number}"

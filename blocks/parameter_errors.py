@@ -50,7 +50,8 @@ def parameter_error(
     if own:
         what = f"Parameter {name!r} of {type_name}" if name else type_name
         shown = repr(first["input"])[:80] if name else None
-        return ParameterError(f"{what} is wrong: {own[0]}.", got=shown)
+        stop = "" if own[0].endswith("?") else "."
+        return ParameterError(f"{what} is wrong: {own[0]}{stop}", got=shown)
     about = [error for error in errors if error["loc"][:1] == first["loc"][:1]]
     expected = dict.fromkeys(text for error in about if (text := _expected(error)))
     return ParameterError(

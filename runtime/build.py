@@ -19,13 +19,12 @@ from blocks.arguments import explained
 from blocks.errors import BuildError, Location
 from blocks.formulas.array_syntax import block_class
 from blocks.formulas.expressions import Expression, Operand, OwnVariable, block
-from blocks.formulas.nodes import Node, Scope, require_scope
-from blocks.names import snake_case
+from blocks.formulas.nodes import Node, Scope, reached, require_scope
+from blocks.names import fresh_names, snake_case
 from blocks.nearest import did_you_mean
 from blocks.registry import registry
 from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.names import fresh_names
 from runtime.diagram.paths import PortName
 from runtime.page_functions import PageFunction, page
 
@@ -145,18 +144,6 @@ def _source(kind: str, name: str, value: Any, parameters: dict[str, Any]) -> Exp
     if isinstance(value, Expression):
         raise BuildError(f"The value of {name!r} must be numbers, not an expression.")
     return block(kind, name=name, **({} if value is None else {"value": value}), **parameters)
-
-
-def reached(ends: Sequence[Node]) -> list[Node]:
-    """These blocks and all that they depend on, in order of creation."""
-    found: dict[Node, None] = {}
-    pending = list(ends)
-    while pending:
-        node = pending.pop()
-        if node not in found:
-            found[node] = None
-            pending += [value.node for value in node.inputs.values()]
-    return sorted(found, key=lambda node: node.serial)
 
 
 def _page(name: str, nodes: Sequence[Node]) -> Page:

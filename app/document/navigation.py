@@ -90,11 +90,11 @@ class Navigation(QObject):
     def reveal(self, location: Location) -> str | None:
         """Go to the page of ``location``; return the name of its block there, None without one.
 
-        That of an own variable is its owner.
+        That of an own variable is its owner, that of a block inside a Formula the Formula.
         """
         path = InstancePath(location.block or "")
         found = resolve(self._diagram, path)
-        path = path.use if found is not None and found.owned else path
+        path = path.use if found is not None and (found.owned or found.part) else path
         if location.page not in (None, self.page, MAIN):
             self.open(location.page or MAIN)
         elif location.page != self.page or path.use:

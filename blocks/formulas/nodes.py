@@ -104,3 +104,15 @@ def caller() -> str:
     while frame.f_globals.get("__name__") in _OWN_MODULES and frame.f_back is not None:
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def reached(ends: Sequence[Node]) -> list[Node]:
+    """These blocks and all that they depend on, in order of creation."""
+    found: dict[Node, None] = {}
+    pending = list(ends)
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found[node] = None
+            pending += [value.node for value in node.inputs.values()]
+    return sorted(found, key=lambda node: node.serial)

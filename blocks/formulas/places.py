@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any
 
 
 def offset_of(text: str, node: ast.AST) -> int:
@@ -19,6 +21,12 @@ def offset_of(text: str, node: ast.AST) -> int:
             if wrong:
                 return offset_of(text, wrong[0])
     return _index(text, getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
+
+
+def span_of(text: str, node: ast.AST) -> tuple[int, int]:
+    """Index in the text of a node's first character, and of the one after its last."""
+    start = _index(text, getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
+    return start, _index(text, getattr(node, "end_lineno", 1), getattr(node, "end_col_offset", 0))
 
 
 def _after(text: str, node: ast.expr) -> int:
@@ -40,3 +48,22 @@ def blamed(node: ast.AST, what: str) -> ast.AST:
     """The parameter of a call that an error is about, or else the node itself."""
     keywords = node.keywords if isinstance(node, ast.Call) else []
     return next((each for each in keywords if repr(each.arg) in what), node)
+
+
+def with_keywords(text: str, place: tuple[int, int], values: Mapping[str, Any]) -> str:
+    """The text with keyword parameters of the call at a place set, the rest left as it is.
+
+    Raises ValueError if there is no call.
+    """
+    start, end = place
+    inner = text[start:end]
+    call = ast.parse(inner, mode="eval").body
+    if not isinstance(call, ast.Call):
+        raise ValueError(f"{inner} has no parameters")
+    written = {keyword.arg: span_of(inner, keyword.value) for keyword in call.keywords}
+    new = [f"{name}={value!r}" for name, value in values.items() if name not in written]
+    inner = ", ".join([inner[:-1].rstrip(" ,"), *new]) + ")"
+    for name, (first, last) in sorted(written.items(), key=lambda item: item[1], reverse=True):
+        if name is not None and name in values:
+            inner = f"{inner[:first]}{values[name]!r}{inner[last:]}"
+    return text[:start] + inner + text[end:]

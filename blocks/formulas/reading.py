@@ -21,6 +21,7 @@ from blocks.names import is_name
 
 if TYPE_CHECKING:
     from blocks.block import Block
+    from blocks.formulas.nodes import Node
 
 MAX_CHARACTERS = 20_000
 """Length of a formula."""
@@ -73,7 +74,8 @@ class Formula:
 
     ``results`` are the expressions of the statements, in order. ``free`` has by name the sources
     of names that nothing was assigned to; those among ``data`` stand for data. ``factors`` has the
-    names that are multiplied as matrices, and whether they stand on the left.
+    names that are multiplied as matrices, and whether they stand on the left. ``places`` has the
+    syntax that a block was read from.
     """
 
     def __init__(self) -> None:
@@ -81,6 +83,7 @@ class Formula:
         self.free: dict[str, Expression] = {}
         self.data: set[str] = set()
         self.factors: dict[str, bool] = {}
+        self.places: dict[Node, ast.AST] = {}
 
 
 def read(text: str, known: Mapping[str, Expression] | None = None) -> Formula:
@@ -364,12 +367,14 @@ class _Reader:
     def _at(self, node: ast.AST, make: Callable[[], Expression]) -> Expression:
         """What ``make`` returns; its errors get the place of a node."""
         try:
-            return make()
+            made = make()
         except FormulaError:
             raise
         except (GradwireError, AttributeError, TypeError) as error:
             place = blamed(node, str(error))
             raise FormulaError(str(error), offset_of(self._text, place)) from error
+        self.formula.places.setdefault(made.node, node)
+        return made
 
     def _error(self, what: str, node: ast.AST, **details: str | None) -> FormulaError:
         return FormulaError(what, offset_of(self._text, node), **details)

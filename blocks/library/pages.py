@@ -8,7 +8,30 @@ from blocks.block import Block, InputPort
 from blocks.elementwise import Elementwise
 
 
-class Page(Block):
+class Composite(Block):
+    """A block that stands for others, which run in its place at paths below its own.
+
+    Which ports it has is known of a block, or only in a diagram: as a class it takes any name.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    @classmethod
+    def port(cls, name: str) -> InputPort | None:
+        """Any name may be a port."""
+        return InputPort(name)
+
+    def forward(self, xp: Any) -> tuple[Any, ...]:
+        """Nothing: the blocks inside are traced."""
+        return ()
+
+    @classmethod
+    def can_be_bypassed(cls) -> bool:
+        """Whether an input can go through to the outputs."""
+        return cls.bypassable
+
+
+class Page(Composite):
     """Another page of the diagram used as a block.
 
     Its ports are the PageInput and PageOutput blocks of that page. The page is a name scope: its
@@ -26,14 +49,6 @@ class Page(Block):
     """Name of the page that this block stands for."""
     independent: bool = False
     """Whether this use has variables of its own, for all pages inside it too."""
-
-    @classmethod
-    def port(cls, name: str) -> InputPort | None:
-        """Any name may be a port: which ones are is known only in a diagram."""
-        return InputPort(name)
-
-    def forward(self, xp: Any) -> tuple[Any, ...]:
-        return ()
 
 
 class PageInput(Elementwise):

@@ -1,6 +1,6 @@
 """The diagram model, and how diagrams are edited, checked, stored and laid out."""
 
-from blocks.names import NAME_RULE, is_name
+from blocks.names import NAME_RULE, fresh_names, is_name
 from runtime.diagram.checks.checks import check
 from runtime.diagram.checks.diagnostics import Diagnostic, Severity
 from runtime.diagram.edits.applying import Edit, apply, can_connect
@@ -30,9 +30,9 @@ from runtime.diagram.edits.grouping import (
     new_page,
     own_page,
     page_of,
-    ungroup,
     uses,
 )
+from runtime.diagram.edits.ungrouping import unfold, ungroup
 from runtime.diagram.files.schema import json_schema
 from runtime.diagram.files.storage import Pulse, dumps, load, loads, save
 from runtime.diagram.layout.arranging import arrange
@@ -49,7 +49,7 @@ from runtime.diagram.model import (
     ports,
     same_meaning,
 )
-from runtime.diagram.names import fresh_name, fresh_names
+from runtime.diagram.names import fresh_name
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 __all__ = [
@@ -109,6 +109,7 @@ __all__ = [
     "ports",
     "same_meaning",
     "save",
+    "unfold",
     "ungroup",
     "uses",
 ]

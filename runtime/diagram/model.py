@@ -252,7 +252,7 @@ def own_ports(page: PageView, name: str) -> Ports:
         return Ports(tuple(sorted(inputs)), tuple(sorted(outputs)))
     taken: list[str] = []
     free: list[str] = []
-    for port in block.inputs:
+    for port in block.input_ports():
         if port.variadic:
             count = _terms(page, name, port.name)
             taken += [term_name(port.name, i) for i in range(count)]

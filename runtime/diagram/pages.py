@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from blocks.formulas.content import content_of
+from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.files.records import changed_block
-from runtime.diagram.model import MAIN, Diagram, DiagramView
-from runtime.diagram.paths import ROOT, InstancePath
+from runtime.diagram.model import MAIN, Diagram, DiagramView, Page
+from runtime.diagram.paths import ROOT, InstancePath, PortName
 
 if TYPE_CHECKING:
     from blocks.block import Block
@@ -18,7 +21,8 @@ MOST_USES = 10_000
 
 
 class Address(NamedTuple):
-    """A block of the document, or the own variable of its input ``owned``.
+    """A block of the document, or the own variable of its input ``owned``, or, of a Formula
+    block, the block ``part`` inside.
 
     It runs once for each use of its page, each at its own path.
     """
@@ -26,10 +30,14 @@ class Address(NamedTuple):
     page: str
     name: str
     owned: str = ""
+    part: str = ""
 
     def block(self, diagram: DiagramView) -> Block:
-        """The block, or the own variable."""
+        """The block, the own variable or the block inside."""
         block = diagram.pages[self.page].blocks[self.name]
+        if self.part:
+            assert isinstance(block, Formula)
+            return block.content.blocks[self.part]
         return block.owned[self.owned] if self.owned else block
 
     def replaced(self, diagram: DiagramView, block: Block) -> Block:
@@ -43,20 +51,35 @@ class Address(NamedTuple):
 
         Raises ParameterError.
         """
+        if self.part:
+            formula = diagram.pages[self.page].blocks[self.name]
+            assert isinstance(formula, Formula)
+            return {"expression": formula.with_part(self.part, values)}
         if not self.owned:
             return values
         return {self.owned: changed_block(self.block(diagram), values)}
 
 
 def resolve(diagram: Diagram, path: InstancePath) -> Address | None:
-    """The block or own variable of the document that runs at a path, or None."""
+    """What runs at a path, in the document, or None."""
     page = page_at(diagram, path.use)
     if page is not None:
         return Address(page, path.name) if path.name in diagram.pages[page].blocks else None
     owner = resolve(diagram, path.use) if path.use else None
-    if owner is None or path.name not in owner.block(diagram).owned:
+    if owner is None or owner.part:
         return None
-    return owner._replace(owned=path.name)
+    whole = owner.block(diagram)
+    if isinstance(whole, Formula):
+        return owner._replace(part=path.name) if path.name in whole.content.blocks else None
+    return owner._replace(owned=path.name) if path.name in whole.owned else None
+
+
+@lru_cache(maxsize=256)
+def inside(expression: str) -> Page:
+    """The blocks that run inside a Formula block, as a page. Raises FormulaError."""
+    content = content_of(expression)
+    wires = {PortName(*target): PortName(*source) for target, source in content.wires.items()}
+    return Page(content.blocks, wires)
 
 
 def page_at(diagram: Diagram, use: InstancePath, root: str = MAIN) -> str | None:

@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.block import Block, Bypassed, Opaque, Source
+from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from runtime.diagram.bypass import passing_input
 from runtime.diagram.checks.expansion import Expansion
-from runtime.diagram.model import MAIN, Diagram, Page, ports
+from runtime.diagram.model import MAIN, Diagram, Page, own_ports, ports
+from runtime.diagram.pages import inside
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class Instance:
     wires: dict[str, tuple[WirePath, PortPath]] = field(default_factory=dict)
     owned: str = ""
     """The input of the block ``name`` whose own variable this is; empty for the block itself."""
+    part: str = ""
+    """The block inside the Formula block ``name`` that this is; empty for others."""
 
     @property
     def owner(self) -> PortName:
@@ -58,6 +62,8 @@ class Flat:
     ``aliases`` maps an output of a use (``enc.y``) to the PageOutput behind it; ``uses`` maps a
     page to the paths of its uses.
 
+    ``aliases`` does the same for the outputs of Formula blocks.
+
     Uses of a page share its variables. A shared variable is one instance; its canonical path is
     that in the first use: the least nested, then the first in the document. ``shared`` maps its
     other paths to the canonical one, ``aliases`` their outputs to its output. ``owned`` maps an
@@ -71,8 +77,10 @@ class Flat:
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
 
     def canonical(self, name: str) -> str:
-        """The path of a block or port, with that of an own or shared variable made canonical."""
-        name = self.owned.get(name, name)
+        """The path of a block or port, with that of an own or shared variable made canonical, and
+        that of an output of a page or Formula block that of the output inside.
+        """
+        name = self.owned.get(name, self.aliases.get(PortPath(name), name))
         path = PortPath(name)
         variable = self.shared.get(path.block)
         if variable is None:
@@ -133,6 +141,10 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
         flat.uses.setdefault(use.page, []).append(use.path)
         for index, instance in enumerate(_instances(diagram, use)):
             block, identity = instance.block, (use.scope, use.page, instance.name)
+            if isinstance(block, Formula):
+                if expansion.sizes[use.page].fits:
+                    _expand(flat, instance, block)
+                continue
             if not isinstance(block, PageBlock):
                 flat.instances[instance.path] = instance
                 if isinstance(block, Source) and block.kind == "variable":
@@ -156,6 +168,33 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
                 )
     _share(flat, variables.values())
     return flat
+
+
+def _expand(flat: Flat, whole: Instance, formula: Formula) -> None:
+    """Add the instances inside a Formula block; its inputs take its wires or literals."""
+    for name, block in inside(formula.expression).blocks.items():
+        path = whole.path / name
+        part = Instance(path, whole.page, whole.name, block, (), part=name)
+        if name in formula.content.inputs:
+            part.inputs = ("x",)
+            if name in whole.wires:
+                part.wires["x"] = whole.wires[name]
+            elif name in formula.literals:
+                part.block = PageInput(literals={"x": formula.literals[name]})
+        else:
+            _wire_part(part, whole.path, inside(formula.expression))
+        flat.instances[path] = part
+    for output in formula.output_names():
+        flat.aliases[whole.port(output)] = (whole.path / output).port("out")
+
+
+def _wire_part(part: Instance, whole: InstancePath, page: Page) -> None:
+    """Give a block inside a Formula block its inputs, and the wires to them."""
+    part.inputs = own_ports(page, part.part).inputs
+    for port in part.inputs:
+        source = page.wires.get(PortName(part.part, port))
+        if source is not None:
+            part.wires[port] = part.path.wire(port), whole.port_inside(source)
 
 
 def _share(flat: Flat, variables: Iterable[Mapping[tuple[int, ...], InstancePath]]) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 
 from blocks.block import Source
 from blocks.errors import RunError
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput
+from blocks.library.pages import Composite, PageInput
 from blocks.library.sources import Variable
 from blocks.values import Tensor
 from runtime.calculus.dtypes import holders
@@ -100,7 +99,7 @@ def _uses(program: Program, edited: Iterable[_Edited]) -> Iterator[tuple[Instanc
     for page, name, before, after in edited:
         for use in program.flat.uses.get(page, ()):
             path = use / name
-            if isinstance(after, PageBlock):
+            if isinstance(after, Composite):
                 yield from _literals_inside(program, path, after)
             elif (instance := program.instances.get(path)) is None:
                 continue  # a shared variable whose instance is in an earlier use
@@ -120,9 +119,9 @@ def _owned_by(
 
 
 def _literals_inside(
-    program: Program, path: InstancePath, block: PageBlock
+    program: Program, path: InstancePath, block: Composite
 ) -> Iterator[tuple[InstancePath, Block]]:
-    """The PageInputs that take literals of a use of their page."""
+    """The PageInputs that take literals of a use of their page, or of a Formula block."""
     for port, literal in block.literals.items():
         inner = program.instances.get(path / port)
         if inner is not None and isinstance(inner.block, PageInput) and "x" not in inner.wires:

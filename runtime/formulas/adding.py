@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from blocks.errors import BuildError
 from blocks.formulas.expressions import Expression
-from blocks.formulas.nodes import Node
+from blocks.formulas.nodes import Node, reached
 from blocks.formulas.reading import read
 from blocks.library.sources import Input, Variable
-from runtime.build import names_of, reached
+from runtime.build import names_of
 from runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
 from runtime.diagram.layout.graph import Shown
 from runtime.diagram.model import MAIN, Diagram, Page, Point, ports

@@ -142,6 +142,12 @@ def _examples() -> list[Example]:
     add("StraightThrough", {"hard": A, "soft": B}, closed="hard")
     add("Gradient", {"of": A, "wrt": A}, closed="of wrt")
 
+    three = {"w": A, "x": B, "b": ROW}
+    add("Formula", three)
+    add("Formula", three, expression="d = w * x + b\nmean(d ** 2) + sum(tanh(d), axis=1)")
+    add("Formula", {"w": A, "x": B}, closed="w", expression="stop_gradient(w) * x")
+    add("Formula", {"x": DISTINCT, "w": A}, expression="where(x > 0, x @ w.T[:, 0:1], x[:, 0:1])")
+
     add("Loss", {"x": A}, scale=2.0)
     for name in ("MeanSquaredError", "MeanAbsoluteError", "Huber"):
         add(name, {"prediction": A, "target": B})

@@ -12,7 +12,7 @@ from blocks.library.gradient import Gradient
 from blocks.library.shape import Cast
 from blocks.library.sources import Constant, Variable
 from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
+from runtime.diagram.paths import PortName, PortPath
 from runtime.engine import Session
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Single:
     @property
     def traced(self) -> tuple[tuple[int, ...], str]:
         """Shape and dtype of the first output, as tracing says."""
-        value = self.session.program.ports[self.output]
+        program = self.session.program
+        value = program.ports[program.flat.source(PortPath(self.output))]
         return value.shape, value.dtype
 
     def value(self, **changes: Array) -> Array:

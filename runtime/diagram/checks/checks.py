@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from blocks.arguments import explained
 from blocks.block import Block, Opaque
 from blocks.errors import BlockError, Location, UnknownBlockError
+from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
@@ -180,7 +181,7 @@ class _PageCheck:
             return
         wired = self._wired.get(name, ())
         driven_outside = isinstance(block, PageInput) and self._name != MAIN
-        for port in block.inputs:
+        for port in block.input_ports():
             if port.variadic:
                 yield from self._check_gaps(name, block, port.name)
             elif port.required and not (
@@ -277,6 +278,8 @@ class _PageCheck:
             return isinstance(inner.blocks.get(port.port), PageInput)
         if isinstance(block, Opaque | PageBlock):
             return True
+        if isinstance(block, Formula):
+            return port.port in block.content.inputs
         found = block.port(port.port)
         return found is not None and not (
             found.variadic and term_index(port.port, found.name) is None

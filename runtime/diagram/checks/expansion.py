@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.errors import Location
+from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.limits import MAX_INSTANCES, MAX_NESTING, MAX_PATH_CHARACTERS
 from runtime.diagram.checks.dependencies import Dependencies, strong_components
@@ -73,7 +74,13 @@ class Expansion:
     def _size(self, page: str, found: dict[str, Size]) -> Size:
         blocks = self._pages[page].blocks
         own = (PortName(name, port) for name, block in blocks.items() for port in block.owned)
-        names = [*blocks, *map(str, own)]
+        inside = (
+            PortName(name, part)
+            for name, block in blocks.items()
+            if isinstance(block, Formula)
+            for part in block.content.blocks
+        )
+        names = [*blocks, *map(str, own), *map(str, inside)]
         instances, characters, nesting = len(names), len(names) + sum(map(len, names)), 0
         for name, used in self._uses[page].items():
             inner = found[used]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from blocks.errors import ChangeError, Location, ParameterError
+from blocks.library.formula import Formula
 from runtime.diagram.edits.arranging import arrange_blocks
 from runtime.diagram.edits.changes import (
     AddBlock,
@@ -34,6 +35,7 @@ from runtime.diagram.edits.changes import (
 )
 from runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
 from runtime.diagram.edits.draft import Draft
+from runtime.diagram.edits.formula_ports import refit, refitted
 from runtime.diagram.edits.preconditions import (
     finite,
     refuse_main,
@@ -187,8 +189,11 @@ def _perform_on_diagram(
 def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[str, Any]) -> None:
     require_blocks(page, page_name, [name])
     location = Location(page_name, name)
+    before = page.blocks[name]
+    if isinstance(before, Formula):
+        values = refitted(before, values)
     try:
-        block = changed_block(page.blocks[name], values)
+        block = changed_block(before, values)
     except ParameterError as error:
         raise ChangeError(
             error.what,
@@ -198,6 +203,8 @@ def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[
             next_step=error.next_step,
         ) from error
     page.put_block(name, block)
+    if isinstance(before, Formula) and isinstance(block, Formula):
+        refit(page, name, before, block)
     for key, value in values.items():
         port = block.port(key)
         if value is None and port is not None and port.variadic:

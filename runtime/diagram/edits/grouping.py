@@ -1,21 +1,19 @@
-"""Groups blocks into a page used as a block, and ungroups a use into blocks.
+"""Groups blocks into a page used as a block.
 
-Each is one batch of plain changes, undone in one step. Values and gradients stay the same, except
-that ungrouping a use separates variables which it shared with other uses. Grouping renames ``W1``
-to ``group1/W1``.
+That is one batch of plain changes, undone in one step. Values and gradients stay the same;
+grouping renames ``W1`` to ``group1/W1``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Constant
-from blocks.terms import split_term
+from blocks.names import fresh_names
 from runtime.diagram.edits.boxes import box_around, notes_within
 from runtime.diagram.edits.changes import (
     AddBlock,
@@ -25,14 +23,10 @@ from runtime.diagram.edits.changes import (
     Connect,
     InsertPage,
     RemoveBlocks,
-    RemovePage,
     SetNote,
     SetParameters,
-    StyleBlocks,
 )
-from runtime.diagram.edits.routes import moved_route
-from runtime.diagram.model import Diagram, Note, Page, Point, Route, Style
-from runtime.diagram.names import fresh_names
+from runtime.diagram.model import Diagram, Page, Point, Route
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -72,14 +66,15 @@ def group(
     bends = _bends_outside(here, chosen)
     changes: list[Change] = [
         InsertPage(title, replace(inner, notes=moved)),
-        AddBlock(title, PageBlock(page=title), _centroid(places), page=page),
+        AddBlock(title, PageBlock(page=title), centroid(places), page=page),
     ]
     # Rewire the readers before removing the blocks, so that repeating ports keep their terms.
     for target, source in here.wires.items():
         if source in outputs and target.block not in names:
-            changes += _Wire(target, PortName(title, outputs[source]), bends(target)).changes(page)
+            output = PortName(title, outputs[source])
+            changes += NewWire(target, output, bends(target)).changes(page)
     for source, (port, target) in inputs.items():
-        changes += _Wire(PortName(title, port), source, bends(target)).changes(page)
+        changes += NewWire(PortName(title, port), source, bends(target)).changes(page)
     changes.append(RemoveBlocks(tuple(chosen), page=page))
     changes += [SetNote(name, None, page=page) for name in moved]
     return Batch(f"Group into {title}", tuple(changes))
@@ -119,7 +114,7 @@ def own_page(diagram: Diagram, page: str, name: str) -> Batch:
 
     Raises ChangeError unless ``name`` is a use of an existing page.
     """
-    copy = copied_page(diagram, _use(diagram, page, name).page)
+    copy = copied_page(diagram, use_of(diagram, page, name).page)
     change = SetParameters(name, {"page": copy.name}, page=page)
     return Batch(f"Give {name} a page of its own", (copy, change))
 
@@ -134,14 +129,15 @@ def uses(diagram: Diagram, page: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _use(diagram: Diagram, page: str, name: str) -> PageBlock:
+def use_of(diagram: Diagram, page: str, name: str) -> PageBlock:
+    """The block ``name`` of a page, a use of an existing page; raises ChangeError for another."""
     use = diagram.pages[page].blocks.get(name)
     if not isinstance(use, PageBlock) or use.page not in diagram.pages:
         raise ChangeError(f"{name!r} is not a use of a page.", location=Location(page, name))
     return use
 
 
-class _Wire(NamedTuple):
+class NewWire(NamedTuple):
     """A new wire with its bends, or its route."""
 
     target: PortName
@@ -222,156 +218,8 @@ def _spread_ports(layout: Mapping[str, Point], blocks: Mapping[str, Block]) -> d
     return placed
 
 
-def _centroid(places: Collection[Point]) -> Point:
+def centroid(places: Collection[Point]) -> Point:
+    """The middle of some places, in whole px; the origin without any."""
     count = max(len(places), 1)
     x, y = sum(at.x for at in places) / count, sum(at.y for at in places) / count
     return Point(float(round(x)), float(round(y)))
-
-
-def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
-    """Replace a use of a page by copies of the page's blocks and notes, and rewire them.
-
-    If this was the only use, the page is removed as well. Variables that the use shared with other
-    uses become separate; uses inside an independent use become independent. Raises ChangeError
-    unless ``name`` is a use of an existing page.
-    """
-    here, use = diagram.pages[page], _use(diagram, page, name)
-    unpacked = _Unpacked(here, name, use, diagram.pages[use.page])
-    changes: list[Change] = [
-        AddBlock(new, block, at, page=page) for new, block, at in unpacked.blocks()
-    ]
-    changes.append(StyleBlocks(unpacked.styles(), page))
-    for wire in _in_order(unpacked.wires()):
-        changes += wire.changes(page)
-    changes += [SetNote(new, note, page=page) for new, note in unpacked.notes()]
-    changes.append(RemoveBlocks((name,), page=page))
-    if uses(diagram, use.page) == ((page, name),):
-        changes.append(RemovePage(use.page))
-    return Batch(f"Ungroup {name}", tuple(changes))
-
-
-class _Unpacked:
-    """The content of the page ``inner`` as it will appear on ``here`` in place of the use."""
-
-    def __init__(self, here: Page, name: str, use: PageBlock, inner: Page) -> None:
-        self._here, self._name, self._use, self._inner = here, name, use, inner
-        ports = (PageInput, PageOutput)
-        own = [at for n, at in inner.layout.items() if not isinstance(inner.blocks.get(n), ports)]
-        self._centre = _centroid(own or list(inner.layout.values()))
-        at = here.layout.get(name, Point(0.0, 0.0))
-        self._shift = Point(at.x - self._centre.x, at.y - self._centre.y)
-        self._names: dict[str, str] = {}
-        taken = set(here.blocks)
-        for block_name, block in inner.blocks.items():
-            constant = self._constant(block_name)
-            if isinstance(block, PageInput | PageOutput) and constant is None:
-                continue
-            kind = type(constant or block).type_name()
-            free = block_name not in taken
-            self._names[block_name] = block_name if free else next(fresh_names(kind, taken))
-            taken.add(self._names[block_name])
-
-    def blocks(self) -> Iterator[tuple[str, Block, Point]]:
-        """New name, block and position of each; a page port with a literal becomes a Constant."""
-        dx, dy = self._shift
-        for name, new in self._names.items():
-            place = self._inner.layout.get(name, self._centre)
-            block = self._constant(name) or self._inner.blocks[name]
-            if self._use.independent and isinstance(block, PageBlock):
-                block = block.with_parameters(independent=True)
-            yield new, block, Point(place.x + dx, place.y + dy)
-
-    def styles(self) -> dict[str, Style]:
-        """The styles of blocks, by new name."""
-        return {
-            self._names[name]: style
-            for name, style in self._inner.styles.items()
-            if name in self._names
-        }
-
-    def notes(self) -> Iterator[tuple[str, Note]]:
-        """New id of each note, and the note at its new position."""
-        dx, dy = self._shift
-        taken = set(self._here.notes)
-        for name, note in self._inner.notes.items():
-            kind = "frame" if note.frame else "note"
-            new = name if name not in taken else next(fresh_names(kind, taken))
-            taken.add(new)
-            yield new, replace(note, at=Point(note.at.x + dx, note.at.y + dy))
-
-    def wires(self) -> Iterator[_Wire]:
-        """The inner wires, and the outer wires that read the use."""
-        for target, source in self._inner.wires.items():
-            outer = self._source(source)
-            if outer is not None and target.block in self._names:
-                end = PortName(self._names[target.block], target.port)
-                bends = self._bends_to(source) + self._bends_inside(target)
-                yield _Wire(end, outer, bends, self._route_inside(target))
-        for target, source in self._here.wires.items():
-            if source.block == self._name and target.block != self._name:
-                driver = self._driver(source.port)
-                if driver is not None:
-                    bends = self._here.bends.get(target, ())
-                    yield _Wire(target, driver, self._bends_to_output(source.port) + bends)
-
-    def _route_inside(self, target: PortName) -> Route:
-        """The route of an inner wire at its new position; empty if an end of it has none."""
-        ends = {target.block, self._inner.wires[target].block}
-        placed = ends <= self._inner.layout.keys() & self._names.keys()
-        return moved_route(self._inner.routes.get(target, ()), self._shift) if placed else ()
-
-    def _bends_inside(self, target: PortName) -> tuple[Point, ...]:
-        """Bends of an inner wire at their new positions."""
-        dx, dy = self._shift
-        return tuple(Point(x + dx, y + dy) for x, y in self._inner.bends.get(target, ()))
-
-    def _bends_to(self, source: PortName) -> tuple[Point, ...]:
-        """Bends of the wires between ``source``, a port of the page, and the output behind it."""
-        if source.block in self._names:
-            return ()
-        if isinstance(self._inner.blocks.get(source.block), PageOutput):
-            return self._bends_to_output(source.block)
-        return self._here.bends.get(PortName(self._name, source.block), ())
-
-    def _bends_to_output(self, output: str) -> tuple[Point, ...]:
-        target = PortName(output, "x")
-        if output in self._names or target not in self._inner.wires:
-            return ()
-        return self._bends_to(self._inner.wires[target]) + self._bends_inside(target)
-
-    def _constant(self, name: str) -> Block | None:
-        """The Constant that replaces an unwired page port with a literal; else None."""
-        block = self._inner.blocks[name]
-        if isinstance(block, PageInput):
-            if PortName(self._name, name) in self._here.wires:
-                return None
-            literal = self._use.literals.get(name) or block.literals.get("x")
-        elif isinstance(block, PageOutput) and PortName(name, "x") not in self._inner.wires:
-            literal = block.literals.get("x")
-        else:
-            return None
-        return None if literal is None else Constant.model_validate({"value": literal.tensor})
-
-    def _driver(self, output: str) -> PortName | None:
-        """The outer port that will provide the value of an output of the use."""
-        if output in self._names:
-            return PortName(self._names[output], "out")
-        source = self._inner.wires.get(PortName(output, "x"))
-        return None if source is None else self._source(source)
-
-    def _source(self, source: PortName) -> PortName | None:
-        if source.block in self._names:
-            return PortName(self._names[source.block], source.port)
-        if isinstance(self._inner.blocks.get(source.block), PageOutput):
-            return self._driver(source.block)
-        return self._here.wires.get(PortName(self._name, source.block))
-
-
-def _in_order(wires: Iterable[_Wire]) -> list[_Wire]:
-    """Wires sorted so that the terms of each repeating port are connected in order."""
-
-    def place(wire: _Wire) -> tuple[str, str, int]:
-        port, term = split_term(wire.target.port)
-        return wire.target.block, port, int(term) if term.isdigit() else 0
-
-    return sorted(wires, key=place)

@@ -191,11 +191,11 @@ class PageDraft:
         self.routed_styles = {
             (new if name == old else name): style for name, style in self.routed_styles.items()
         }
-        self._rename_ports({p: PortName(new, p.port) for p in ports if p.block == old})
+        self.rename_ports({p: PortName(new, p.port) for p in ports if p.block == old})
 
     def rename_port(self, name: str, old: str, new: str) -> None:
         """Move the wires and the literal of a block's port to its new name."""
-        self._rename_ports({PortName(name, old): PortName(name, new)})
+        self.rename_ports({PortName(name, old): PortName(name, new)})
         block = self.blocks[name]
         if old in block.literals:
             renamed = {(new if key == old else key): v for key, v in block.literals.items()}
@@ -244,7 +244,7 @@ class PageDraft:
         self._targets(True, target.block).pop(target, None)
         self._targets(False, source.block).pop(target, None)
 
-    def _rename_ports(self, new: Mapping[PortName, PortName]) -> None:
+    def rename_ports(self, new: Mapping[PortName, PortName]) -> None:
         """Rename ends of wires, keeping the order of the wires."""
         blocks = {port.block for port in new}
         moved = {target: self.wires[target] for target in self.wires_at(blocks)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from blocks.errors import FileError
 from blocks.library.pages import Page as PageBlock
+from blocks.names import fresh_names
 from runtime.diagram.edits.changes import (
     Batch,
     Change,
@@ -15,7 +16,6 @@ from runtime.diagram.edits.changes import (
 from runtime.diagram.edits.clipboard import page_names, pages_used, with_pages
 from runtime.diagram.edits.grouping import uses
 from runtime.diagram.model import MAIN, Diagram, Page, Point
-from runtime.diagram.names import fresh_names
 
 
 def shared_page(diagram: Diagram, page: str) -> Diagram:

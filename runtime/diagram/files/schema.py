@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Composite
 from blocks.library.sources import Variable
 from blocks.names import MAX_LENGTH
 from blocks.registry import registry
@@ -239,7 +239,7 @@ def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
         "type": "object",
         "properties": {"type": {"const": cls.type_name()}} | bypassed | parameters | single,
         "patternProperties": repeating,
-        "additionalProperties": _ANY_LITERAL if issubclass(cls, PageBlock) else False,
+        "additionalProperties": _ANY_LITERAL if issubclass(cls, Composite) else False,
     }
 
 

@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 class ByPath(Mapping[str, T], Generic[T]):
     """Iterates over each result once, but finds the shared ``enc1/W`` also as ``enc2/W``, and the
-    own variable ``fc/weight`` also as ``fc.weight``.
+    own variable ``fc/weight`` also as ``fc.weight``; an output of a page or Formula block is that
+    of the block inside, ``enc.y`` that of ``enc/y.out``.
     """
 
     def __init__(self, results: Mapping[str, T], flat: Flat) -> None:
@@ -34,5 +35,5 @@ class ByPath(Mapping[str, T], Generic[T]):
 
 
 def by_path(results: Mapping[str, T], flat: Flat) -> Mapping[str, T]:
-    """Wrap results in a ByPath unless each variable has only one name."""
-    return ByPath(results, flat) if flat.shared or flat.owned else results
+    """Wrap results in a ByPath unless each has only one name."""
+    return ByPath(results, flat) if flat.aliases or flat.owned else results

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
-from blocks.errors import ChangeError, Location
+from blocks.errors import ChangeError, Location, ParameterError
 from blocks.library.gradient import StopGradient, StraightThrough
 from blocks.library.sources import Variable
 from runtime.diagram import (
@@ -109,7 +109,7 @@ def open_stops(diagram: Diagram, paths: Iterable[str]) -> list[str]:
 
 def _is_open(diagram: Diagram, path: str) -> bool:
     try:
-        return _stop(diagram, path, "open")[2].open
+        return _stop(diagram, path, "open")[1].open
     except ChangeError:
         return False
 
@@ -119,9 +119,8 @@ def _changes(diagram: Diagram, step: Intervention) -> Batch:
         case OpenStop():
             return _open(diagram, step)
         case CloseStop(block):
-            page, name, _ = _stop(diagram, block, "closed")
-            values = {"open": False, "spare": []}
-            return Batch(f"Close {block}", (SetParameters(name, values, page),))
+            found, _ = _stop(diagram, block, "closed")
+            return _set(diagram, found, f"Close {block}", {"open": False, "spare": []})
         case CutWire(wire):
             return _cut(diagram, wire)
         case Freeze(variable):
@@ -143,24 +142,46 @@ def _address(diagram: Diagram, path: str) -> Address:
     return found
 
 
-def _stop(diagram: Diagram, path: str, how: str) -> tuple[str, str, StopGradient]:
-    """The page, the name and the block of a StopGradient; raises ChangeError for another block."""
+def _stop(diagram: Diagram, path: str, how: str) -> tuple[Address, StopGradient]:
+    """The address and the block of a StopGradient; raises ChangeError for another block."""
     found = _address(diagram, path)
-    page, name, block = found.page, found.name, found.block(diagram)
+    name, block = found.part or found.name, found.block(diagram)
     if isinstance(block, StopGradient):
-        return page, name, block
+        return found, block
     raise ChangeError(
         f"{name!r} is a {block.type_name()}: only a StopGradient can be {how}.",
-        location=Location(page, name),
+        location=Location(found.page, found.name),
         next_step="Where arithmetic has no derivative, try a StraightThrough block.",
     )
 
 
 def _open(diagram: Diagram, step: OpenStop) -> Batch:
-    page, name, block = _stop(diagram, step.block, "opened")
+    found, block = _stop(diagram, step.block, "opened")
     spare = dict.fromkeys([*block.spare, step.leaf])
     values = {"spare": list(spare)} if step.leaf else {"open": True}
-    return Batch(f"Open {step}", (SetParameters(name, values, page),))
+    return _set(diagram, found, f"Open {step}", values)
+
+
+def _set(diagram: Diagram, address: Address, label: str, values: Mapping[str, Any]) -> Batch:
+    """Set parameters of a block, or of a block inside a Formula block; raises ChangeError."""
+    place = Location(address.page, address.name)
+    try:
+        given = address.parameters(diagram, values)
+    except ParameterError as error:
+        raise ChangeError(error.what, location=place, next_step=error.next_step) from error
+    return Batch(label, (SetParameters(address.name, given, address.page),))
+
+
+def _on_a_page(diagram: Diagram, path: str) -> Address:
+    """The address of a block that is not inside a Formula block; raises ChangeError."""
+    found = _address(diagram, path)
+    if found.part:
+        raise ChangeError(
+            f"{path} is inside {found.name}: unfold that Formula into blocks first.",
+            location=Location(found.page, found.name),
+            next_step=f"Unfold {found.name} into blocks first.",
+        )
+    return found
 
 
 def _cut(diagram: Diagram, wire: str) -> Batch:
@@ -171,7 +192,7 @@ def _cut(diagram: Diagram, wire: str) -> Batch:
         raise ChangeError(
             f"{wire!r} is not a wire.", expected="its target (mul1.a) or both ends (w.out→mul1.a)"
         ) from None
-    address = _address(diagram, path.block)
+    address = _on_a_page(diagram, path.block)
     page, name = address.page, address.name
     here, target = diagram.pages[page], path.name
     found = here.wires.get(target)
@@ -205,13 +226,12 @@ def _train(diagram: Diagram, variable: str, trainable: bool) -> Batch:
         place = Location(found.page, found.name)
         raise ChangeError(f"{variable!r} is not a variable.", location=place)
     label = f"{'Train' if trainable else 'Freeze'} {variable}"
-    values = found.parameters(diagram, {"trainable": trainable})
-    return Batch(label, (SetParameters(found.name, values, found.page),))
+    return _set(diagram, found, label, {"trainable": trainable})
 
 
 def _bridge(diagram: Diagram, bridge: Bridge) -> Batch:
     ends = [PortPath(port) for port in (bridge.hard, bridge.soft, bridge.target)]
-    pages = {_address(diagram, end.block).page for end in ends}
+    pages = {_on_a_page(diagram, end.block).page for end in ends}
     if len(pages) > 1:
         raise ChangeError("A StraightThrough block can't join two pages.")
     page = pages.pop()

@@ -180,7 +180,8 @@ def test_every_block_that_can_be_bypassed_runs_so():
         if not kind.can_be_bypassed():
             continue
         block = kind(bypassed=True)
-        port = f"{kind.inputs[0].name}.0" if kind.inputs[0].variadic else kind.inputs[0].name
+        first = block.input_ports()[0]
+        port = f"{first.name}.0" if first.variadic else first.name
         page = type(seed().main)(
             {"x": kinds.get("Constant")(value=2.0), "it": block},
             {PortName("it", port): PortName("x", "out")},

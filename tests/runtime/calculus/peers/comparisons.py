@@ -359,6 +359,8 @@ def _products(found: Comparisons, dtype: str) -> None:
     found.add("MatMul", {"a": x[:, None, :], "b": other[:, :, None]})
     found.add("MatMul", {"a": weight, "b": weight.T.copy()})
     found.add("Linear", {"x": x, "weight": weight, "bias": bias})
+    three = {"w": x, "x": other, "b": x[:, :1]}
+    found.add("Formula", three, expression="w * tanh(x) + abs(b)")
     found.add("Einsum", {"terms.0": x, "terms.1": other}, subscripts="ni,ni->ni")
     found.add("Einsum", {"terms.0": x, "terms.1": weight}, subscripts="ni,ki->nk")
     image = np.stack([x, other], 1)[:, None]

@@ -6,9 +6,12 @@ import keyword
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Source
+from blocks.formulas.array_syntax import block_class
+from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.names import snake_case
 from runtime.diagram.bypass import passing_input
@@ -54,10 +57,25 @@ class _Text:
 def formula_of(diagram: Diagram, page: str, names: Collection[str]) -> str:
     """Blocks of a page as a formula: a line for each that is named or read more than once.
 
-    Sources appear by name only. ``blocks.formulas.reading`` reads the text again, except blocks of
-    pages. Empty if there is nothing to compute.
+    Sources appear by name only. ``blocks.formulas.reading`` reads the text again. Empty if there
+    is nothing to compute.
     """
     return "\n".join(_Writer(diagram, page, names, prefix="").lines())
+
+
+def lines_of(
+    diagram: Diagram,
+    page: str,
+    names: Collection[str],
+    inputs: Mapping[PortName, str],
+    results: Collection[str],
+) -> list[str]:
+    """Blocks of a page as the lines of a formula that names what it reads outside as ``inputs``
+    does. The last line names no result unless there are several ``results``.
+    """
+    writer = _Writer(diagram, page, names, prefix="", inputs=inputs)
+    lines = writer.lines()
+    return lines if results else [*lines[:-1], lines[-1].partition(" = ")[2]]
 
 
 def python_of(diagram: Diagram, page: str, names: Collection[str]) -> str:
@@ -76,8 +94,16 @@ def python_of(diagram: Diagram, page: str, names: Collection[str]) -> str:
 class _Writer:
     """Writes the blocks of a selection. ``prefix`` stands before functions; empty in formulas."""
 
-    def __init__(self, diagram: Diagram, page: str, names: Collection[str], prefix: str) -> None:
+    def __init__(
+        self,
+        diagram: Diagram,
+        page: str,
+        names: Collection[str],
+        prefix: str,
+        inputs: Mapping[PortName, str] = MappingProxyType({}),
+    ) -> None:
         self._diagram, self._page_name, self._prefix = diagram, page, prefix
+        self._names_outside = inputs
         self._page = diagram.pages[page]
         self._chosen = [name for name in self._page.blocks if name in set(names)]
         self._identifiers: dict[str, str] = {}
@@ -106,7 +132,7 @@ class _Writer:
         blocks = (self._page.blocks[name] for name in self._chosen)
         used = [block.page for block in blocks if isinstance(block, PageBlock)]
         for page in dict.fromkeys(used):
-            yield f"# {_identifier(page)} is page {page!r}: write it as a function with @gw.page."
+            yield f"# {identifier_of(page)} is page {page!r}: write it as a function with @gw.page."
 
     def sources(self) -> Iterator[str]:
         """A statement for each source, and an input for each block outside that is read."""
@@ -135,11 +161,19 @@ class _Writer:
     def identifier(self, name: str) -> str:
         """The name of a block as an identifier of Python; different for different blocks."""
         if name not in self._identifiers:
-            made = _identifier(name)
-            while made in self._identifiers.values() or made == "gw":
+            made = identifier_of(name)
+            while made in self._identifiers.values() or made == "gw" or self._hides(name, made):
                 made += "_"
             self._identifiers[name] = made
         return self._identifiers[name]
+
+    def _hides(self, name: str, identifier: str) -> bool:
+        """Whether in a formula an identifier hides a function that another block needs."""
+        kind = None if self._prefix or identifier == "loss" else block_class(identifier)
+        blocks = self._page.blocks
+        return kind is not None and any(
+            type(blocks[other]) is kind and other != name for other in self._chosen
+        )
 
     def _in_order(self) -> list[str]:
         """The chosen blocks, each after those that it reads; blocks of a cycle in any order."""
@@ -199,9 +233,9 @@ class _Writer:
             return _Text(f"{inputs[own[0]].within(_CALL)}.T")
         if kind == "Loss" and not self._prefix and name.startswith("loss"):
             return inputs[own[0]] if complete else _Text("loss()")
-        given = _arguments(own, inputs)
+        given = _arguments(() if isinstance(block, Formula) else own, inputs)
         if isinstance(block, PageBlock | Opaque):
-            function, parameters = _identifier(getattr(block, "page", "") or kind), []
+            function, parameters = identifier_of(getattr(block, "page", "") or kind), []
         else:
             function = snake_case(kind)
         return _Text(f"{self._prefix}{function}({', '.join([*given, *parameters])})")
@@ -229,6 +263,8 @@ class _Writer:
                 yield port, _Text(own[port])
 
     def _read(self, source: PortName) -> _Text:
+        if source in self._names_outside:
+            return _Text(self._names_outside[source])
         if source.block in self._texts:
             return self._texts[source.block]
         identifier = self.identifier(source.block)
@@ -237,7 +273,7 @@ class _Writer:
         return _Text(identifier if first else f"{identifier}[{source.port!r}]")
 
 
-def _identifier(name: str) -> str:
+def identifier_of(name: str) -> str:
     """A name with what Python does not allow replaced."""
     made = re.sub(r"\W", "_", name)
     return f"_{made}" if made[:1].isdigit() or keyword.iskeyword(made) else made

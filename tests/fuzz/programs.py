@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.fuzz import arguments, diagrams, files, printing, sentences
+from tests.fuzz import arguments, diagrams, files, formulas, printing, sentences
 
 if TYPE_CHECKING:
     from tests.fuzz.runner import Program
 
 PROGRAMS: dict[str, Program] = {
     program.name: program
-    for module in (files, diagrams, sentences, printing, arguments)
+    for module in (files, diagrams, formulas, sentences, printing, arguments)
     for program in module.PROGRAMS
 }

@@ -91,7 +91,7 @@ class CanvasView(ExplainingStage):
         EventFilter(self, self._keys)
         self._adder = BlockAdder(self)
         self._drop_target = DropTarget(self)
-        self._inline_editor = InlineEditor(self)
+        self.inline_editor = InlineEditor(self)
         self.minimap = MiniMap(self)
         self.legend = LegendBox(self)
         self._previews = Previews(self, self.previewRequested.emit)
@@ -107,7 +107,7 @@ class CanvasView(ExplainingStage):
         if not self._previews.is_showing:
             self._mouse.cancel()
             self._adder.close()
-            self._inline_editor.close()
+            self.inline_editor.close()
         before = self.view.scene.page
         super().set_diagram(diagram, page)
         selection = self.view.selection
@@ -126,7 +126,7 @@ class CanvasView(ExplainingStage):
         """Show the page through another camera."""
         if camera != self.view.camera:
             self._adder.close()
-            self._inline_editor.close()
+            self.inline_editor.close()
         super().set_camera(camera)
 
     # Selection
@@ -304,11 +304,11 @@ class CanvasView(ExplainingStage):
 
     def start_rename(self, name: str) -> None:
         """Edit the name of a block in place."""
-        self._inline_editor.edit_name(name)
+        self.inline_editor.edit_name(name)
 
     def start_number(self, number: Number, text: str = "") -> None:
         """Edit a number in place, beginning with ``text`` if there is any."""
-        self._inline_editor.edit_number(number, text)
+        self.inline_editor.edit_number(number, text)
 
     def speak(self, text: str) -> None:
         """Tell assistive technology something."""
@@ -316,7 +316,7 @@ class CanvasView(ExplainingStage):
 
     def start_note(self, name: str) -> None:
         """Edit the text of a note in place."""
-        self._inline_editor.edit_note(name)
+        self.inline_editor.edit_note(name)
 
     def enter_page(self, name: str) -> None:
         """Request the page of a page block."""
@@ -344,7 +344,7 @@ class CanvasView(ExplainingStage):
         self.keyboard_focus.paint(painter)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._inline_editor.close()
+        self.inline_editor.close()
         self._mouse.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:

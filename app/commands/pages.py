@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from app.canvas.input.entry.candidates import page_candidate, page_refusal, type_candidate
+from app.canvas.input.room import with_room
 from blocks.errors import ChangeError
+from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import (
     AddBlock,
@@ -17,8 +19,10 @@ from runtime.diagram import (
     copied_page,
     group,
     own_page,
+    unfold,
     ungroup,
 )
+from runtime.formulas.folding import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from app.document.document import Document
     from app.document.navigation import Navigation
     from app.panels.palette.palette import Palette
+    from blocks.block import Block
     from runtime.diagram import Batch
 
 
@@ -62,13 +67,25 @@ class PageCommands(QObject):
 
     def ungroup(self) -> None:
         """Replace the selected page block by the blocks of its page."""
-        for name in self._selected_uses():
+        for name in self._selected(PageBlock):
             self._change(self._made(ungroup, name))
             return
 
+    def fold(self) -> None:
+        """Replace the selected blocks by one Formula block."""
+        self._change(self._made(fold, self._canvas.selection()))
+
+    def unfold(self) -> None:
+        """Replace the selected Formula blocks by the blocks of their expressions."""
+        names = self._selected(Formula)
+        for name in names:
+            self._change(self._made(unfold, name), room=True)
+        if not names:
+            self._canvas.hint(self.tr("Select a Formula block."))
+
     def unique_page(self) -> None:
         """Give the selected page blocks copies of their page, so that edits affect no other use."""
-        uses = self._selected_uses()
+        uses = self._selected(PageBlock)
         for name in uses:
             if (change := self._made(own_page, name)) is not None:
                 self._document.apply(change)
@@ -101,9 +118,10 @@ class PageCommands(QObject):
         """Remove an unused page."""
         self._document.apply(RemovePage(name))
 
-    def _selected_uses(self) -> list[str]:
+    def _selected(self, kind: type[Block]) -> list[str]:
+        """The selected blocks of a kind."""
         blocks = self._document.diagram.pages[self._navigation.page].blocks
-        return [n for n in sorted(self._canvas.selection()) if isinstance(blocks[n], PageBlock)]
+        return [n for n in sorted(self._canvas.selection()) if isinstance(blocks[n], kind)]
 
     def _made(self, make: Callable[..., Batch], *what: object) -> Batch | None:
         """The change that ``make`` returns for the page; emits a problem and is None on failure."""
@@ -113,9 +131,15 @@ class PageCommands(QObject):
             self._document.problem.emit(str(error))
             return None
 
-    def _change(self, change: Batch | None) -> None:
-        """Apply a change, if there is one, and select what it adds to this page."""
-        if change is not None and self._document.apply(change):
-            blocks = [part.name for part in change.changes if isinstance(part, AddBlock)]
-            notes = [part.id for part in change.changes if isinstance(part, SetNote)]
+    def _change(self, change: Batch | None, *, room: bool = False) -> None:
+        """Apply a change, if there is one, and select what it adds to this page.
+
+        With ``room``, neighbours move aside for what is added.
+        """
+        if change is None:
+            return
+        blocks = [part.name for part in change.changes if isinstance(part, AddBlock)]
+        notes = [part.id for part in change.changes if isinstance(part, SetNote)]
+        scene = self._canvas.view.scene
+        if self._document.apply(with_room(scene, change, blocks) if room else change):
             self._canvas.select(blocks, notes)

@@ -11,6 +11,7 @@ from app.canvas.input.entry.candidates import type_candidate
 from app.canvas.input.gestures.cutting import cut_change
 from app.canvas.input.room import with_room
 from app.canvas.scene.focus import port_number
+from blocks.library.formula import Formula
 from blocks.library.gradient import StopGradient
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram import SetParameters
@@ -48,6 +49,13 @@ class TargetCommands(QObject):
         """Show the page that the selected block uses."""
         if (name := self._block(PageBlock)) is not None:
             self._canvas.enter_page(name)
+
+    def edit_formula(self) -> None:
+        """Edit the expression of the selected Formula block on its face."""
+        if (name := self._block(Formula)) is not None:
+            self._canvas.inline_editor.edit_expression(name)
+        else:
+            self._canvas.hint(self.tr("Select a Formula block."))
 
     def switch_stop(self) -> None:
         """Open the selected StopGradient, or close it if it is open, as one undo."""

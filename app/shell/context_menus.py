@@ -27,11 +27,15 @@ CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
         ),
         Target.BLOCK: (
             "explain", "inspect", "rename", "bypass", *_LOOKS, "", "own_parameters", "move_out",
-            *_CLIPBOARD, "", "group", "add_frame", *_PLACE,
+            *_CLIPBOARD, "", "group", "fold", "add_frame", *_PLACE,
         ),
         Target.PAGE: (
             "enter_page", "inspect", "rename", *_LOOKS, "", "unique_page", "ungroup", *_CLIPBOARD,
             *_PLACE,
+        ),
+        Target.FORMULA: (
+            "explain", "edit_formula", "inspect", "rename", "bypass", *_LOOKS, "", "unfold",
+            *_CLIPBOARD, "", "group", "add_frame", *_PLACE,
         ),
         Target.STOP: (
             "try_selected", "switch_stop", "", "inspect", "rename", *_LOOKS, *_CLIPBOARD, *_PLACE,
@@ -43,7 +47,8 @@ CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
         Target.FRAME: ("rename", "colour", *_CLIPBOARD, *_PLACE),
         Target.NOTE: ("rename", "colour", *_CLIPBOARD, *_PLACE),
         Target.SELECTION: (
-            "group", "add_frame", "arrange", "align", *_LOOKS, *_CLIPBOARD, "", "copy_formula",
+            "group", "fold", "add_frame", "arrange", "align", *_LOOKS, *_CLIPBOARD, "",
+            "copy_formula",
             "copy_python", "export_selection", *_PLACE,
         ),
     }

@@ -10,6 +10,7 @@ from pydantic import field_validator, model_validator
 from blocks.block import InputPort
 from blocks.errors import ParameterError
 from blocks.formulas.content import NOT_INPUTS, Content, content_of
+from blocks.formulas.notation import latex, plain
 from blocks.formulas.places import with_keywords
 from blocks.formulas.reading import FormulaError
 from blocks.library.pages import Composite
@@ -46,8 +47,12 @@ class Formula(Composite):
         return self.content.outputs
 
     def label(self) -> str:
-        """The expression, in one line."""
-        return "; ".join(filter(None, map(str.strip, self.expression.splitlines())))
+        """The expression as mathematics, in one line."""
+        return plain(self.expression)
+
+    def latex(self) -> str:
+        """The expression in LaTeX, without dollar signs."""
+        return latex(self.expression)
 
     @property
     def content(self) -> Content:

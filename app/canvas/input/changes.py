@@ -195,7 +195,7 @@ def dropping(view: ViewState, candidate: Candidate, at: Point) -> tuple[str, Cha
     scene = view.scene
     corner = on_grid(np.array(at))
     name, change = adding(scene, candidate, corner)
-    size = block_height(max(1, len(type(candidate.block).inputs)))
+    size = block_height(max(1, len(candidate.block.input_ports())))
     wire = wire_under(scene, np.array([*corner, WIDTH, size]))
     joined = wire and splice(scene, change, name, candidate.input, candidate.output, wire)
     return (name, joined, wire) if joined else (name, change, None)

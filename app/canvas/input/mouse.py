@@ -25,6 +25,7 @@ from runtime.diagram.paths import PortName
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QWheelEvent
 
+    from app.canvas.input.entry.inline_edit import InlineEditor
     from app.canvas.input.keyboard_focus import KeyboardFocus
     from app.canvas.input.numbers import Numbers
     from app.canvas.scene.arrays import Floats
@@ -41,6 +42,7 @@ class MouseHost(Host, Protocol):
 
     keyboard_focus: KeyboardFocus
     numbers: Numbers
+    inline_editor: InlineEditor
 
     def select_wire(self, key: str | None) -> None:
         """Select a wire, or none."""
@@ -53,9 +55,6 @@ class MouseHost(Host, Protocol):
 
     def start_number(self, number: Number) -> None:
         """Edit a number."""
-
-    def start_rename(self, name: str) -> None:
-        """Edit the name of a block."""
 
     def start_note(self, name: str) -> None:
         """Edit the text of a note."""
@@ -156,7 +155,7 @@ class Mouse:
             click()
 
     def double_click(self, event: QMouseEvent) -> None:
-        """Type a number, enter a page, edit a name or a note, bend a wire, or add a block."""
+        """Type a number or expression, enter a page, edit a name or note, bend a wire, or add."""
         at, canvas = event.position(), self.canvas
         scene, camera = canvas.view.scene, canvas.view.camera
         if port_at(scene, camera, at.x(), at.y()) is not None:
@@ -168,7 +167,7 @@ class Mouse:
         elif block is not None and isinstance(scene.blocks[block], PageBlock):
             canvas.enter_page(scene.names[block])
         elif block is not None:
-            canvas.start_rename(scene.names[block])
+            canvas.inline_editor.edit_at(scene.names[block], at)
         elif bend_at(scene, camera, at.x(), at.y()) is not None:
             self._press_left(at, adding=False)
         elif (wire := wire_at(scene, camera, at.x(), at.y(), canvas.view.lane_count)) is not None:

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from app.canvas.scene.focus import FocusKind
+from blocks.library.formula import Formula
 from blocks.library.gradient import StopGradient
 from blocks.library.pages import Page as PageBlock
 
@@ -20,6 +21,8 @@ class Target(Enum):
     BLOCK = auto()
     PAGE = auto()
     """A block that uses a page."""
+    FORMULA = auto()
+    """A Formula block."""
     STOP = auto()
     """A StopGradient."""
     PORT = auto()
@@ -52,4 +55,6 @@ def _of_block(view: ViewState, name: str) -> Target:
             return Target.STOP
         case PageBlock():
             return Target.PAGE
+        case Formula():
+            return Target.FORMULA
     return Target.BLOCK

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blocks.block import Opaque, Source
-from blocks.library.pages import Page as PageBlock
+from blocks.library.formula import Formula
+from blocks.library.pages import Composite
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, collapsed_offset
 from runtime.diagram.model import PLAIN
 from runtime.diagram.model import ports as ports_of
@@ -52,7 +53,7 @@ def slots_of(diagram: Diagram, name: str, page: Page) -> list[Slots]:
 
 def _fixed_slots(kind: type[Block]) -> Slots | None:
     """The slots of a type whose blocks all have the same ports; None if they differ."""
-    if issubclass(kind, PageBlock | Opaque) or any(port.variadic for port in kind.inputs):
+    if issubclass(kind, Composite | Opaque) or any(port.variadic for port in kind.inputs):
         return None
     return Slots(tuple(port.name for port in kind.inputs), kind.outputs)
 
@@ -121,9 +122,12 @@ def port_offsets(is_input: Flags, places: Ints, collapsed: Flags) -> Floats:
 
 
 def least_rows(blocks: list[Block]) -> Ints:
-    """Text lines (n,) on faces before values are known: a variable has one for its gradient."""
-    return np.fromiter(
-        (2 if isinstance(block, Source) and block.wants_gradient else 1 for block in blocks),
-        np.int32,
-        len(blocks),
-    )
+    """Text lines (n,) on faces before values are known."""
+    return np.fromiter(map(_least, blocks), np.int32, len(blocks))
+
+
+def _least(block: Block) -> int:
+    """A variable has a line for its gradient, a Formula block one for its expression."""
+    if isinstance(block, Formula):
+        return max(len(block.input_ports()), len(block.output_names())) + 1
+    return 2 if isinstance(block, Source) and block.wants_gradient else 1

@@ -23,8 +23,9 @@ from app.canvas.state.outlines import counted, outline
 from app.document.numbers import slider_of
 from app.services.translation import editor
 from blocks.block import Block, InputPort, Opaque, Source
+from blocks.library.formula import Formula
+from blocks.library.pages import Composite, PageInput
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput
 from runtime.diagram.bypass import passing_input
 from runtime.diagram.layout.measures import HEADER, block_height, collapsed_offset, port_offset
 from runtime.diagram.model import PLAIN
@@ -69,6 +70,8 @@ class Look:
     name: str
     label: str = ""
     """Text beside the name."""
+    expression: str = ""
+    """What a Formula block computes, in its last line; shortened to fit."""
     lines: int = 1
     """Lines of ports or numbers, which give the height."""
     inputs: tuple[PortLook, ...] = ()
@@ -108,6 +111,7 @@ class Look:
         return replace(
             self,
             label="",
+            expression="",
             sections=(),
             slider=None,
             badges=(),
@@ -128,13 +132,14 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
         symbol=type(block).symbol or title[:1],
         name=name,
         label=_label(name, title, block),
+        expression=block.label() if isinstance(block, Formula) else "",
         lines=max(int(scene.port_rows[i]), int(scene.rows[i])),
         inputs=tuple(_input_look(page, i, port) for port in scene.slots[i].inputs),
         outputs=_output_looks(page, i),
         sections=_sections(page, i),
         slider=_slider(page, i),
         stale=dimmed,
-        inside=page.worst_inside.get(name) if isinstance(block, PageBlock) else None,
+        inside=page.worst_inside.get(name) if isinstance(block, Composite) else None,
         head=type(block).head,
         badges=tuple(label for label, _ in labels),
         colour=scene.page.styles.get(name, PLAIN).colour,
@@ -146,7 +151,8 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
 def _collapsed(look: Look) -> Look:
     """The look of a title bar: no numbers, and no names of ports."""
     plain = look.plain(())
-    return replace(plain, label=look.label, badges=look.badges, collapsed=True)
+    label = look.label or look.expression
+    return replace(plain, label=label, badges=look.badges, collapsed=True)
 
 
 def _bypassed(look: Look, page: PageResult, i: int) -> Look:
@@ -189,7 +195,7 @@ def row_counts(page: PageResult) -> Ints:
             counts[i] = max(len(outputs[i]), 1)
             continue
         name, value = scene.names[i], values.get(path)
-        if value is None and isinstance(scene.blocks[i], PageBlock):
+        if value is None and isinstance(scene.blocks[i], Composite):
             value = page.value(name, outputs[i][0])
         if value is not None:
             shape = value.shape
@@ -198,6 +204,11 @@ def row_counts(page: PageResult) -> Ints:
             counts[i] = len(outline(tree, result.ports).cells)
     for i in np.flatnonzero(scene.least_rows > 1).tolist():
         name = scene.names[i]
+        if isinstance(scene.blocks[i], Formula):
+            known = page.value(name, scene.slots[i].outputs[0])
+            shown = 1 if known is None else lines(known.shape)
+            counts[i] = max(shown, len(scene.slots[i].outputs), int(scene.port_rows[i])) + 1
+            continue
         if page.value(name, scene.slots[i].outputs[0]) is not None:
             counts[i] += gradient_lines(page.gradient(name))
     return np.array(counts, np.int32)
@@ -224,7 +235,7 @@ def _sections(page: PageResult, i: int) -> tuple[Section, ...]:
     if value is None:
         tree = page.tree(name, outputs[0])
         return () if tree is None else (Section("", outline(tree, page.leaf_ports)),)
-    if scene.least_rows[i] > 1:
+    if scene.least_rows[i] > 1 and isinstance(scene.blocks[i], Source):
         known = page.knows_gradient(name)
         gradient = gradient_readout(page.gradient(name)) if known else _HIDDEN
         return charted(value), Section("∇", gradient)
@@ -279,6 +290,8 @@ def _label(name: str, title: str, block: Block) -> str:
     if isinstance(block, PageBlock):
         own = editor.tr("own variables") if block.independent else ""
         return " · ".join(filter(None, [block.page if block.page != name else "", own]))
+    if isinstance(block, Formula):
+        return ""
     if block.label() not in ("", type(block).symbol):
         return block.label()
     known = (name.lower().replace("_", "").replace(" ", ""), type(block).symbol)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from app.evaluation.badges import NONE, Badges
-from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Composite
 from blocks.values import Tensor
 from runtime.diagram.model import same_meaning
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
@@ -54,7 +54,7 @@ class PageResult:
         return {} if self.result is None else self.result.ports
 
     def value(self, block: str, port: str) -> NDArray[Any] | None:
-        """The value of an output if it is known; of a page block, that of its inner output.
+        """The value of an output if it is known; of a page or formula, that of its inner output.
 
         A source shows what it is given, which may be newer than the result.
         """
@@ -73,7 +73,7 @@ class PageResult:
     def _output(self, known: Mapping[str, Any], block: str, port: str) -> Any:
         path = self.use / block
         found = known.get(path.port(port))
-        if found is None and isinstance(self.scene.page.blocks.get(block), PageBlock):
+        if found is None and isinstance(self.scene.page.blocks.get(block), Composite):
             found = known.get((path / port).port("out"))
         return found
 

@@ -24,12 +24,13 @@ from app.canvas.state.outlines import listed
 from app.canvas.state.tooltips import uses_text
 from app.document.numbers import slider_of
 from app.panels import labels, notation
-from app.panels.formula import Formula
+from app.panels.formula import Formula as Equation
 from app.panels.inspector.fields import Field, LiteralField, field_for
 from app.panels.inspector.rows import let_drag, name_label
 from app.panels.inspector.slider import NumberSlider
 from app.services.plain_text import tooltip
 from blocks.block import REQUIRED, Block, InputPort, Opaque
+from blocks.library.formula import Formula
 from runtime.calculus.choices import notes
 from runtime.diagram import MAIN, Diagram, PortName, ports
 from runtime.diagram.files.records import changed_block
@@ -90,6 +91,8 @@ class BlockForm(QWidget):
     def show_block(self, diagram: Diagram, drafts: Container[str] = ()) -> None:
         """Show the block's values, except in fields with a draft."""
         self._block = diagram.pages[self.page].blocks[self.name]
+        own = self._block.latex() if isinstance(self._block, Formula) else self._block.formula
+        self._equation.show_latex(own)
         for name, field in self.fields.items():
             field.show_value(self._value_of(name), keep_text=name in drafts)
             if name not in drafts:
@@ -253,9 +256,8 @@ class BlockForm(QWidget):
 
     def _add_docs(self) -> None:
         self._column.addWidget(labels.heading(self.tr("About")))
-        drawing = Formula(self)
-        drawing.show_latex(self._block.formula)
-        self._column.addWidget(drawing)
+        self._equation = Equation(self)
+        self._column.addWidget(self._equation)
         self._column.addWidget(labels.rich(docs(type(self._block))))
 
     def _section(self, title: str) -> QGridLayout:

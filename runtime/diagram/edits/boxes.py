@@ -62,7 +62,7 @@ def _blocks_in(page: Page, frame: Note) -> frozenset[str]:
 
 def _block_box(page: Page, name: str) -> Box:
     left, top = page.layout[name]
-    lines = max(1, len(page.blocks[name].inputs)) if name in page.blocks else 1
+    lines = max(1, len(page.blocks[name].input_ports())) if name in page.blocks else 1
     height = HEADER if page.styles.get(name, PLAIN).collapsed else block_height(lines)
     return Box(left, top, left + WIDTH, top + height)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from blocks.library.formula import Formula
 from runtime.diagram.layout.measures import (
     HEADER,
     LANE_PITCH,
@@ -158,8 +159,10 @@ class Face:
     @classmethod
     def of(cls, diagram: DiagramView, page: str, name: str, lines: int = VALUE_LINES) -> Face:
         """The face of a block that shows so many lines of text unless it is collapsed."""
-        is_collapsed = diagram.pages[page].styles.get(name, PLAIN).collapsed
-        return cls(*port_sides(diagram, page, name), is_collapsed, lines)
+        content, (inputs, outputs) = diagram.pages[page], port_sides(diagram, page, name)
+        if isinstance(content.blocks[name], Formula):  # its expression is below its ports
+            lines = max(lines, len(inputs) + 1, len(outputs) + 1)
+        return cls(inputs, outputs, content.styles.get(name, PLAIN).collapsed, lines)
 
     @property
     def height(self) -> float:

@@ -67,7 +67,7 @@ def type_candidate(type_name: str) -> Candidate:
     cls = registry().get(type_name)
     if issubclass(cls, PageBlock):
         return Candidate(type_name, cls(), *FIRST_PORTS)
-    first = next((f"{p.name}.0" if p.variadic else p.name for p in cls.inputs), "")
+    first = next((f"{p.name}.0" if p.variadic else p.name for p in cls().input_ports()), "")
     block = cls.new().with_parameters(**_INITIAL.get(type_name, {}))
     return Candidate(type_name, block, first, next(iter(cls.outputs), ""))
 

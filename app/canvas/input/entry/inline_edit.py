@@ -1,11 +1,11 @@
-"""Editing a name or a note in place: one field of a canvas at a time."""
+"""Editing a name, number, expression or note in place: one field of a canvas at a time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from PySide6.QtCore import QRect, QRectF
+from PySide6.QtCore import QPointF, QRect, QRectF
 
 from app.canvas.input import changes
 from app.canvas.input.entry.inline_fields import LineEdit, NoteEdit
@@ -13,8 +13,13 @@ from app.canvas.input.gestures.base import Host
 from app.canvas.paint.blocks.numbers import number_box
 from app.services.translation import editor
 from blocks.errors import ChangeError
+from blocks.formulas.content import content_of
+from blocks.formulas.notation import one_line
+from blocks.formulas.reading import FormulaError
+from blocks.library.formula import Formula
 from blocks.values import Tensor
-from runtime.diagram.layout.measures import HEADER
+from runtime.diagram import SetParameters
+from runtime.diagram.layout.measures import FOOT, HEADER, ROW
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -62,6 +67,15 @@ class InlineEditor:
             canvas.widget(), block, label, box, zoom, lambda new: self._rename(block, new)
         )
 
+    def edit_at(self, block: str, at: QPointF) -> None:
+        """Edit what is at a point of a face: the expression below the name, or else the name."""
+        top = self._canvas.block_rect(block).top()
+        is_formula = isinstance(self._canvas.view.scene.page.blocks[block], Formula)
+        if is_formula and at.y() > top + HEADER * self._canvas.view.camera.zoom:
+            self.edit_expression(block)
+        else:
+            self.edit_name(block)
+
     def edit_number(self, number: Number, text: str = "") -> None:
         """Open a field on a face for a number, with ``text`` typed already if there is any."""
         canvas = self._canvas
@@ -81,6 +95,27 @@ class InlineEditor:
         )
         if text:
             self._field.setText(text)
+
+    def edit_expression(self, block: str) -> None:
+        """Open a field on the face of a Formula block for its expression, in one line."""
+        canvas = self._canvas
+        formula = canvas.view.scene.page.blocks.get(block)
+        if not isinstance(formula, Formula):
+            return
+        self.close()
+        zoom, before = canvas.view.camera.zoom, one_line(formula.expression)
+        box = QRectF(canvas.block_rect(block))
+        box.setTop(box.bottom() - (ROW + FOOT) * zoom)
+        label = editor.tr("Expression of block {0}").format(block)
+        self._field = LineEdit(
+            canvas.widget(),
+            before,
+            label,
+            box,
+            zoom,
+            lambda new: new == before or self._set_expression(block, new),
+        )
+        self._field.widen()
 
     def edit_note(self, name: str) -> None:
         """Open a field in place of a note for its text."""
@@ -104,6 +139,20 @@ class InlineEditor:
             return False
         self._field = None
         canvas.request(change)
+        return True
+
+    def _set_expression(self, block: str, text: str) -> bool:
+        canvas, field = self._canvas, self._field
+        try:
+            content_of(text)
+        except FormulaError as error:
+            canvas.hint(str(error))
+            if isinstance(field, LineEdit):
+                field.fault = error.offset
+            return False
+        self._field = None
+        scene = canvas.view.scene
+        canvas.request(SetParameters(block, {"expression": text}, page=scene.page_name))
         return True
 
     def _rename(self, old: str, new: str) -> bool:

@@ -1,4 +1,4 @@
-"""Fields that open on the canvas to edit a name, a number or a note."""
+"""Fields that open on the canvas to edit a name, a number, an expression or a note."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from app.services.theme import BODY, font, scaled
 if TYPE_CHECKING:
     from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent
 
+_WIDE = 260
+"""The least width of a field for an expression, if there is room."""
 _COMMIT = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class LineEdit(QLineEdit):
-    """A name or number of a block. Return or a click elsewhere accepts it, Esc drops it.
+    """A name, number or expression. Return or a click elsewhere accepts it, Esc drops it.
 
     ``accept(text)`` returns whether it is valid; if it is not, the field stays open.
     """
@@ -33,6 +35,8 @@ class LineEdit(QLineEdit):
     ) -> None:
         super().__init__(text, parent)
         self._accept: Callable[[str], bool] | None = accept
+        self.fault: int | None = None
+        """Where the text is wrong, if ``accept`` says so; all of it is selected otherwise."""
         self.setFont(_scaled(zoom))
         self.setAccessibleName(label)
         height = max(place.height(), float(self.sizeHint().height()))
@@ -43,6 +47,13 @@ class LineEdit(QLineEdit):
         self.show()
         self.setFocus()
 
+    def widen(self) -> None:
+        """Make the field as wide as its text, within its parent."""
+        wanted = self.fontMetrics().horizontalAdvance(self.text()) + 60
+        parent = self.parentWidget()
+        room = wanted if parent is None else parent.width() - self.x() - 8
+        self.resize(max(self.width(), min(max(wanted, _WIDE), room)), self.height())
+
     def close_field(self, *, take: bool) -> None:
         """Accept the text or drop it, once."""
         accept, self._accept = self._accept, None
@@ -50,7 +61,10 @@ class LineEdit(QLineEdit):
             return
         if take and not accept(self.text()):
             self._accept = accept
-            self.selectAll()
+            if self.fault is None:
+                self.selectAll()
+            else:
+                self.setSelection(min(self.fault, len(self.text()) - 1), 1)
             return
         _discard(self)
 

@@ -115,6 +115,8 @@ class _Face:
         self._port_names()
         draw_numbers(self.painter, self.look, self.theme, self.zoom)
         self._dots()
+        if self.look.expression:
+            self._expression()
         if self.look.inside:
             self._inside(self.look.inside, self.look.height - 0.5)
         if self.look.badges:
@@ -185,6 +187,13 @@ class _Face:
             place = QRectF(WIDTH - GUTTER - room, 1.0, room, HEADER)
             ink = QColor(theme.ink_soft)
             self._text(place, label, self.small, ink, Qt.AlignmentFlag.AlignRight)
+
+    def _expression(self) -> None:
+        """Draw the expression of a Formula block in its last line."""
+        top = HEADER + ROW * (self.look.lines - 1)
+        place = QRectF(GUTTER, top, WIDTH - 2.0 * GUTTER, ROW)
+        used = font(legible_size(BODY, self.zoom))
+        self._elided(place, self.look.expression, used, self.theme.ink, Qt.AlignmentFlag.AlignLeft)
 
     def _summary(self) -> None:
         """Draw the name and one number, and the sign of the worst state inside a page."""

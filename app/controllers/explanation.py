@@ -185,9 +185,11 @@ class Explanation(QObject):
         result, use, selection = self._result, self._navigation.use, self._canvas.view.selection
         wire = WirePath(selection.wire).within(use) if selection.wire else ""
         if result is not None and wire and wire in result.states:
-            self._card.show_verdict(result.verdict(wire), wire=selection.wire or "")
+            verdict, by_loss = result.verdict(wire), result.by_loss(result.verdict, wire)
+            self._card.show_verdict(verdict, wire=selection.wire or "", by_loss=by_loss)
         elif result is not None and (name := self._selected_variable()):
-            self._card.show_verdict(result.variable(use / name), block=name)
+            by_loss = result.by_loss(result.variable, use / name)
+            self._card.show_verdict(result.variable(use / name), block=name, by_loss=by_loss)
         else:
             self._card.show_verdict(None)
 

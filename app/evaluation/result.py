@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.evaluation.badges import NONE, Badges, badges_of
 from runtime.flow import ObservedFlow, State, Thresholds, Verdict
+from runtime.flow.words import sentences
 from runtime.flow.words.formatting import number, size
 
 if TYPE_CHECKING:
@@ -105,6 +106,17 @@ class Result:
             and self.loss == other.loss
             and len(self.apart) == len(other.apart)
         )
+
+    def by_loss(self, verdict: Callable[..., Verdict | None], key: str) -> str:
+        """What ``verdict`` says of a wire or a variable for each loss, where they differ.
+
+        Empty unless the result is about several losses that were each run.
+        """
+        if self.loss is not None or not self.is_by_loss:
+            return ""
+        found = {loss.short: verdict(key, loss) for loss in self.losses}
+        states = {name: about.state for name, about in found.items() if about is not None}
+        return sentences.by_loss(states)
 
     def amount(self, wire: str) -> str:
         """What a wire brings back: the value of a scalar, else ``rms 0.52``; empty for nothing.

@@ -69,6 +69,8 @@ class Card(QFrame):
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.title = labels.plain()
         self.title.setProperty("type", "strong")
+        self.losses = labels.body()
+        self.losses.hide()
         self.sentence = labels.rich()
         self.sentence.linkActivated.connect(self.linkActivated)
         self.trial = labels.caption()
@@ -94,13 +96,19 @@ class Card(QFrame):
         """Key of the wire, or name of the block, that the card is about; empty if it is closed."""
         return "" if self.isHidden() else self._wire or self._block
 
-    def show_verdict(self, verdict: Verdict | None, *, wire: str = "", block: str = "") -> None:
-        """Show a verdict on a wire or a block of the page; None closes the card."""
+    def show_verdict(
+        self, verdict: Verdict | None, *, wire: str = "", block: str = "", by_loss: str = ""
+    ) -> None:
+        """Show a verdict on a wire or a block of the page; None closes the card.
+
+        ``by_loss`` says for which losses it carries gradient and for which not, if they differ.
+        """
         if (wire, block) != (self._wire, self._block):
             self._wire, self._block, self._fix, self._dismissed = wire, block, None, False
         known, self._verdict = self._verdict, verdict
-        if verdict is not None and (known is None or verdict.sentence != known.sentence):
-            self._fill(verdict)
+        is_known = known is not None and verdict is not None and known.sentence == verdict.sentence
+        if verdict is not None and not (is_known and by_loss == self.losses.text()):
+            self._fill(verdict, by_loss)
         self._update()
 
     def show_fix(self, fix: Fix | None) -> None:
@@ -173,10 +181,11 @@ class Card(QFrame):
 
     # ---- contents -----------------------------------------------------------------------------
 
-    def _fill(self, verdict: Verdict) -> None:
+    def _fill(self, verdict: Verdict, by_loss: str) -> None:
         self.title.setText(editor.tr(verdict.state.row.title))
+        labels.show_or_hide(self.losses, by_loss)
         self.sentence.setText(linked(verdict))
-        text = f"{self.title.text()}. {verdict.sentence}"
+        text = " ".join(filter(None, [f"{self.title.text()}.", by_loss, verdict.sentence]))
         self.setAccessibleDescription(text)
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
@@ -219,6 +228,7 @@ class Card(QFrame):
         self._column.setSpacing(4)
         self._column.addWidget(self.trial)
         self._column.addLayout(head)
+        self._column.addWidget(self.losses)
         self._column.addWidget(self.sentence)
         self._column.addSpacing(2)
         self._column.addLayout(row)

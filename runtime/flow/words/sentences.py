@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
-    from runtime.flow.words.states import Cutter
+    from runtime.flow.words.states import Cutter, State
 
 ENDS = 3
 """Blocks that are named at the far end of a long route."""
@@ -36,6 +36,19 @@ def carries(losses: Sequence[str], variables: Sequence[str], witness: Sequence[s
     """The sentence of CARRIES; the route is that of the first loss."""
     text = f"Carries the gradient of {names(losses)} to {names(variables)}."
     return f"{text} Route: {route(witness)}." if len(witness) > 1 else text
+
+
+def by_loss(states: Mapping[str, State]) -> str:
+    """What the states are where those for several losses differ; empty where all agree.
+
+    ``G: carries gradient; D and E: stopped.``
+    """
+    losses: dict[str, list[str]] = {}
+    for loss, state in sorted(states.items(), key=lambda item: item[1].row.rank):
+        losses.setdefault(state.row.spoken, []).append(loss)
+    if len(losses) < 2:
+        return ""
+    return "; ".join(f"{names(alike)}: {spoken}" for spoken, alike in losses.items()) + "."
 
 
 def shared(paths: Sequence[str]) -> str:

@@ -242,3 +242,24 @@ def test_a_place_over_nothing_is_preferred(window):
     free = QRect(place_beside(window.canvas.view, anchor, size, room, taken[:1], nowhere), size)
     assert not free.intersects(taken[0])
     assert sum(one.width() * one.height() for one in covered) < card.width() * card.height()
+
+
+def test_of_several_losses_it_says_for_which_it_carries(opened, qtbot):
+    a, b = variable("a", 2.0), variable("b", 3.0)
+    hidden = stop_gradient(a * b, name="wall")
+    window = opened(build(loss(hidden * b, name="one"), loss(a + 1.0, name="two"), a, b))
+    window.canvas.zoom_to_fit()
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    window.canvas.select({"a"})
+    qtbot.waitUntil(lambda: window.card.subject == "a")
+    assert window.card.losses.text() == "two: carries gradient; one: stopped."
+    assert "two: carries gradient; one: stopped." in window.card.accessibleDescription()
+    assert not window.card.losses.isHidden()
+    window.losses.choose("one.out")
+    assert window.card.losses.isHidden()
+    assert window.card.title.text() == "Stopped"
+    window.losses.choose(None)
+    assert window.card.losses.text() == "two: carries gradient; one: stopped."
+    window.canvas.select({"b"})
+    qtbot.waitUntil(lambda: window.card.subject == "b")
+    assert window.card.losses.text() == "one: carries gradient; two: on no path to the loss."

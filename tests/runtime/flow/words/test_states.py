@@ -8,6 +8,7 @@ import pytest
 
 from runtime.flow import State, Thresholds
 from runtime.flow.numbers.rules import RULES
+from runtime.flow.words.sentences import by_loss
 from runtime.flow.words.states import PASSING, STATES, best
 
 TABLE = "runtime/flow/words/states.py"
@@ -120,3 +121,10 @@ def test_complaints_are_ranked():
 )
 def test_labels_have_numbers(state, rms, zeros, label):
     assert state.row.label_of(rms=rms, zeros=zeros) == label
+
+
+def test_states_by_loss_are_grouped_and_said_only_where_they_differ():
+    states = {"D": State.STOPPED, "G": State.CARRIES, "E": State.STOPPED}
+    assert by_loss(states) == "G: carries gradient; D and E: stopped."
+    assert by_loss({"D": State.STOPPED, "E": State.STOPPED}) == ""
+    assert by_loss({}) == ""

@@ -28,8 +28,8 @@ BODY = 13
 TITLE = 17
 """Size of symbols and headings, px at 100 %."""
 _FIGURES = str.maketrans("123456789", "000000000")
-TEXT_SIZES: Mapping[str, int] = MappingProxyType({"small": 12, "normal": BODY, "large": 16})
-"""Text size of the panels, px, by its name in the settings; the canvas is scaled accordingly."""
+TEXT_SIZES = MappingProxyType({"small": 12, "normal": BODY, "large": 16, "projector": 24})
+"""Text size of the panels, px, by its name in the settings; the last one is for presentations."""
 
 HUES: Mapping[str, float | None] = MappingProxyType(
     {

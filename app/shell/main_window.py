@@ -66,14 +66,15 @@ class MainWindow(WindowParts):
 
     def restyle(self) -> None:
         """Apply the settings of text size, theme, motion, numbers and thresholds."""
-        self.canvas.set_actual_zoom(theme.scale())
+        text = theme.TEXT_SIZES.get(self.settings.text, theme.BODY)
+        self.canvas.set_actual_zoom(text / theme.BODY)
         self._states.show_settings(self.settings)
         numbers = WireNumbers.chosen(self.settings.wire_numbers, self.settings.numbered_wires)
         self.canvas.set_wire_numbers(numbers)
         self.canvas.set_reduced_motion(self.settings.reduced_motion)
         self.setAnimated(not self.settings.reduced_motion)
         self.docks.follow_text()
-        self.toolbar.setVisible(self.settings.toolbar)
+        self.toolbar.setVisible(self.settings.toolbar and not self.presentation.active)
         self.doctor.set_counted(self.settings.toolbar)
         self.evaluator.judge(self.settings.thresholds)
 
@@ -164,6 +165,7 @@ class MainWindow(WindowParts):
         self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_matrix.set_visible)
         self.explanation.panelRequested.connect(partial(self.docks.bring_up, "why"))
         self.explanation.wireShown.connect(partial(self.docks.raise_if_open, "why"))
+        self.presentation.toggled.connect(self.windows.apply_theme)
         self.breadcrumbs.trailRequested.connect(self.navigation.go)
         self.welcome.exampleRequested.connect(self.open_copy)
         self.welcome.fileRequested.connect(self.open_path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QToolBar, QWidget
 
@@ -61,6 +61,9 @@ class _Before:
 class Presentation(QObject):
     """Shows the canvas alone on the full screen; arrow keys go through the slides."""
 
+    toggled = Signal()
+    """The presentation has begun or ended."""
+
     def __init__(
         self,
         frame: QMainWindow,
@@ -79,6 +82,7 @@ class Presentation(QObject):
         self._flat = (frame.menuBar(), trail)
         """Bars of no height instead of hidden ones: shortcuts need the menu bar to be visible."""
         self._before: _Before | None = None
+        """What to restore; None while the window is not presenting."""
         self._number = 0
         canvas.installEventFilter(self)
 
@@ -117,6 +121,7 @@ class Presentation(QObject):
         frame.setWindowState(frame.windowState() | Qt.WindowState.WindowFullScreen)
         canvas.setFocus()
         here = [slide.use == self._navigation.use for slide in self.slides()]
+        self.toggled.emit()
         self.show_slide(here.index(True) if True in here else 0)
 
     def end(self) -> None:
@@ -124,6 +129,7 @@ class Presentation(QObject):
         before, self._before = self._before, None
         if before is None:
             return
+        self.toggled.emit()  # first, since panels are restored to what fits small text
         frame, canvas = self._frame, self._canvas
         for bar in self._flat:
             bar.setMaximumHeight(_TALLEST)

@@ -112,7 +112,8 @@ class Windows(QObject):
         application = QApplication.instance()
         if isinstance(application, QApplication):
             chosen = theme.THEMES.get(self.settings.theme) or theme.system()
-            theme.apply(chosen, application, self.settings.text)
+            presenting = any(window.presentation.active for window in self._windows)
+            theme.apply(chosen, application, "projector" if presenting else self.settings.text)
 
     def close_all(self) -> bool:
         """Close every window, newest first; False if one of them stays open.

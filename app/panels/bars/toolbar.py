@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QToolBar, QToolButton
 
 from app.panels.bars.icons import tool_icon
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _SIZE = 17
 """Width of an icon at the normal text size, px."""
+_GAP = 1
+"""Spacing of the buttons, px, as the style sheet has it."""
 
 
 class Tool(NamedTuple):
@@ -83,6 +85,14 @@ class ToolBar(QToolBar):
         """Use the colours of ``theme``."""
         self._theme = theme
         self._draw()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        layout = self.layout()
+        if event.type() == QEvent.Type.StyleChange and layout is not None:
+            # Qt takes those of the style when the style sheet is replaced.
+            layout.setContentsMargins(0, 0, 0, 0)
+            layout.setSpacing(_GAP)
 
     def _show_tips(self) -> None:
         """Show what the buttons do, with the keys as they are now."""

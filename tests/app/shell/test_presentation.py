@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontInfo
+from PySide6.QtWidgets import QLabel
 
 from app.canvas.scene.camera import Camera
 from app.shell.presentation import LARGE
@@ -129,3 +131,22 @@ def test_closing_keeps_the_arrangement_of_before(window, qtbot):
     window.actions_by_name["present"].trigger()
     window.close()
     assert {n: p[0] for n, p in laid_out(window).items()} == {n: p[0] for n, p in before.items()}
+
+
+def test_text_is_as_large_as_a_projector_needs_and_small_again_afterwards(window, qtbot):
+    window.canvas.select_wire(next(iter(window.canvas.view.scene.wire_keys)))
+    texts = [window.card.sentence, window.card.more, *window.why.findChildren(QLabel)]
+
+    def sizes():
+        window.card.ensurePolished()
+        return [QFontInfo(text.font()).pixelSize() for text in texts if not text.isHidden()]
+
+    before, actual = sizes(), window.canvas.actual_zoom()
+    qtbot.keyClick(window.canvas, Key.Key_F11)
+    assert min(sizes()) >= 20
+    assert window.canvas.actual_zoom() == actual
+    camera = window.canvas.view.camera
+    window.windows.restyle()
+    assert window.canvas.view.camera == camera
+    qtbot.keyClick(window.canvas, Key.Key_F11)
+    assert sizes() == before

@@ -94,9 +94,10 @@ class Result:
     @property
     def is_lossless(self) -> bool:
         """Whether the diagram has no loss, so that a wire without a gradient is no problem."""
+        if self.losses or self.loss:
+            return False
         pages = self.diagram.pages.values()
-        has_head = any(type(block).head for page in pages for block in page.blocks.values())
-        return not (self.losses or self.loss or has_head)
+        return not any(type(block).head for page in pages for block in page.blocks.values())
 
     def agrees_with(self, other: Result) -> bool:
         """Whether both have the same numbers for the same losses; layout and badges may differ."""

@@ -190,7 +190,8 @@ def row_counts(page: PageResult) -> Ints:
     counts = scene.rows.tolist()
     by_shape: dict[tuple[int, ...], int] = {}
     outputs = tuple(slots.outputs for slots in scene.slots)
-    for i, path in enumerate(_only_outputs(page.use, tuple(scene.names), outputs)):
+    paths = _only_outputs(page.use, tuple(scene.names), outputs)
+    for i, path in enumerate(paths):
         if path is None:
             counts[i] = max(len(outputs[i]), 1)
             continue
@@ -203,14 +204,12 @@ def row_counts(page: PageResult) -> Ints:
         elif (tree := page.tree(name, outputs[i][0])) is not None:
             counts[i] = len(outline(tree, result.ports).cells)
     for i in np.flatnonzero(scene.least_rows > 1).tolist():
-        name = scene.names[i]
         if isinstance(scene.blocks[i], Formula):
-            known = page.value(name, scene.slots[i].outputs[0])
+            known = page.value(scene.names[i], scene.slots[i].outputs[0])
             shown = 1 if known is None else lines(known.shape)
             counts[i] = max(shown, len(scene.slots[i].outputs), int(scene.port_rows[i])) + 1
-            continue
-        if page.value(name, scene.slots[i].outputs[0]) is not None:
-            counts[i] += gradient_lines(page.gradient(name))
+        elif paths[i] in values:
+            counts[i] += gradient_lines(page.gradient(scene.names[i]))
     return np.array(counts, np.int32)
 
 

@@ -44,14 +44,14 @@ def test_text_on_it_can_be_read(theme, colour):
         assert contrast(ink, found.wash) >= 4.5
     for family in ("sources", "losses", "gradient", "pages"):
         assert contrast(theme.symbol(family), found.ground) >= 3.0
-    for line in (theme.wire, *theme.lanes.values()):
+    for line in (theme.wire, *theme.lanes.values(), *theme.losses):
         assert contrast(line, found.wash) >= 2.9
 
 
 @each
 @pytest.mark.parametrize("colour", COLOURS)
 def test_it_is_never_taken_for_a_state(theme, colour):
-    states = [*theme.lanes.values(), theme.error, theme.warning, theme.accent]
+    states = [*theme.lanes.values(), *theme.losses, theme.error, theme.warning, theme.accent]
     for shade in shades(theme, colour):
         assert min(math.dist(oklab(shade), oklab(state)) for state in states) >= 0.1
 

@@ -230,7 +230,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         editor.noop("Stop a gradient"),
         editor.noop(
-            "Everything is computed at once. The blue lanes beside the wires show how the gradient "
+            "Everything is computed at once. The arrows beside the wires show how the gradient "
             "comes back from <b>loss</b> to <b>w</b> and <b>b</b>. Click the wire between "
             "<b>scaled</b> and <b>prediction</b>, then press <b>{stop_wire}</b>: this puts a "
             "StopGradient into it."
@@ -241,7 +241,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         editor.noop("Ask why"),
         editor.noop(
-            "No blue lane reaches <b>w</b> any more: it would never learn. Click <b>w</b>. The "
+            "No arrow reaches <b>w</b> any more: it would never learn. Click <b>w</b>. The "
             "card beside it says why. Read it, then press <b>More</b> on the card."
         ),
         Tour.has_read,

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels import labels
+from app.pictures.embedding import can_embed
 from app.pictures.options import (
     LARGEST_WIDTH,
     Extent,
@@ -125,9 +126,10 @@ class ExportSheet(QDialog):
         }
 
     def _letterings(self) -> dict[Lettering, str]:
+        fonts = {Lettering.EMBEDDED: self.tr("As text, with its fonts")} if can_embed() else {}
         return {
             Lettering.SHAPES: self.tr("As shapes, the same everywhere"),
-            Lettering.EMBEDDED: self.tr("As text, with its fonts"),
+            **fonts,
             Lettering.TEXT: self.tr("As text, in the reader's sans-serif"),
         }
 

@@ -76,6 +76,17 @@ def test_the_size_on_paper_is_stated(sheet, qtbot):
     assert sheet.options.width == 12.0
 
 
+def test_fonts_are_offered_only_where_they_can_be_embedded(qtbot, monkeypatch):
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    picture = PagePicture(seed(), "main", evaluate(seed()))
+    for possible in (True, False):
+        monkeypatch.setattr("app.panels.dialogs.export_sheet.can_embed", lambda can=possible: can)
+        made = ExportSheet(lambda *_: [picture], Extent, PictureOptions(), ".svg", parent)
+        assert (made.lettering.findData("embedded") >= 0) is possible
+        made.close()
+
+
 def test_text_is_a_choice_of_svg_alone(sheet, qtbot):
     assert sheet.lettering.isEnabled()
     pick(qtbot, sheet.kind, ".pdf")

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.blocks.costs import paint_costs
-from app.canvas.paint.blocks.faces import CORNER, draw_face
+from app.canvas.paint.blocks.faces import CORNER, draw_face, paint_badges_over
 from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.blocks.status import paint_status
@@ -348,6 +348,7 @@ class _PagePainter:
         corner = CORNER * view.camera.zoom + 2.0
         for x, y, w, h in rects.tolist():
             painter.drawRoundedRect(QRectF(x, y, w, h), corner, corner)
+        paint_badges_over(painter, view, selected)
 
     def _ports(self) -> None:
         """Ports that the open wire fits; the one that it snaps to is larger."""

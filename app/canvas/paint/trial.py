@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.paint import glyphs
+from app.canvas.paint.blocks.faces import paint_badges_over
 from app.canvas.paint.drawing import draw_lines
 from app.canvas.scene.lane_paths import STEPS
 from app.canvas.scene.polylines import strokes
@@ -36,6 +37,8 @@ def paint_trial(painter: QPainter, view: ViewState, marks: TrialMarks) -> None:
     if marks.current in scene.index:
         rect = scene.rects[scene.index[marks.current]]
         _paint_frame(painter, view, rect, Qt.PenStyle.SolidLine)
+    framed = (name for name in (*marks.opened, marks.current) if name in scene.index)
+    paint_badges_over(painter, view, (scene.index[name] for name in framed))
     for name, text in marks.changes.items():
         if name in scene.index:
             _paint_change(painter, view, scene.rects[scene.index[name]], text)

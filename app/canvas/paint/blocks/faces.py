@@ -21,10 +21,11 @@ from app.services.theme import BODY, SMALL, Theme, font
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from app.canvas.state.formatting import Section
     from app.canvas.state.looks import Look, PortLook
+    from app.canvas.state.view_state import ViewState
     from runtime.flow import State
 
 CORNER = 5.0
@@ -56,6 +57,19 @@ def draw_numbers(painter: QPainter, look: Look, theme: Theme, zoom: float) -> No
         draw_slider(painter, look.slider, place, theme, stale=look.stale)
     for section, place in section_places(look, *numbers_room(look, zoom)):
         draw_section(painter, section, place, theme, zoom=zoom, stale=look.stale)
+
+
+def paint_badges_over(painter: QPainter, view: ViewState, blocks: Iterable[int]) -> None:
+    """Paint the badges of ``blocks`` again, over a frame that was painted around them."""
+    camera, scene = view.camera, view.scene
+    for block in blocks if camera.zoom >= NUMBERS else ():
+        look = view.annotations.look(block)
+        if look.badges:
+            painter.save()
+            painter.translate(*camera.to_widget(scene.rects[block, :2]).tolist())
+            painter.scale(camera.zoom, camera.zoom)
+            _draw_badges(painter, look, view.theme, camera.zoom)
+            painter.restore()
 
 
 def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]]:
@@ -120,7 +134,7 @@ class _Face:
         if self.look.inside:
             self._inside(self.look.inside, self.look.height - 0.5)
         if self.look.badges:
-            self._badges()
+            _draw_badges(self.painter, self.look, self.theme, self.zoom)
 
     def _ground(self) -> None:
         look, theme = self.look, self.theme
@@ -252,13 +266,6 @@ class _Face:
         glyphs.draw(self.painter, sign, place, colour)
         self.painter.restore()
 
-    def _badges(self) -> None:
-        self.painter.save()
-        self.painter.translate(GUTTER, self.look.height - 0.5)
-        self.painter.scale(self.sign_scale, self.sign_scale)
-        draw_badges(self.painter, self.look.badges, QPointF(0.0, _LOWER), self.theme)
-        self.painter.restore()
-
     def _text(
         self, place: QRectF, text: str, used: QFont, colour: QColor, align: Qt.AlignmentFlag
     ) -> None:
@@ -273,3 +280,13 @@ class _Face:
         metrics = QFontMetricsF(used)
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width() + 0.5)
         self._text(place, shown, used, QColor(colour), align)
+
+
+def _draw_badges(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
+    """Draw the badges of a look in scene units, with the face's top left at the origin."""
+    scale = legible_scale(zoom) / zoom
+    painter.save()
+    painter.translate(GUTTER, look.height - 0.5)
+    painter.scale(scale, scale)
+    draw_badges(painter, look.badges, QPointF(0.0, _LOWER), theme)
+    painter.restore()

@@ -20,6 +20,7 @@ from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
+from app.canvas.state.badge_labels import BadgeLabel
 from app.canvas.state.view_state import Selection, ViewState
 from app.services.theme import LIGHT
 from runtime.diagram import Note
@@ -103,6 +104,20 @@ class TestWhatStandsOut:
         (ring,) = boxes(drawn(close), LIGHT.accent, 2.0)
         assert ring.width() == 2.0 * WIDTH + 5.0
         assert ring.topLeft() == QPointF(-2.5, -2.5)
+
+    def test_its_badges_lie_over_the_ring(self, drawn, view, monkeypatch):
+        plain = view.annotations.look(view.scene.index["mul1"])
+        marked = replace(plain, badges=(BadgeLabel("open"),))
+        monkeypatch.setattr(type(view.annotations), "look", lambda self, block: marked)
+        found = drawn(replace(view, selection=Selection(frozenset({"mul1"}))))
+        (ring,) = boxes(found, LIGHT.accent, 2.0)
+        places = {"ring": 0, "badge": 0}
+        for place, (called, arguments) in enumerate(found.calls):
+            if called == "drawRoundedRect" and arguments[0] == ring:
+                places["ring"] = place
+            elif called == "drawText" and arguments[-1] == "open":
+                places["badge"] = place
+        assert places["badge"] > places["ring"] > 0
 
     def test_from_afar_a_selected_block_is_full(self, drawn, view, monkeypatch):
         filled = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
@@ -84,11 +85,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+class _ClosedOutput(StringIO):
+    """Standard output that the caller closed (`>&-`): fails once there is something to write."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, "standard output is closed")
+
+
 def _open_closed_streams() -> None:
-    """Put something in the place of streams that the caller closed (`>&-`)."""
-    if sys.stdout is None or sys.stderr is None:
-        nowhere = open(os.devnull, "w", encoding="utf-8")  # until the process ends
-        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    """Put something in the place of streams that the caller closed."""
+    if sys.stdout is None:
+        sys.stdout = _ClosedOutput()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # until the process ends
 
 
 def _discard_output() -> None:

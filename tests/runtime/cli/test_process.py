@@ -132,20 +132,24 @@ def test_output_that_can_not_be_written_is_no_fault_of_gradwire(seed, line):
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("schema >&-", 0),
+        ("schema >&-", 3),
+        ("run {seed} --json >&-", 3),
         ("run nowhere >&-", 2),
         ("run nowhere 2>&-", 2),
         ("run nowhere 2>/dev/full", 3),
     ],
 )
-def test_closed_and_full_streams_leave_the_exit_code(line, code):
+def test_closed_and_full_streams_have_the_right_exit_code(seed, line, code):
     done = subprocess.run(
-        ["sh", "-c", f'"{sys.executable}" -m runtime.cli {line}'],
+        ["sh", "-c", f'"{sys.executable}" -m runtime.cli {line.format(seed=seed)}'],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
     )
     assert done.returncode == code
     assert b"Traceback" not in done.stderr and b"itself failed" not in done.stderr
+    if ">&-" in line and code == 3:
+        expected = b"gradwire: error: The output can't be written: standard output is closed.\n"
+        assert done.stderr == expected
 
 
 def test_what_was_mistyped_is_shown_as_symbols():

@@ -41,6 +41,14 @@ ELEMENTWISE = (
         "A parameter that starts on a limit can leave it.",
     ),
     Choice(
+        ("GradientClip",), "gradient", "by norm, where ∞ arrives",
+        lambda s: infinite(s) & (getattr(s.block, "by", "") == "norm"),
+        "∞, as it arrives",
+        {"PyTorch": "NaN", "JAX": "NaN", "TensorFlow": "NaN", "MXNet": "NaN"},
+        "Nothing finite has the direction of ∞, so it passes, and is found where it began.",
+        extreme=True, modelled=False,
+    ),
+    Choice(
         ("Clip",), "gradient", "x beyond a limit where ∞ or NaN arrives", not_finite, "0",
         {"JAX": "NaN"},
         "What is cut off does not matter; JAX multiplies by 0.",

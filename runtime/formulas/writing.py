@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Source
-from blocks.formulas.array_syntax import block_class
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.names import snake_case
@@ -169,11 +168,10 @@ class _Writer:
 
     def _hides(self, name: str, identifier: str) -> bool:
         """Whether in a formula an identifier hides a function that another block needs."""
-        kind = None if self._prefix or identifier == "loss" else block_class(identifier)
-        blocks = self._page.blocks
-        return kind is not None and any(
-            type(blocks[other]) is kind and other != name for other in self._chosen
-        )
+        if self._prefix or identifier == "loss":
+            return False
+        others = (self._page.blocks[other] for other in self._chosen if other != name)
+        return any(snake_case(type(other).type_name()) == identifier for other in others)
 
     def _in_order(self) -> list[str]:
         """The chosen blocks, each after those that it reads; blocks of a cycle in any order."""

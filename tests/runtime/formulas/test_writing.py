@@ -160,3 +160,15 @@ def test_deep_diagrams_are_written_without_recursion():
 
 def test_nothing_is_written_of_nothing():
     assert formula_of(EMPTY, "main", ()) == python_of(EMPTY, "main", ()) == ""
+
+
+def test_a_name_of_a_function_that_is_needed_is_written_otherwise() -> None:
+    x = gw.variable("x", [1.0, 2.0])
+    first = gw.sum(x, name="tanh")
+    diagram = gw.build(gw.tanh(first, name="end") + gw.exp(first, name="stop gradient"))
+    text = formula_of(diagram, "main", list(diagram.main.blocks))
+    assert text.splitlines()[:3] == [
+        "tanh_ = sum(x)",
+        "end = tanh(tanh_)",
+        "stop_gradient = exp(tanh_)",
+    ]

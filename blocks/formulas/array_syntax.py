@@ -81,6 +81,12 @@ def block_class(kind: str) -> type[Block] | None:
     return {_normalised(name): cls for name, cls in classes.items()}.get(_normalised(kind))
 
 
+def is_function(name: str) -> bool:
+    """Whether formulas write a block type so: in snake case."""
+    kind = block_class(name)
+    return kind is not None and snake_case(kind.type_name()) == name
+
+
 def nearest_functions(name: str, *others: str) -> str | None:
     """A suggestion of functions of blocks, in snake case, and of the ``others``; None without."""
     return did_you_mean(name, [*others, *map(snake_case, registry().classes)])

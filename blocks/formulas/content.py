@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from blocks.block import RESERVED, Block, Source
 from blocks.formulas.nodes import reached
-from blocks.formulas.places import span_of
-from blocks.formulas.reading import FormulaError, read
+from blocks.formulas.places import FormulaError, span_of
+from blocks.formulas.reading import read
 from blocks.library.pages import Composite, PageInput, PageOutput
 from blocks.library.sources import Constant
 from blocks.names import fresh_names

@@ -6,6 +6,24 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from blocks.errors import BuildError
+
+
+class FormulaError(BuildError):
+    """A text that is no formula. ``offset`` is the index of the character that is wrong."""
+
+    def __init__(
+        self,
+        what: str,
+        offset: int,
+        *,
+        expected: str | None = None,
+        got: str | None = None,
+        next_step: str | None = None,
+    ) -> None:
+        super().__init__(what, expected=expected, got=got, next_step=next_step)
+        self.offset = offset
+
 
 def offset_of(text: str, node: ast.AST) -> int:
     """Index in the text of a node's first character; its own columns count bytes of UTF-8."""

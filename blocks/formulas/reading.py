@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, cast
 
-from blocks.errors import BuildError, GradwireError
-from blocks.formulas.array_syntax import block_class, nearest_functions
+from blocks.errors import GradwireError
+from blocks.formulas.array_syntax import block_class, is_function, nearest_functions
 from blocks.formulas.expressions import Expression, OwnVariable, block
-from blocks.formulas.places import blamed, offset_of
+from blocks.formulas.literals import Literals
+from blocks.formulas.places import FormulaError, blamed, offset_of
 from blocks.names import is_name
 
 if TYPE_CHECKING:
     from blocks.block import Block
     from blocks.formulas.nodes import Node
+    from blocks.formulas.page_calls import PageUse
 
 MAX_CHARACTERS = 20_000
 """Length of a formula."""
-MAX_NUMBERS = 10_000
-"""Numbers in the lists of a formula."""
 DATA = ("x", "t", "y", "input", "inputs", "target", "targets", "label", "labels", "data")
 """Names, alone or before a number or an underscore, that stand for data instead of a variable."""
 
@@ -53,22 +53,6 @@ _SOURCES = {"variable": "Variable", "constant": "Constant", "input": "Input"}
 _MATRICES = frozenset({"MatMul", "Linear"})
 
 
-class FormulaError(BuildError):
-    """A text that is no formula. ``offset`` is the index of the character that is wrong."""
-
-    def __init__(
-        self,
-        what: str,
-        offset: int,
-        *,
-        expected: str | None = None,
-        got: str | None = None,
-        next_step: str | None = None,
-    ) -> None:
-        super().__init__(what, expected=expected, got=got, next_step=next_step)
-        self.offset = offset
-
-
 class Formula:
     """What was read.
 
@@ -86,8 +70,13 @@ class Formula:
         self.places: dict[Node, ast.AST] = {}
 
 
-def read(text: str, known: Mapping[str, Expression] | None = None) -> Formula:
-    """Read the statements of a formula. ``known`` has expressions for names that exist already.
+def read(
+    text: str,
+    known: Mapping[str, Expression] | None = None,
+    pages: Mapping[str, PageUse] | None = None,
+) -> Formula:
+    """Read the statements of a formula. ``known`` has expressions for names that exist already,
+    ``pages`` the pages that can be called, by identifier and by name.
 
     A name that nothing was assigned to becomes a Variable, or an Input if it is one of ``DATA``.
     Its shape stays open. Raises FormulaError with the place in the text.
@@ -107,7 +96,7 @@ def read(text: str, known: Mapping[str, Expression] | None = None) -> Formula:
         raise FormulaError("The formula is nested too deeply.", 0) from None
     except ValueError as error:
         raise FormulaError(f"This is no formula: {error}.", 0) from None
-    reader = _Reader(text, known or {})
+    reader = _Reader(text, known or {}, pages or {})
     try:
         for statement in tree.body:
             reader.statement(statement)
@@ -134,13 +123,20 @@ def is_data(name: str) -> bool:
     return name.rstrip("0123456789_").partition("_")[0] in DATA
 
 
-class _Reader:
+def is_loss(name: str) -> bool:
+    """Whether what is assigned to a name is a loss by convention."""
+    return name == "loss" or name.startswith("loss_") or name.endswith("_loss")
+
+
+class _Reader(Literals):
     """Turns syntax into expressions."""
 
-    def __init__(self, text: str, known: Mapping[str, Expression]) -> None:
-        self._text = text
+    def __init__(
+        self, text: str, known: Mapping[str, Expression], pages: Mapping[str, PageUse]
+    ) -> None:
+        super().__init__(text)
+        self._pages = pages
         self._names: dict[str, Expression] = dict(known)
-        self._numbers = 0
         self.formula = Formula()
 
     def statement(self, node: ast.stmt) -> None:
@@ -150,11 +146,11 @@ class _Reader:
             case ast.Assign([ast.Name(name)], value):
                 self.formula.results.append(self._assigned(node, name, value))
             case ast.AugAssign() | ast.Assign():
-                raise self._error(
+                raise self.error(
                     "Only one name can be assigned to.", node, next_step="Write name = expression."
                 )
             case _:
-                raise self._error(
+                raise self.error(
                     "This statement is not part of a formula.",
                     node,
                     expected="name = expression, or an expression",
@@ -164,14 +160,13 @@ class _Reader:
         """The block that an assignment names; ``loss = …`` adds the Loss."""
         target = node.targets[0]
         if not is_name(name):
-            raise self._error(f"{name!r} can't be the name of a block.", target)
+            raise self.error(f"{name!r} can't be the name of a block.", target)
         if name in self._names:
-            raise self._error(f"{name!r} exists already.", target, next_step="Take another name.")
+            raise self.error(f"{name!r} exists already.", target, next_step="Take another name.")
         made = self._source(value, name)
         if made is None:
             made = self._block_of(value)
-        is_loss = name == "loss" or name.startswith("loss_") or name.endswith("_loss")
-        if is_loss and made.node.kind != "Loss":
+        if is_loss(name) and made.node.kind not in ("Loss", "PageOutput"):
             made = self._at(value, lambda: block("Loss", made))
         self._names[name] = self._at(target, lambda: made.named(name))
         return self._names[name]
@@ -182,9 +177,9 @@ class _Reader:
             case ast.Call(ast.Name(function), given, keywords) if function in _SOURCES:
                 parameters = self._parameters(keywords)
                 if given:
-                    parameters["value"] = self._literal(given[0])
+                    parameters["value"] = self.literal(given[0])
                 return self._at(value, lambda: block(_SOURCES[function], name=name, **parameters))
-        number = self._number(value)
+        number = self.number(value)
         if number is None:
             return None
         return self._at(value, lambda: block("Constant", value=number, name=name))
@@ -197,7 +192,7 @@ class _Reader:
 
     def _expression(self, node: ast.expr) -> Any:
         """An expression, or a number or nested lists of numbers."""
-        number = self._number(node)
+        number = self.number(node)
         if number is not None:
             return number
         match node:
@@ -225,7 +220,7 @@ class _Reader:
                 return self._block(node, "Transpose", value)
             case ast.Subscript(value, index):
                 return self._part(node, value, index)
-        raise self._error(
+        raise self.error(
             "This is not part of a formula.", node, next_step="Write where(condition, a, b), "
             "gather(x, indices) and so on for what no operator does."
         )  # fmt: skip
@@ -233,7 +228,7 @@ class _Reader:
     def _named(self, node: ast.expr, name: str) -> Expression:
         if name not in self._names:
             if not is_name(name):
-                raise self._error(f"{name!r} can't be the name of a block.", node)
+                raise self.error(f"{name!r} can't be the name of a block.", node)
             kind = "Input" if is_data(name) else "Variable"
             made = self._at(node, lambda: block(kind, name=name))
             self._names[name] = self.formula.free[name] = made
@@ -253,6 +248,8 @@ class _Reader:
         return self._at(node, lambda: reduce(partial(block, kind), made))
 
     def _call(self, node: ast.Call) -> Expression:
+        if (page := self._page_called(node)) is not None:
+            return self._use(node, page)
         given = node.args
         match node.func:
             case ast.Name(name) if name not in self._names:
@@ -260,28 +257,52 @@ class _Reader:
             case ast.Attribute(value, name):
                 kind, given = self._function(node.func, name), [value, *node.args]
             case _:
-                raise self._error("This is not a function.", node.func)
+                raise self.error("This is not a function.", node.func)
         parameters = self._parameters(node.keywords)
         if kind.type_name() in _MATRICES:
             self._note_factors(given)
         if isinstance(node.func, ast.Attribute) and len(kind.inputs) == 1:
             return self._method(node, given[0], node.func.attr, parameters)
-        inputs = [self._expression(operand) for operand in given]
+        inputs = [self._operand(operand) for operand in given]
         return self._at(node, lambda: block(kind.type_name(), *inputs, **parameters))
+
+    def _operand(self, node: ast.expr) -> Any:
+        """An argument of a call; None leaves the input unwired."""
+        return None if _is_none(node) else self._expression(node)
+
+    def _page_called(self, node: ast.Call) -> str | None:
+        """The page of ``encoder(x)`` or ``page(x, page="my encoder")``; None for other calls."""
+        if not isinstance(node.func, ast.Name) or node.func.id in self._names:
+            return None
+        for keyword in node.keywords:
+            if (node.func.id, keyword.arg) == ("page", "page"):
+                name = getattr(keyword.value, "value", None)
+                if not isinstance(name, str) or name not in self._pages:
+                    near = nearest_functions(str(name), *self._pages)
+                    raise self.error(f"There is no page {name!r}.", keyword, next_step=near)
+                return name
+        name = node.func.id
+        return name if name in self._pages and not is_function(name) else None
+
+    def _use(self, node: ast.Call, name: str) -> Expression:
+        """A block that uses a page, with inputs by position or name."""
+        given = [self._operand(argument) for argument in node.args]
+        named = self._parameters(keyword for keyword in node.keywords if keyword.arg != "page")
+        return self._at(node, lambda: self._pages[name].call(given, named))
 
     def _method(
         self, node: ast.Call, value: ast.expr, name: str, parameters: dict[str, Any]
     ) -> Expression:
         """``x.sum(0)``: positional arguments are parameters, as for methods of arrays."""
         x = self._block_of(value)
-        given = [self._literal(argument) for argument in node.args]
+        given = [self.literal(argument) for argument in node.args]
         return self._at(node, lambda: cast("Expression", getattr(x, name)(*given, **parameters)))
 
     def _function(self, node: ast.expr, name: str) -> type[Block]:
         kind = None if name.startswith("_") else block_class(name)
         if kind is None:
-            near = nearest_functions(name) or "The palette lists all blocks."
-            raise self._error(f"There is no block {name!r}.", node, next_step=near)
+            near = nearest_functions(name, *self._pages) or "The palette lists all blocks."
+            raise self.error(f"There is no block {name!r}.", node, next_step=near)
         return kind
 
     def _parameters(self, keywords: Iterable[ast.keyword]) -> dict[str, Any]:
@@ -289,11 +310,13 @@ class _Reader:
         found: dict[str, Any] = {}
         for keyword in keywords:
             if keyword.arg is None:
-                raise self._error("Write each parameter by its name.", keyword.value)
+                raise self.error("Write each parameter by its name.", keyword.value)
             if isinstance(keyword.value, ast.Constant):
                 found[keyword.arg] = keyword.value.value
-            elif (listed := self._try_literal(keyword.value)) is not None:
+            elif (listed := self.try_literal(keyword.value)) is not None:
                 found[keyword.arg] = listed
+            elif (texts := self.texts(keyword.value)) is not None:
+                found[keyword.arg] = texts
             else:
                 found[keyword.arg] = self._expression(keyword.value)
         return found
@@ -303,60 +326,9 @@ class _Reader:
             key: Any = index.value
         else:
             entries = index.elts if isinstance(index, ast.Tuple) else [index]
-            key = tuple(self._index(entry) for entry in entries)
+            key = tuple(self.index(entry) for entry in entries)
         x = self._block_of(value)
         return self._at(node, lambda: x[key])
-
-    def _index(self, node: ast.expr) -> int | slice:
-        if isinstance(node, ast.Slice):
-            ends = (node.lower, node.upper, node.step)
-            first, last, step = (None if end is None else self._index(end) for end in ends)
-            return slice(first, last, step)
-        number = self._number(node)
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise self._error(
-                "An index is a whole number.", node, next_step="Write gather(x, indices)."
-            )
-        return number
-
-    def _number(self, node: ast.expr) -> Any:
-        """The number of ``2``, ``-1.5``, ``1 / 2`` or ``[1, 2]``; None for other syntax."""
-        match node:
-            case ast.Constant(bool() | int() | float() as value):
-                self._count(node)
-                if isinstance(value, int) and abs(value) >= 2**63:
-                    raise self._error("The number is too large.", node, expected="an int64")
-                return value
-            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
-                return None if isinstance(value, bool) else -self._number(node.operand)
-            case ast.BinOp(ast.Constant(), ast.Div(), ast.Constant(int() | float() as divisor)):
-                numerator = self._number(node.left)
-                if divisor and isinstance(numerator, int | float):
-                    return numerator / divisor
-                return None
-            case ast.List():
-                return self._try_literal(node)
-        return None
-
-    def _try_literal(self, node: ast.expr) -> Any:
-        """A number or nested lists or tuples of them; None for other syntax."""
-        if not isinstance(node, ast.List | ast.Tuple):
-            return self._number(node)
-        found = [self._try_literal(element) for element in node.elts]
-        return None if any(element is None for element in found) else found
-
-    def _literal(self, node: ast.expr) -> Any:
-        found = self._try_literal(node)
-        if found is None:
-            raise self._error("Expected numbers here.", node, expected="a number or lists of them")
-        return found
-
-    def _count(self, node: ast.expr) -> None:
-        self._numbers += 1
-        if self._numbers > MAX_NUMBERS:
-            raise self._error(
-                "There are too many numbers.", node, expected=f"at most {MAX_NUMBERS:,}"
-            )
 
     def _note_factors(self, operands: Iterable[ast.expr]) -> None:
         for number, operand in enumerate(operands):
@@ -372,12 +344,13 @@ class _Reader:
             raise
         except (GradwireError, AttributeError, TypeError) as error:
             place = blamed(node, str(error))
-            raise FormulaError(str(error), offset_of(self._text, place)) from error
+            raise FormulaError(str(error), offset_of(self.text, place)) from error
         self.formula.places.setdefault(made.node, node)
         return made
 
-    def _error(self, what: str, node: ast.AST, **details: str | None) -> FormulaError:
-        return FormulaError(what, offset_of(self._text, node), **details)
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _syntax_error(text: str, error: SyntaxError) -> FormulaError:

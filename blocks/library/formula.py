@@ -11,8 +11,7 @@ from blocks.block import InputPort
 from blocks.errors import ParameterError
 from blocks.formulas.content import NOT_INPUTS, Content, content_of
 from blocks.formulas.notation import latex, plain
-from blocks.formulas.places import with_keywords
-from blocks.formulas.reading import FormulaError
+from blocks.formulas.places import FormulaError, with_keywords
 from blocks.library.pages import Composite
 
 

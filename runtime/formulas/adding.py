@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 from blocks.errors import BuildError
 from blocks.formulas.expressions import Expression
 from blocks.formulas.nodes import Node, reached
+from blocks.formulas.page_calls import PageUse
 from blocks.formulas.reading import read
 from blocks.library.sources import Input, Variable
 from runtime.build import names_of
+from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
 from runtime.diagram.layout.graph import Shown
-from runtime.diagram.model import MAIN, Diagram, Page, Point, ports
+from runtime.diagram.model import MAIN, Diagram, Page, Point, page_ports, ports
 from runtime.diagram.paths import InstancePath, PortName
 from runtime.engine.lowering import lower
 from runtime.formulas.shapes import with_shapes
+from runtime.formulas.writing import identifier_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +53,11 @@ def add_formula(
     here = diagram.pages[page]
     words = {word for word in _WORD.findall(text) if word in here.blocks}
     known = {name: _output(diagram, page, name) for name in words}
-    formula = read(text, {name: made for name, made in known.items() if made is not None})
+    formula = read(
+        text,
+        {name: made for name, made in known.items() if made is not None},
+        _pages(diagram, page),
+    )
     present = {made.node for made in known.values() if made is not None}
     nodes = [node for node in reached([e.node for e in formula.results]) if node not in present]
     if not nodes:
@@ -83,7 +90,19 @@ def _alone(
         stubs[name] = Input() if value is None else Input(shape=value.shape, dtype=value.dtype)
         sources[source] = PortName(name, "out")
     joined = {target: sources.get(source, source) for target, source in wires.items()}
-    return Diagram({MAIN: Page({**stubs, **blocks}, joined)})
+    return Diagram({**diagram.pages, MAIN: Page({**stubs, **blocks}, joined)})
+
+
+def _pages(diagram: Diagram, page: str) -> dict[str, PageUse]:
+    """The pages of a diagram that a formula on ``page`` may call, by name and by identifier."""
+    around = {MAIN, page, *Dependencies(diagram).users(page)}
+    found: dict[str, PageUse] = {}
+    for name, content in diagram.pages.items():
+        refusal = "" if name not in around else f"Page {name!r} can't be used on this page."
+        sides = page_ports(content)
+        found[name] = PageUse(name, sides.inputs, sides.outputs, refusal)
+        found.setdefault(identifier_of(name), found[name])
+    return found
 
 
 def _output(diagram: Diagram, page: str, name: str) -> Expression | None:

@@ -10,8 +10,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Source
+from blocks.formulas.array_syntax import is_function
+from blocks.formulas.reading import is_loss
 from blocks.library.formula import Formula
+from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageOutput
 from blocks.names import snake_case
 from runtime.diagram.bypass import passing_input
 from runtime.diagram.model import ports
@@ -161,6 +165,13 @@ class _Writer:
         """The name of a block as an identifier of Python; different for different blocks."""
         if name not in self._identifiers:
             made = identifier_of(name)
+            block = self._page.blocks[name]
+            if (
+                not self._prefix
+                and is_loss(made)
+                and not isinstance(block, Loss | PageOutput | Source)
+            ):
+                made = f"_{made}"  # or it would be read as a Loss
             while made in self._identifiers.values() or made == "gw" or self._hides(name, made):
                 made += "_"
             self._identifiers[name] = made
@@ -170,8 +181,13 @@ class _Writer:
         """Whether in a formula an identifier hides a function that another block needs."""
         if self._prefix or identifier == "loss":
             return False
-        others = (self._page.blocks[other] for other in self._chosen if other != name)
-        return any(snake_case(type(other).type_name()) == identifier for other in others)
+        blocks = self._page.blocks
+        others = [blocks[other] for other in self._chosen if other != name]
+        return any(
+            snake_case(type(other).type_name()) == identifier
+            or (isinstance(other, PageBlock) and identifier_of(other.page) == identifier)
+            for other in others
+        )
 
     def _in_order(self) -> list[str]:
         """The chosen blocks, each after those that it reads; blocks of a cycle in any order."""
@@ -232,11 +248,22 @@ class _Writer:
         if kind == "Loss" and not self._prefix and name.startswith("loss"):
             return inputs[own[0]] if complete else _Text("loss()")
         given = _arguments(() if isinstance(block, Formula) else own, inputs)
-        if isinstance(block, PageBlock | Opaque):
-            function, parameters = identifier_of(getattr(block, "page", "") or kind), []
+        if isinstance(block, PageBlock):
+            function, parameters = self._page_function(block)
+        elif isinstance(block, Opaque):
+            function, parameters = identifier_of(kind), []
         else:
             function = snake_case(kind)
         return _Text(f"{self._prefix}{function}({', '.join([*given, *parameters])})")
+
+    def _page_function(self, block: PageBlock) -> tuple[str, list[str]]:
+        """What calls a page, and its parameters; ``page(…, page="…")`` where its name is taken."""
+        function = identifier_of(block.page)
+        own = ["independent=True"] if block.independent else []
+        others = (name for name in self._diagram.pages if name != block.page)
+        if self._prefix or not (is_function(function) or function in map(identifier_of, others)):
+            return function, own
+        return "page", [f"page={block.page!r}", *own]
 
     def _operation(self, kind: str, left: _Text, right: _Text) -> _Text:
         """``left sign right``; all operators but ** group from the left."""

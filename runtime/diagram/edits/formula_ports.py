@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from blocks.formulas.content import content_of
-from blocks.formulas.reading import FormulaError
+from blocks.formulas.places import FormulaError
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:

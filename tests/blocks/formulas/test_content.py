@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blocks.formulas.content import MAX_EXPRESSION, MAX_OPERATIONS, content_of
-from blocks.formulas.reading import FormulaError
+from blocks.formulas.places import FormulaError
 
 
 def kinds(expression: str) -> dict[str, str]:

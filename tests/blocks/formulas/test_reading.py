@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from blocks.formulas.reading import MAX_NUMBERS, FormulaError, is_data, looks_like_formula, read
+from blocks.formulas.literals import MAX_NUMBERS
+from blocks.formulas.places import FormulaError
+from blocks.formulas.reading import is_data, looks_like_formula, read
 from runtime.build import build
 
 

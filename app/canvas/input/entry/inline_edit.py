@@ -15,7 +15,7 @@ from app.services.translation import editor
 from blocks.errors import ChangeError
 from blocks.formulas.content import content_of
 from blocks.formulas.notation import one_line
-from blocks.formulas.reading import FormulaError
+from blocks.formulas.places import FormulaError
 from blocks.library.formula import Formula
 from blocks.values import Tensor
 from runtime.diagram import SetParameters

@@ -21,7 +21,8 @@ from app.canvas.input.entry.candidates import Candidate, search
 from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 from app.services.plain_text import tooltip
 from blocks.errors import BuildError
-from blocks.formulas.reading import FormulaError, looks_like_formula
+from blocks.formulas.places import FormulaError
+from blocks.formulas.reading import looks_like_formula
 
 if TYPE_CHECKING:
     from app.services.favourites import Favourites

@@ -1,0 +1,98 @@
+"""Every page of the examples, written as a formula and read again, computes the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import runtime.build as b
+from blocks.block import Source
+from blocks.errors import BuildError
+from blocks.formulas.places import FormulaError
+from blocks.library.pages import Page as PageBlock
+from runtime.diagram import Diagram, Page, apply, load
+from runtime.engine import Session
+from runtime.formulas.adding import add_formula
+from runtime.formulas.writing import formula_of
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "assets" / "diagrams").glob("*.gradwire.json"))
+
+
+def rewritten(diagram: Diagram, page: str) -> Diagram:
+    """The diagram with a page whose blocks, but for its sources, were written and read again."""
+    here = diagram.pages[page]
+    text = formula_of(diagram, page, list(here.blocks))
+    sources = {name: block for name, block in here.blocks.items() if isinstance(block, Source)}
+    bare = diagram.with_page(page, Page(sources))
+    return apply(bare, add_formula(bare, text, page=page).change).after
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name.partition(".")[0])
+def test_a_page_as_a_formula_keeps_every_gradient(path: Path) -> None:
+    diagram = load(path)
+    expected = Session(diagram, fast=False).backward()
+    for page in diagram.pages:
+        found = Session(rewritten(diagram, page), fast=False).backward()
+        assert found.gradients.keys() == expected.gradients.keys()
+        for name, gradient in expected.gradients.items():
+            assert (gradient is None) == (found.gradients[name] is None), (page, name)
+            if gradient is not None:
+                np.testing.assert_allclose(found.gradients[name], gradient, 1e-5, 1e-7, name)
+
+
+@pytest.fixture
+def diagram() -> Diagram:
+    @b.page("my encoder")
+    def encoder(x, scale=2.0):
+        h = b.tanh(x * scale)
+        return h, b.sum(h)
+
+    @b.page("twice")
+    def twice(x):
+        return encoder(x)["out2"] * 2
+
+    return b.build(b.loss(twice(b.variable("w", [1.0, 2.0]))))
+
+
+def uses(diagram: Diagram, page: str = "main") -> list[PageBlock]:
+    return [b for b in diagram.pages[page].blocks.values() if isinstance(b, PageBlock)]
+
+
+def test_a_page_is_called_by_its_name(diagram: Diagram) -> None:
+    added = add_formula(diagram, "loss2 = twice(w)\ne = my_encoder(w, scale=3, independent=True)")
+    after = apply(diagram, added.change).after
+    *_, again, other = uses(after)
+    assert (again.page, other.page, other.independent) == ("twice", "my encoder", True)
+    assert other.literals["scale"].to_json() == 3
+    parts = apply(diagram, add_formula(diagram, "y = my_encoder(w)['out2'] + 1").change).after
+    assert "my encoder1.out2" in {str(source) for source in parts.main.wires.values()}
+    spelled = add_formula(diagram, "page(w, page='my encoder')")
+    assert uses(apply(diagram, spelled.change).after)[-1].page == "my encoder"
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "what"),
+    [
+        ("w + twise(w)", 4, "There is no block 'twise'. Did you mean twice"),
+        ("w + twice(w, w)", 4, "has fewer inputs"),
+        ("w + twice(w, y=2)", 13, "takes no 'y' here"),
+        ("page(w, page='nowhere')", 8, "There is no page 'nowhere'"),
+        ("main(w)", 0, "can't be used on this page"),
+    ],
+)
+def test_a_wrong_call_is_pointed_at(diagram: Diagram, text: str, at: int, what: str) -> None:
+    with pytest.raises(FormulaError) as caught:
+        add_formula(diagram, text)
+    assert (caught.value.offset, what in str(caught.value)) == (at, True), caught.value
+
+
+def test_a_page_can_not_contain_itself(diagram: Diagram) -> None:
+    with pytest.raises(BuildError, match="'twice' can't be used on this page"):
+        add_formula(diagram, "y = twice(x)", page="my encoder")
+
+
+def test_a_name_that_reads_as_a_loss_is_written_otherwise() -> None:
+    diagram = b.build(b.mean(b.square(b.variable("w", 2.0)), name="data_loss"))
+    assert formula_of(diagram, "main", list(diagram.main.blocks)) == "_data_loss = mean(square(w))"

@@ -163,9 +163,7 @@ class Docks(QObject):
         frame.tabifyDockWidget(made["variables"], made["problems"])
         frame.tabifyDockWidget(made["problems"], made["doctor"])
         frame.tabifyDockWidget(made["doctor"], made["matrix"])
-        frame.tabifyDockWidget(made["why"], made["derivative"])
         made["variables"].raise_()
-        made["why"].raise_()
         frame.resize(1280, 820)
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         frame.resizeDocks(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from blocks.terms import split_term
 from runtime.calculus import sweep, unwrap
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
@@ -61,7 +62,7 @@ def rules(block: IsolatedBlock) -> dict[str, str | None]:
 
 def port_name(port: str) -> str:
     """The name of a port as LaTeX."""
-    letters, _, index = port.partition(".")
+    letters, index = split_term(port)
     text = letters if len(letters) == 1 else rf"\mathrm{{{letters}}}".replace("_", r"\_")
     return f"{text}_{{{index}}}" if index else text
 

@@ -48,7 +48,8 @@ def by_loss(states: Mapping[str, State]) -> str:
         losses.setdefault(state.row.spoken, []).append(loss)
     if len(losses) < 2:
         return ""
-    return "; ".join(f"{names(alike)}: {spoken}" for spoken, alike in losses.items()) + "."
+    text = "; ".join(f"{names(alike)}: {spoken}" for spoken, alike in losses.items())
+    return f"{text}."
 
 
 def shared(paths: Sequence[str]) -> str:

@@ -76,7 +76,7 @@ def test_the_numbers_of_all_others_are_the_same(edit):
         (Disconnect(P("one.x")), {"a", "b", "one"}),
         (Disconnect(P("aside.x")), {"c", "aside"}),
     ],
-    ids=str,
+    ids=lambda part: ",".join(sorted(part)) if isinstance(part, set) else str(part),
 )
 def test_only_what_depends_on_the_edit_is_outdated(edit, outdated):
     was = diagram()

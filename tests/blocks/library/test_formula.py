@@ -19,7 +19,7 @@ def test_the_expression_gives_the_ports():
 
 
 def test_the_face_shows_the_expression_in_one_line():
-    assert Formula(expression="d = x - t\n\nd * d").label() == "d = x - t; d * d"
+    assert Formula(expression="d = x - t\n\nd * d").label() == "d = x − t; d·d"
 
 
 def test_a_literal_is_given_by_the_name_of_an_input():

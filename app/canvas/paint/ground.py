@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPixmap
@@ -17,12 +17,14 @@ class Ground:
     """The picture of frames and wires. It is made when they stay the same for two frames.
 
     So a page that is panned or zoomed, where it changes with every frame, costs nothing more.
+    When only lanes change, as with a number that is dragged, it is made at once: most numbers
+    that follow change no lane, and would have the same wires drawn a second time.
     """
 
     def __init__(self) -> None:
         self._size = QSize()
         self._ratio = 1.0
-        self._key: Hashable = None
+        self._key: GroundKey | None = None
         self._picture: QPixmap | None = None
 
     def begin(self, size: QSize, ratio: float) -> None:
@@ -39,8 +41,10 @@ class Ground:
     ) -> None:
         """Paint ``area``: from the picture if there is one, or else by ``draw``."""
         key = ground_key(view)
-        if key != self._key:
-            self._key, self._picture = key, None
+        before, self._key = self._key, key
+        if key != before:
+            self._picture = None
+        if before is None or key.rest != before.rest:
             draw(painter, area)
             return
         if self._picture is None:
@@ -60,7 +64,16 @@ class Ground:
         return picture
 
 
-def ground_key(view: ViewState) -> Hashable:
+class GroundKey(NamedTuple):
+    """What the picture of frames and wires depends on."""
+
+    lanes: Hashable
+    """The states, widths and positions of the lanes."""
+    rest: Hashable
+    """Everything else."""
+
+
+def ground_key(view: ViewState) -> GroundKey:
     """Equal for view states whose frames and wires look the same."""
     scene, annotations = view.scene, view.annotations
     lanes = tuple(
@@ -69,7 +82,7 @@ def ground_key(view: ViewState) -> Hashable:
     )
     notes = tuple(scene.page.notes.values()), tuple(view.dragged_notes.items())
     wire = view.selection.wire
-    return (
-        scene, scene.version, view.camera, view.theme, lanes, annotations.dimmed, notes,
+    return GroundKey(lanes, (
+        scene, scene.version, view.camera, view.theme, annotations.dimmed, notes,
         view.selection.notes, wire, view.phase if wire else 0.0, view.hidden_wire,
-    )  # fmt: skip
+    ))  # fmt: skip

@@ -94,3 +94,22 @@ def test_numbers_alone_change_no_wire(canvas, shell):
     result.values["add1.out"] = np.array([[7.0, 8.0]], np.float32)
     canvas.set_result(result)
     assert ground_key(canvas.view) == before
+
+
+def test_lanes_that_change_are_drawn_once(canvas, shell):
+    """The next frame shows the picture made for this one."""
+    canvas.set_reduced_motion(True)
+    kept(canvas)
+    recolour(canvas, shell)
+    canvas.grab()
+    picture = canvas._ground._picture
+    assert picture is not None
+    canvas.grab()
+    assert canvas._ground._picture is picture
+
+
+def test_a_view_that_is_zoomed_makes_no_picture(canvas, shell):
+    kept(canvas)
+    canvas.set_zoom(1.3)
+    canvas.grab()
+    assert canvas._ground._picture is None

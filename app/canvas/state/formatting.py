@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.state.charts import Chart, chart
 from runtime.flow.words.formatting import DIGITS, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Text = TypeVar("Text")
 
 ROWS = 3
 """Largest number of rows of an array that is shown in full."""
@@ -40,6 +46,22 @@ class Readout:
         return self.fewer or self.cells
 
 
+def _remembered(write: Callable[[NDArray[Any]], Text]) -> Callable[[NDArray[Any]], Text]:
+    """``write`` with its texts of small arrays kept: most stay the same from edit to edit."""
+
+    @lru_cache(maxsize=8192)
+    def of_few(dtype: np.dtype[Any], shape: tuple[int, ...], data: bytes) -> Text:
+        return write(np.frombuffer(data, dtype).reshape(shape))
+
+    @wraps(write)
+    def remembering(array: NDArray[Any]) -> Text:
+        if not 0 < array.size <= _FEW or array.dtype.hasobject:
+            return write(array)
+        return of_few(array.dtype, array.shape, array.tobytes())
+
+    return remembering
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A readout on a face, after a mark: ∇ for a gradient."""
@@ -64,6 +86,7 @@ NONE = Readout((("None",),), prose=True)
 """The gradient of a variable that no path connects to a loss; not the same as zero."""
 
 
+@_remembered
 def readout(array: NDArray[Any]) -> Readout:
     """The text of an array.
 
@@ -184,6 +207,7 @@ def _rms_of_few(array: NDArray[Any]) -> float | None:
     return largest * math.sqrt(sum((x / largest) ** 2 for x in values) / len(values))
 
 
+@_remembered
 def beside_wire(array: NDArray[Any]) -> tuple[str, ...]:
     """An array as one number with at least three digits, in shorter and shorter texts."""
     return tuple(dict.fromkeys(one_number(array)[: -(DIGITS - 2)] or one_number(array)))

@@ -148,3 +148,14 @@ def test_tooltips_show_the_head():
 )
 def test_one_number_stands_for_an_array_in_ever_shorter_texts(array, shown):
     assert one_number(None if array is None else np.asarray(array)) == shown
+
+
+def test_a_small_array_is_known_by_its_numbers_type_and_shape():
+    """Neither by its memory, which may hold others by now, nor by its bytes alone."""
+    array = np.array([1.5, 2.0])
+    assert readout(array).cells == (("1.500", "2.000"),)
+    array[0] = 7.5
+    assert readout(array).cells == (("7.500", "2.000"),)
+    assert readout(array.view(np.int64)) != readout(array)
+    assert readout(array.reshape(2, 1)).cells == (("7.500",), ("2.000",))
+    assert readout(np.array([None, "text"], object)[:0]).prose

@@ -194,7 +194,7 @@ FUNCTIONS: dict[str, Function] = {
     **{name: _alike(_plain(function)) for name, function in {
         "MatMul": torch.matmul, "Dot": torch.linalg.vecdot, "Linear": F.linear,
     }.items()},
-    "Formula": lambda _, w, x, b: w * torch.tanh(x) + torch.abs(b),
+    "Formula": lambda _, w, x, b: w * x + b,
     "AddN": lambda _, *terms: reduce(torch.add, terms),
     "Clip": _clip,
     "LeakyRelu": lambda block, x: F.leaky_relu(x, block.slope),

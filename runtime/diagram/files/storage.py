@@ -78,7 +78,7 @@ def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore
     ``notice`` is called with what was changed to migrate an older file.
     """
     path = Path(path)
-    with _system_errors(path, "read"):
+    with system_errors(path, "read"):
         folder = Path(os.path.realpath(path)).parent
     text = _text_of(path)
     pulse(0.1)
@@ -114,14 +114,14 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> No
     files unchanged.
     """
     path = Path(path)
-    with _system_errors(path, "write"):
+    with system_errors(path, "write"):
         target = Path(os.path.realpath(path))
     arrays = large_arrays(diagram)
     content = content_of(arrays) if arrays else None
     pulse(0.1)
     name = None if content is None else file_name(_stem(target), content)
     data = _written(diagram, name, target)
-    with _system_errors(target, "write"):
+    with system_errors(target, "write"):
         before = _tensors_of(target)
         pulse(0.2)
         if name is not None and content is not None:
@@ -133,7 +133,7 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> No
             )
         try:
             pulse(1.0)
-            _replace(target, data)
+            replace_file(target, data)
         except BaseException:
             if name is not None and name != before:
                 _discard(target, name)
@@ -165,7 +165,7 @@ def _stem(path: Path) -> str:
 
 
 @contextmanager
-def _system_errors(path: Path, verb: str) -> Iterator[None]:
+def system_errors(path: Path, verb: str) -> Iterator[None]:
     """Raise errors of the operating system as FileErrors."""
     try:
         yield
@@ -191,7 +191,7 @@ def _near(path: Path, error: Exception) -> str | None:
 
 def _text_of(path: Path) -> str:
     """The content of a file as text; raises FileError."""
-    with _system_errors(path, "read"):
+    with system_errors(path, "read"):
         data = read_regular(path, MAX_CHARACTERS)
     try:
         return data.decode("utf-8-sig")
@@ -208,7 +208,7 @@ def _text_of(path: Path) -> str:
 def _write_arrays(path: Path, content: bytes, pulse: Pulse, mode: int | None) -> None:
     """Write an array file unless it exists with this content, and set its permissions."""
     if not _holds(path, content):
-        _replace(path, content, pulse, mode)
+        replace_file(path, content, pulse, mode)
     elif mode is not None and stat.S_IMODE(path.stat().st_mode) != mode:
         path.chmod(mode)
 
@@ -220,10 +220,10 @@ def _holds(path: Path, content: bytes) -> bool:
     return False
 
 
-def _replace(
+def replace_file(
     path: Path, content: bytes, pulse: Pulse = _ignore_pulse, mode: int | None = None
 ) -> None:
-    """Write a temporary file, and rename it to ``path`` only when everything is on disk.
+    """Write a file by way of a temporary one, renamed to ``path`` when everything is on disk.
 
     Keeps the permissions of an existing file unless ``mode`` is given.
     """

@@ -198,15 +198,15 @@ def _json(value: Any) -> str:
     try:
         return _ENCODER.encode(value)
     except ValueError:
-        return _ENCODER.encode(_finite(value))
+        return _ENCODER.encode(json_finite(value))
 
 
-def _finite(value: Any) -> Any:
+def json_finite(value: Any) -> Any:
     """JSON data with non-finite numbers as "nan", "inf" and "-inf"."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: json_finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [json_finite(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -203,7 +203,9 @@ class TestLargeArrays:
     def test_equal_arrays_are_not_written_again(self, path, monkeypatch):
         save(with_array(), path)
         written = []
-        monkeypatch.setattr(storage, "_replace", lambda path, content: written.append(path.name))
+        monkeypatch.setattr(
+            storage, "replace_file", lambda path, content: written.append(path.name)
+        )
         save(titled("New", with_array()), path)
         assert written == [path.name]
 

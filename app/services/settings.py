@@ -33,6 +33,11 @@ class Settings:
         documents = QStandardPaths.writableLocation(
             QStandardPaths.StandardLocation.DocumentsLocation
         )
+        configuration = QStandardPaths.writableLocation(
+            QStandardPaths.StandardLocation.AppConfigLocation
+        )
+        self.presets = (Path(configuration) if store is None else self.folder) / "presets.json"
+        """The file with the user's presets of parameters."""
         own = Path(documents) / "Gradwire Library" if store is None else self.folder / "library"
         self._library = own
 

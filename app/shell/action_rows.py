@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.commands.pages import PageCommands
     from app.commands.panels import PanelCommands
     from app.commands.pictures import PictureCommands
+    from app.commands.presets import PresetCommands
     from app.commands.run import RunCommands
     from app.commands.targets import TargetCommands
     from app.commands.view import ViewCommands
@@ -64,6 +65,7 @@ class Owners:
     panels: PanelCommands
     pictures: PictureCommands
     presentation: Presentation
+    presets: PresetCommands
     run: RunCommands
     targets: TargetCommands
     timeline: TimelineController

@@ -51,7 +51,7 @@ class ActionStates(QObject):
         self._enable(bool(count), "cut", "copy", "duplicate", "zoom_selection")
         blocks = bool(selection.blocks)
         self._enable(blocks, "group", "ungroup", "export_selection", "own_parameters", "move_out")
-        self._enable(blocks, "bypass", "collapse", "fold", "unfold", "edit_formula")
+        self._enable(blocks, "bypass", "collapse", "fold", "unfold", "edit_formula", "save_preset")
         self._enable(bool(count), *(name for name in self._by_name if name.startswith("colour_")))
         self._enable(count == 1, "rename")
 

@@ -19,6 +19,7 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "view": editor.noop("&View"),
         "align": editor.noop("A&lign"),
         "colour": editor.noop("Colou&r"),
+        "presets": editor.noop("Pre&sets"),
         "bookmarks": editor.noop("&Bookmarks"),
         "numbers": editor.noop("N&umbers on Wires"),
         "text": editor.noop("Te&xt Size"),
@@ -36,6 +37,7 @@ PARENTS: Mapping[str, str] = MappingProxyType(
         "theme": "view",
         "align": "edit",
         "colour": "edit",
+        "presets": "edit",
     }
 )
 """The menus that are inside others."""
@@ -184,6 +186,12 @@ TABLE: tuple[Row, ...] = (
             lambda to: to.edit.move_out_parameters(),
             editor.noop("Replace variables inside the selected blocks by Variable blocks"),
             shortcut="Ctrl+Shift+M"),
+    Command("save_preset", "presets", editor.noop("&Save as Preset…"),
+            lambda to: to.presets.save(),
+            editor.noop("Keep the parameters of the selected block, for other blocks of its type")),
+    Command("delete_preset", "presets", editor.noop("&Delete Preset…"),
+            lambda to: to.presets.delete(),
+            editor.noop("Choose a preset to delete; blocks that have its parameters keep them")),
     Command("save_to_library", "edit", editor.noop("Save Page to Librar&y…"),
             lambda to: to.library.save(),
             editor.noop("Share the page of the selected block, or this page, between files")),

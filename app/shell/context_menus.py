@@ -26,19 +26,20 @@ CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
             "zoom_fit", "leave_page", "legend", "", "copy_picture", "export",
         ),
         Target.BLOCK: (
-            "explain", "inspect", "rename", "bypass", *_LOOKS, "", "own_parameters", "move_out",
-            *_CLIPBOARD, "", "group", "fold", "add_frame", *_PLACE,
+            "explain", "inspect", "rename", "bypass", *_LOOKS, "presets", "", "own_parameters",
+            "move_out", *_CLIPBOARD, "", "group", "fold", "add_frame", *_PLACE,
         ),
         Target.PAGE: (
             "enter_page", "inspect", "rename", *_LOOKS, "", "unique_page", "ungroup", *_CLIPBOARD,
             *_PLACE,
         ),
         Target.FORMULA: (
-            "explain", "edit_formula", "inspect", "rename", "bypass", *_LOOKS, "", "unfold",
-            *_CLIPBOARD, "", "group", "add_frame", *_PLACE,
+            "explain", "edit_formula", "inspect", "rename", "bypass", *_LOOKS, "presets", "",
+            "unfold", *_CLIPBOARD, "", "group", "add_frame", *_PLACE,
         ),
         Target.STOP: (
-            "try_selected", "switch_stop", "", "inspect", "rename", *_LOOKS, *_CLIPBOARD, *_PLACE,
+            "try_selected", "switch_stop", "", "inspect", "rename", *_LOOKS, "presets", *_CLIPBOARD,
+            *_PLACE,
         ),
         Target.PORT: ("explain", "", "wire_port", "add_at_port", "", "disconnect_port"),
         Target.WIRE: (
@@ -47,7 +48,7 @@ CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
         Target.FRAME: ("rename", "colour", *_CLIPBOARD, *_PLACE),
         Target.NOTE: ("rename", "colour", *_CLIPBOARD, *_PLACE),
         Target.SELECTION: (
-            "group", "fold", "add_frame", "arrange", "align", *_LOOKS, *_CLIPBOARD, "",
+            "group", "fold", "add_frame", "arrange", "align", *_LOOKS, "presets", *_CLIPBOARD, "",
             "copy_formula",
             "copy_python", "export_selection", *_PLACE,
         ),

@@ -1,4 +1,4 @@
-"""The submenus that are filled at run time: panels, files, bookmarks, losses, windows."""
+"""The submenus that are filled at run time: panels, files, bookmarks, presets, losses, windows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from app.services.examples import examples
 from app.services.palette import colour_icon
 from app.services.plain_text import unmarked
 from app.services.theme import follow_theme
+from blocks.errors import GradwireError
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
 
+    from app.commands.presets import PresetCommands
     from app.document.document import Document
     from app.panels.tables.losses import Losses
     from app.services.theme import Theme
@@ -39,6 +41,7 @@ class Menus(QObject):
         docks: Mapping[str, QDockWidget],
         document: Document,
         losses: Losses,
+        presets: PresetCommands,
         windows: Windows,
         parent: QWidget,
     ) -> None:
@@ -46,6 +49,7 @@ class Menus(QObject):
         self.by_name = by_name
         self._document = document
         self._losses = losses
+        self._presets = presets
         self._windows = windows
         for dock in docks.values():
             by_name["panels"].addAction(dock.toggleViewAction())
@@ -56,6 +60,8 @@ class Menus(QObject):
         by_name["examples"].triggered.connect(lambda act: self.exampleChosen.emit(act.data()))
         by_name["bookmarks"].triggered.connect(self._choose_bookmark)
         by_name["bookmarks"].aboutToShow.connect(self._fill_bookmarks)
+        by_name["presets"].triggered.connect(self._choose_preset)
+        by_name["presets"].aboutToShow.connect(self._fill_presets)
         by_name["recent"].triggered.connect(lambda act: self.fileChosen.emit(act.data()))
         by_name["losses"].triggered.connect(lambda act: losses.choose(act.data()))
         by_name["windows"].triggered.connect(self._show_window)
@@ -70,12 +76,7 @@ class Menus(QObject):
             action.setIcon(colour_icon(theme, action.objectName().removeprefix("colour_")))
 
     def _fill_bookmarks(self) -> None:
-        menu = self.by_name["bookmarks"]
-        for action in menu.actions():
-            if action.isSeparator() or action.data() is not None:
-                menu.removeAction(action)
-                action.deleteLater()
-        menu.addSeparator()
+        menu = _emptied(self.by_name["bookmarks"])
         keys = self._windows.keymap.keys("canvas.bookmark")
         for number, view in enumerate(self._document.diagram.views, start=1):
             action = menu.addAction(unmarked(view.name))
@@ -84,6 +85,21 @@ class Menus(QObject):
             if number <= len(keys):
                 action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # only shown: the
                 action.setShortcut(QKeySequence(keys[number - 1]))  # canvas handles the key
+
+    def _fill_presets(self) -> None:
+        menu = _emptied(self.by_name["presets"])
+        try:
+            offered = self._presets.offered()
+        except GradwireError as error:
+            action = menu.addAction(self.tr("The presets can't be read"))
+            action.setStatusTip(str(error))
+            action.setData("")
+            action.setEnabled(False)
+            return
+        for preset in offered:
+            action = menu.addAction(unmarked(preset.name))
+            action.setStatusTip(self.tr("Give the selected blocks these parameters"))
+            action.setData(preset)
 
     def _fill_recent(self) -> None:
         menu = self.by_name["recent"]
@@ -101,6 +117,10 @@ class Menus(QObject):
     def _choose_bookmark(self, action: QAction) -> None:
         if action.data() is not None:
             self.bookmarkChosen.emit(action.data())
+
+    def _choose_preset(self, action: QAction) -> None:
+        if action.data() is not None:
+            self._presets.apply(action.data())
 
     def _fill_windows(self) -> None:
         menu = self.by_name["windows"]
@@ -124,3 +144,13 @@ class Menus(QObject):
 
     def _show_window(self, action: QAction) -> None:
         self._windows.listed[action.data()].come_forward()
+
+
+def _emptied(menu: QMenu) -> QMenu:
+    """A menu without its entries of before, which have data, and with a separator at the end."""
+    for action in menu.actions():
+        if action.isSeparator() or action.data() is not None:
+            menu.removeAction(action)
+            action.deleteLater()
+    menu.addSeparator()
+    return menu

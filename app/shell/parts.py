@@ -16,6 +16,7 @@ from app.commands.library import LibraryCommands
 from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
 from app.commands.pictures import PictureCommands
+from app.commands.presets import PresetCommands
 from app.commands.run import RunCommands
 from app.commands.targets import TargetCommands
 from app.commands.view import ViewCommands
@@ -144,6 +145,7 @@ class WindowParts(QMainWindow):
         self.view = ViewCommands(canvas, settings, self)
         self.help = HelpCommands(lambda: menus, self.windows.keymap, settings, self)
         self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
+        self.presets = PresetCommands(document, navigation, canvas, self.windows.presets, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
         self.pages = PageCommands(document, navigation, canvas, palette, self)
         self.actions_by_name, menus = actions.build(
@@ -174,6 +176,7 @@ class WindowParts(QMainWindow):
                 ),
                 pictures=PictureCommands(document, navigation, canvas, background, settings, self),
                 presentation=self.presentation,
+                presets=self.presets,
                 run=RunCommands(document, self.evaluator, workers, settings, self),
                 targets=TargetCommands(canvas, self),
                 timeline=self.timeline,
@@ -184,7 +187,9 @@ class WindowParts(QMainWindow):
         )
         Shortcuts(self.windows.keymap, self.actions_by_name, canvas, self)
         self._states = ActionStates(self.actions_by_name, canvas, navigation, document, self)
-        self.menus = Menus(menus, self.docks.by_name, document, self.losses, self.windows, self)
+        self.menus = Menus(
+            menus, self.docks.by_name, document, self.losses, self.presets, self.windows, self
+        )
         self.toolbar = ToolBar(self.actions_by_name, menus, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self.tour = Tour(

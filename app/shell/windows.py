@@ -17,6 +17,7 @@ from app.services.journal import Journal
 from app.services.keymap import Keymap
 from app.services.library import Library
 from app.shell.shortcuts import bindings
+from runtime.diagram.files.presets import Presets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,7 @@ class Windows(QObject):
         self.settings = settings
         self.favourites = Favourites(settings, self)
         self.library = Library(settings, self)
+        self.presets = Presets(settings.presets)
         self.keymap = Keymap(bindings(), settings, self)
         self.journal = Journal(settings.folder / "recovery")
         self._windows: list[MainWindow] = []

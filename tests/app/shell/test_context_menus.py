@@ -82,7 +82,7 @@ def test_several_items_have_a_menu_with_submenus(window):
     menu = QApplication.activePopupWidget()
     inner = [action.menu() for action in menu.actions() if action.menu() is not None]
     menu.close()
-    assert inner == [window.menus.by_name[name] for name in ("align", "colour")]
+    assert inner == [window.menus.by_name[name] for name in ("align", "colour", "presets")]
     assert window.canvas.selection() == {"w", "mul1"}
 
 

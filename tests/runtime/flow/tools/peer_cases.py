@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import runtime.build as b
+from blocks.library.formula import Formula
 from runtime.calculus.choices import CHOICES, Choice, Site
 from runtime.diagram import load
 from tests.blocks.examples import EXAMPLES
@@ -99,7 +100,11 @@ def _diagram(
         else b.constant(f"x{n}", x, dtype=x.dtype.name)
         for n, x in enumerate(arrays)
     ]
-    made = b.block(block.type_name(), *sources, **block.to_record())
+    if isinstance(block, Formula):  # whose inputs have names, and no order
+        named = dict(zip(block.content.inputs, sources, strict=True))
+        made = b.block("Formula", **named, **block.to_record())
+    else:
+        made = b.block(block.type_name(), *sources, **block.to_record())
     if block.head:
         return b.build(made)
     if arriving != 1:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPalette
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
 from app.services.translation import editor
@@ -27,6 +27,13 @@ def plain(text: str = "", parent: QWidget | None = None) -> QLabel:
     label = QLabel(text, parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     return label
+
+
+def say(owner: QWidget, label: QLabel, text: str) -> None:
+    """Show another text in a label of ``owner``, and announce it to screen readers."""
+    if text != label.text():
+        label.setText(text)
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(owner, text))
 
 
 def heading(text: str) -> QLabel:

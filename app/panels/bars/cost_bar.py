@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
     QColor,
     QLinearGradient,
     QPainter,
@@ -74,7 +72,7 @@ class CostBar(QFrame):
     def wait(self) -> None:
         """Show that the costs are being measured."""
         self.again.setEnabled(False)
-        self._say(self.tr("Measuring …"))
+        labels.say(self, self._text, self.tr("Measuring …"))
 
     def show_costs(self, profile: Profile, costs: PageCosts, *, is_current: bool) -> None:
         """Show the scale and the call; unless ``is_current``, the diagram has changed since."""
@@ -90,16 +88,11 @@ class CostBar(QFrame):
         parts = [call, self.tr("Most: {0}.").format(hottest)] if hottest else [call]
         if not is_current:
             parts.append(self.tr("Measured before the last change."))
-        self._say(" ".join(parts))
+        labels.say(self, self._text, " ".join(parts))
 
     def text(self) -> str:
         """The text shown."""
         return self._text.text()
-
-    def _say(self, text: str) -> None:
-        if text != self._text.text():
-            self._text.setText(text)
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
 
 class _Scale(QWidget):

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
     QColor,
     QFontMetrics,
     QMouseEvent,
@@ -140,7 +138,7 @@ class TimelineBar(QFrame):
     def wait(self) -> None:
         """Show that the timeline is being recorded."""
         self.scale.setEnabled(False)
-        self._say(self.tr("Recording …"))
+        labels.say(self, self._text, self.tr("Recording …"))
 
     def set_phases(self, length: int, phases: Mapping[Phase, range]) -> None:
         """Show a timeline of so many events, with these phases."""
@@ -160,7 +158,7 @@ class TimelineBar(QFrame):
             button.setEnabled(position > 0)
         for button in (self.forward, self.last):
             button.setEnabled(position < last)
-        self._say(text)
+        labels.say(self, self._text, text)
 
     def show_playing(self, *, is_playing: bool) -> None:
         """Offer to pause, or to play."""
@@ -184,11 +182,6 @@ class TimelineBar(QFrame):
     def text(self) -> str:
         """The sentence shown."""
         return self._text.text()
-
-    def _say(self, text: str) -> None:
-        if text != self._text.text():
-            self._text.setText(text)
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
 
 class _Scale(QSlider):

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
     QColor,
     QPainter,
     QPaintEvent,
@@ -60,9 +58,7 @@ class TrialBar(QFrame):
 
     def show_trial(self, text: str, *, ready: bool) -> None:
         """Show ``text``; the trial can be applied only if ``ready``."""
-        if text != self._label.text():
-            self._label.setText(text)
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+        labels.say(self, self._label, text)
         self.apply_button.setEnabled(ready)
         self.show()
 

@@ -160,6 +160,7 @@ class Expression(Output, Unevaluated):
     def __le__(self, other: Operand) -> Expression:
         return _operation("LessEqual", self, other)
 
+    # object's give a bool; these, as arrays do, one for each element: hence the two overrides.
     def __eq__(self, other: Operand) -> Expression:  # type: ignore[override]
         return _comparison("Equal", self, other)
 

@@ -65,7 +65,7 @@ INSTEAD = [
     (lambda x: x + None, "Add needs two operands, and one is None."),
     (lambda x: None * x, "return the expression there"),
     (lambda x: x @ None, "MatMul needs two operands"),
-    (lambda x: x == None, "Write `x is None`"),  # noqa: E711
+    (lambda x: x == None, "Write `x is None`"),  # noqa: E711  # as users write it
     (lambda x: x == "a", "is neither an expression nor numbers"),
     (lambda x: x in [1.0, x], "`a is b`"),
     (lambda x: 1 in x, "Write any_true(x == 1)"),

@@ -86,7 +86,7 @@ class Plan:
             raise self._failed(done, error.what) from error
         except GradwireError:
             raise
-        except Exception as error:
+        except Exception as error:  # the kernel of a plug-in may fail in any way
             why = str(error) if isinstance(error, INVALID) else repr(error)
             raise self._failed(done, why) from error
 
@@ -154,7 +154,7 @@ class Plan:
         out = allocate(value, value.shape, NUMPY[value.dtype])
         try:
             value.kernel(*inputs, out=out, **value.attributes)
-        except Exception:
+        except Exception:  # the run meets the same error and names the block
             return False
         self._arrays[value] = out
         return True

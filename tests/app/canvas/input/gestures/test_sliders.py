@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from app.canvas.paint.blocks.numbers import number_box, slider_track
 from app.canvas.state.looks import SliderLook
 from app.document.numbers import Number
-from app.evaluation.evaluator import evaluate
+from tests.app.canvas.input.gestures.test_scrubbing import show_result
 from tests.app.canvas.pages import Shell, block, click, diagram, drag, hover
 
 Key = Qt.Key
@@ -38,11 +37,6 @@ def shell(canvas) -> Shell:
     show_result(canvas)
     canvas.set_zoom(1.0)
     return made
-
-
-def show_result(canvas) -> None:
-    canvas.set_result(evaluate(canvas.view.scene.diagram))
-    QApplication.processEvents()
 
 
 def on_track(canvas, block: str, share: float) -> QPoint:
